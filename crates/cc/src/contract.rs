@@ -1,0 +1,252 @@
+//! The contract between an algorithm and whatever carries its packets.
+
+use incast_units::{Bytes, Rate, Time};
+
+/// What is known of a flow's path when the flow starts; constant for its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Path {
+    /// Round-trip time without queues: both directions' propagation plus the store-and-forward time
+    /// of one full data packet forward and one acknowledgement back, at each hop's own rate.
+    pub base_rtt: Time,
+    /// The part of `base_rtt` that is spent on the way from sender to receiver.
+    pub base_owd: Time,
+    /// Rate of the sender's own link.
+    pub line_rate: Rate,
+    /// Size on the wire of a full data packet, with all headers.
+    pub packet: Bytes,
+    /// Payload of a full data packet.
+    pub payload: Bytes,
+    /// Links between sender and receiver.
+    pub hops: u32,
+}
+
+impl Path {
+    /// The base bandwidth-delay product, `line_rate · base_rtt`.
+    #[must_use]
+    pub const fn bdp(&self) -> Bytes {
+        self.line_rate.bytes_in(self.base_rtt)
+    }
+}
+
+/// What an acknowledgement tells the sender. All byte counts are bytes on the wire, headers
+/// included, unless they say otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ack {
+    /// When the acknowledgement arrived at the sender.
+    pub now: Time,
+    /// When the acknowledged packet left the sender (its first bit), echoed by the receiver.
+    pub sent: Time,
+    /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
+    pub received: Time,
+    /// Bytes that this acknowledgement newly acknowledges; zero for a duplicate.
+    pub acked: Bytes,
+    /// Position in the flow up to which everything has arrived, in payload bytes.
+    pub sequence: u64,
+    /// Position of the next new payload byte that the sender will send (snd_nxt).
+    pub next_sequence: u64,
+    /// Bytes in flight when the acknowledged packet was sent, that packet included. Where one
+    /// acknowledgement stands for several packets: their mean.
+    pub inflight: Bytes,
+    /// Bytes in flight now, after this acknowledgement.
+    pub inflight_now: Bytes,
+    /// How many data packets this acknowledgement stands for, at least 1.
+    pub packets: u32,
+    /// How many of them carried an ECN congestion mark.
+    pub marked: u32,
+    /// Largest queueing delay of any single hop on the packet's way; zero where not measured.
+    pub hop_delay: Time,
+    /// Flows that the receiver has open; zero where not told.
+    pub receiver_flows: u32,
+    /// Whether the receiver reports a hole: a later packet arrived before an earlier one.
+    pub hole: bool,
+}
+
+impl Ack {
+    /// The round-trip time that this acknowledgement measures.
+    #[must_use]
+    pub fn rtt(&self) -> Time {
+        self.now - self.sent
+    }
+
+    /// The one-way delay from sender to receiver (meaningful when their clocks agree).
+    #[must_use]
+    pub fn owd(&self) -> Time {
+        self.received - self.sent
+    }
+}
+
+/// What one switch port wrote into a packet as it began to transmit it (in-band telemetry).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct IntHop {
+    /// When the packet was taken from the queue.
+    pub at: Time,
+    /// Bytes left in the port's queues, all priorities, after it was taken.
+    pub queue: Bytes,
+    /// Bytes that the port had transmitted before it, since the start.
+    pub transmitted: Bytes,
+    /// The port's rate.
+    pub rate: Rate,
+}
+
+/// Most hops that an INT header carries (42 B: 5 records of 8 B and 2 B of count and path).
+pub const MAX_INT_HOPS: usize = 5;
+
+/// The telemetry that came back with an acknowledgement, first hop first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct IntStack {
+    /// How many of `hops` are valid.
+    pub count: u32,
+    /// One record per switch port on the way.
+    pub hops: [IntHop; MAX_INT_HOPS],
+}
+
+impl IntStack {
+    /// No telemetry.
+    pub const EMPTY: Self = Self {
+        count: 0,
+        hops: [IntHop { at: Time::ZERO, queue: Bytes::ZERO, transmitted: Bytes::ZERO, rate: Rate::ZERO };
+            MAX_INT_HOPS],
+    };
+
+    /// The valid records, with their index.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &IntHop)> {
+        self.hops.iter().enumerate().take(self.count as usize)
+    }
+}
+
+/// How a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LossKind {
+    /// The receiver asked for it again (a NACK, or a hole reported thrice).
+    Hole,
+    /// The retransmission timer ran out.
+    Timeout,
+}
+
+/// A loss, as the transport reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Loss {
+    /// When the sender learns of it.
+    pub now: Time,
+    /// How.
+    pub kind: LossKind,
+    /// Position in payload bytes from which the transport sends again.
+    pub sequence: u64,
+    /// Position of the next new payload byte before it does.
+    pub next_sequence: u64,
+}
+
+/// A packet that has just begun to leave the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Its size on the wire.
+    pub bytes: Bytes,
+    /// Bytes in flight with it.
+    pub inflight: Bytes,
+}
+
+/// What the transport may do until it hears more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Allowance {
+    /// A packet may be sent while the bytes in flight are fewer than this; one packet may always be
+    /// in flight, however small the window is. [`Bytes::UNLIMITED`] for an algorithm without window.
+    pub window: Bytes,
+    /// Packets leave no faster than this.
+    pub rate: Rate,
+}
+
+/// Header bytes that an algorithm adds to every packet on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Overhead {
+    /// To a data packet.
+    pub data: u16,
+    /// To an acknowledgement, for what it echoes.
+    pub ack: u16,
+}
+
+/// The set of signals that an algorithm needs from the network beyond send and receive times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Signals(u32);
+
+impl Signals {
+    /// Nothing beyond times and counts.
+    pub const NONE: Self = Self(0);
+    /// ECN marks.
+    pub const ECN: Self = Self(1);
+    /// In-band telemetry, one [`IntHop`] per switch port.
+    pub const INT: Self = Self(2);
+    /// Congestion notification packets from the receiver ([`CongestionControl::on_cnp`]).
+    pub const CNP: Self = Self(4);
+    /// The largest per-hop queueing delay.
+    pub const HOP_DELAY: Self = Self(8);
+    /// Clocks of sender and receiver that agree, for one-way delay.
+    pub const ONE_WAY_DELAY: Self = Self(16);
+    /// The number of flows at the receiver.
+    pub const RECEIVER_FLOWS: Self = Self(32);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every signal of `other` is in this set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A sender-side congestion control algorithm: the state of one flow.
+///
+/// The parameters and the path are passed to every call instead of being stored, so that ten
+/// thousand flows share one copy. `now` never decreases from one call to the next.
+pub trait CongestionControl: Sized {
+    /// The algorithm's parameters, shared by all flows that use it.
+    type Params;
+
+    /// The signals that it needs with these parameters.
+    fn signals(params: &Self::Params) -> Signals;
+
+    /// The header bytes that it adds.
+    fn overhead(params: &Self::Params) -> Overhead;
+
+    /// The state of a flow that starts at `now`.
+    fn new(params: &Self::Params, path: &Path, now: Time) -> Self;
+
+    /// An acknowledgement arrived. `int` is empty unless [`Signals::INT`] was asked for.
+    fn on_ack(&mut self, params: &Self::Params, path: &Path, ack: &Ack, int: &IntStack);
+
+    /// The receiver reports congestion (only with [`Signals::CNP`]).
+    fn on_cnp(&mut self, _params: &Self::Params, _path: &Path, _now: Time) {}
+
+    /// The transport found a loss and is about to send again.
+    fn on_loss(&mut self, _params: &Self::Params, _path: &Path, _loss: &Loss) {}
+
+    /// A packet begins to leave.
+    fn on_sent(&mut self, _params: &Self::Params, _path: &Path, _sent: &Sent) {}
+
+    /// The deadline of [`deadline`](Self::deadline) has come.
+    fn on_timer(&mut self, _params: &Self::Params, _path: &Path, _now: Time) {}
+
+    /// When [`on_timer`](Self::on_timer) is to be called next; [`Time::NEVER`] without a timer.
+    /// Asked for after every other call; it may move in either direction.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// What the flow may do now.
+    fn allowance(&self, params: &Self::Params, path: &Path) -> Allowance;
+}

@@ -1,0 +1,269 @@
+//! The one number type of the algorithms.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+use incast_units::math::{mul_div, mul_wide};
+
+/// A signed fixed-point number with 32 fractional bits.
+///
+/// Range −2³¹ to 2³¹ − 2⁻³², resolution 2⁻³² ≈ 2.3 · 10⁻¹⁰. Every operator saturates at the ends of
+/// the range; products and quotients round toward zero; a division by zero gives the end of the
+/// range on the side of the dividend (zero by zero gives the largest value).
+///
+/// Ratios, gains, utilisations and windows in bytes (up to 2 GB, with fractions of a byte) all live
+/// in it. It is computed with 64-bit unsigned integers only, in sign and magnitude, because kernel
+/// BPF has neither signed division nor 128-bit integers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Fixed(i64);
+
+const FRACTION_BITS: u32 = 32;
+const ONE: u64 = 1 << FRACTION_BITS;
+const LARGEST: u64 = i64::MAX as u64;
+
+impl Fixed {
+    /// 0.
+    pub const ZERO: Self = Self(0);
+    /// 1.
+    pub const ONE: Self = Self(ONE as i64);
+    /// The largest value, just under 2³¹.
+    pub const MAX: Self = Self(i64::MAX);
+    /// The smallest value, just over −2³¹.
+    pub const MIN: Self = Self(-i64::MAX);
+
+    /// A whole number, saturating.
+    #[must_use]
+    pub const fn whole(value: u64) -> Self {
+        if value >= 1 << 31 { Self::MAX } else { Self((value << FRACTION_BITS) as i64) }
+    }
+
+    /// `numerator / denominator`, rounded toward zero and saturating.
+    #[must_use]
+    pub const fn ratio(numerator: u64, denominator: u64) -> Self {
+        Self::positive(mul_div(numerator, ONE, denominator))
+    }
+
+    /// The raw bits: the value times 2³².
+    #[must_use]
+    pub const fn bits(self) -> i64 {
+        self.0
+    }
+
+    /// The number whose raw bits these are.
+    #[must_use]
+    pub const fn from_bits(bits: i64) -> Self {
+        Self(if bits == i64::MIN { -i64::MAX } else { bits })
+    }
+
+    /// `amount` times this number, rounded down; zero when this number is negative.
+    ///
+    /// The product is formed in full before it is shifted, so that `amount` may be any u64.
+    #[must_use]
+    pub const fn scale(self, amount: u64) -> u64 {
+        if self.0 <= 0 {
+            return 0;
+        }
+        let (high, low) = mul_wide(self.0 as u64, amount);
+        if high >> FRACTION_BITS != 0 {
+            return u64::MAX;
+        }
+        (high << (64 - FRACTION_BITS)) | (low >> FRACTION_BITS)
+    }
+
+    /// `amount` divided by this number, rounded down and saturating; `u64::MAX` when this number is
+    /// zero or negative.
+    #[must_use]
+    pub const fn divide(self, amount: u64) -> u64 {
+        if self.0 <= 0 { u64::MAX } else { mul_div(amount, ONE, self.0 as u64) }
+    }
+
+    /// The whole part, rounded down; zero when negative.
+    #[must_use]
+    pub const fn floor(self) -> u64 {
+        if self.0 <= 0 { 0 } else { (self.0 as u64) >> FRACTION_BITS }
+    }
+
+    /// The magnitude.
+    #[must_use]
+    pub const fn abs(self) -> Self {
+        Self(self.0.wrapping_abs())
+    }
+
+    /// Whether it is below zero.
+    #[must_use]
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// This number, but at least `low` and at most `high` (which wins if they cross).
+    #[must_use]
+    pub fn clamp_to(self, low: Self, high: Self) -> Self {
+        self.max(low).min(high)
+    }
+
+    const fn positive(magnitude: u64) -> Self {
+        Self(if magnitude > LARGEST { i64::MAX } else { magnitude as i64 })
+    }
+
+    const fn signed(negative: bool, magnitude: u64) -> Self {
+        let Self(value) = Self::positive(magnitude);
+        Self(if negative { -value } else { value })
+    }
+}
+
+impl Add for Fixed {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self::from_bits(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Fixed {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self::from_bits(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Neg for Fixed {
+    type Output = Self;
+    #[inline]
+    fn neg(self) -> Self {
+        Self(self.0.wrapping_neg())
+    }
+}
+
+impl Mul for Fixed {
+    type Output = Self;
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        let (high, low) = mul_wide(self.0.unsigned_abs(), other.0.unsigned_abs());
+        let magnitude = if high >> (FRACTION_BITS - 1) != 0 {
+            LARGEST
+        } else {
+            (high << (64 - FRACTION_BITS)) | (low >> FRACTION_BITS)
+        };
+        Self::signed((self.0 < 0) != (other.0 < 0), magnitude)
+    }
+}
+
+impl Div for Fixed {
+    type Output = Self;
+    #[inline]
+    fn div(self, other: Self) -> Self {
+        let magnitude = mul_div(self.0.unsigned_abs(), ONE, other.0.unsigned_abs());
+        Self::signed((self.0 < 0) != (other.0 < 0), magnitude)
+    }
+}
+
+impl AddAssign for Fixed {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Fixed {
+    #[inline]
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+/// Prints the exact value in decimal, cut after nine digits.
+impl fmt::Display for Fixed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let magnitude = self.0.unsigned_abs();
+        let nano = mul_div(magnitude & (ONE - 1), 1_000_000_000, ONE);
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        write!(f, "{}", magnitude >> FRACTION_BITS)?;
+        if nano == 0 {
+            return Ok(());
+        }
+        let (mut digits, mut width) = (nano, 9);
+        while digits.is_multiple_of(10) {
+            digits /= 10;
+            width -= 1;
+        }
+        write!(f, ".{digits:0width$}")
+    }
+}
+
+impl fmt::Debug for Fixed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f(value: f64) -> Fixed {
+        Fixed::from_bits((value * 4_294_967_296.0) as i64)
+    }
+
+    fn back(value: Fixed) -> f64 {
+        value.bits() as f64 / 4_294_967_296.0
+    }
+
+    #[test]
+    fn agrees_with_floating_point_to_its_resolution() {
+        let values =
+            [-70_000.5, -3.25, -1.0, -0.001, 0.0, 1e-9, 0.05, 0.95, 1.0, 1.5, 9.5, 1000.0, 20_000.125];
+        for a in values {
+            for b in values {
+                let (x, y) = (f(a), f(b));
+                assert!((back(x + y) - (a + b)).abs() < 1e-9);
+                assert!((back(x - y) - (a - b)).abs() < 1e-9);
+                assert!((back(x * y) - a * b).abs() < 1e-9 * (1.0 + a.abs() + b.abs()), "{a} * {b}");
+                if b != 0.0 && (a / b).abs() < 2e9 {
+                    let bound = 1e-9 * (1.0 + (a / b).abs() / b.abs());
+                    assert!((back(x / y) - a / b).abs() < bound, "{a} / {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn saturates_and_never_panics_at_the_ends() {
+        let ends = [Fixed::MIN, Fixed::MAX, Fixed::ZERO, Fixed::ONE, -Fixed::ONE, Fixed::from_bits(1)];
+        for a in ends {
+            for b in ends {
+                for r in [a + b, a - b, a * b, a / b, -a, a.abs()] {
+                    assert!(r >= Fixed::MIN && r <= Fixed::MAX);
+                }
+            }
+        }
+        assert_eq!(Fixed::MAX + Fixed::ONE, Fixed::MAX);
+        assert_eq!(Fixed::MIN * Fixed::MAX, Fixed::MIN);
+        assert_eq!(Fixed::ONE / Fixed::ZERO, Fixed::MAX);
+        assert_eq!(-Fixed::ONE / Fixed::ZERO, Fixed::MIN);
+        assert_eq!(Fixed::from_bits(i64::MIN), Fixed::MIN);
+    }
+
+    #[test]
+    fn scales_integers_exactly() {
+        assert_eq!(Fixed::ratio(3, 2).scale(12_000_000), 18_000_000);
+        assert_eq!(Fixed::ratio(1, 2).scale(u64::MAX), u64::MAX / 2);
+        assert_eq!(Fixed::whole(3).scale(u64::MAX), u64::MAX);
+        assert_eq!((-Fixed::ONE).scale(5), 0);
+        assert_eq!(Fixed::ratio(1, 4).divide(100), 400);
+        assert_eq!(Fixed::ZERO.divide(100), u64::MAX);
+        assert_eq!(Fixed::whole(7).floor(), 7);
+    }
+
+    #[test]
+    fn prints_in_decimal() {
+        extern crate std;
+        use std::string::ToString;
+        assert_eq!(Fixed::ratio(3, 2).to_string(), "1.5");
+        assert_eq!((-Fixed::ratio(1, 4)).to_string(), "-0.25");
+        assert_eq!(Fixed::whole(12).to_string(), "12");
+    }
+}

@@ -1,0 +1,23 @@
+//! The congestion control algorithms of Incast, as pure state machines.
+//!
+//! Signals go in (an acknowledged packet, a congestion notification, a loss, a timer), an
+//! [`Allowance`] comes out (a window and a rate). There is no clock, no allocation, no I/O, no
+//! randomness and no floating point in here: this very source runs in the packet-level simulator,
+//! in the analytical models, in the Linux kernel and on real packets, and gives the same bits
+//! everywhere.
+//!
+//! * [`contract`]: what goes in and what comes out; the [`CongestionControl`] trait.
+//! * [`fixed`]: the one number type, [`Fixed`].
+//! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
+//! * one module per algorithm, named as its paper names it.
+//! * [`any`]: every algorithm behind one type, and the registry that lists them.
+#![no_std]
+
+pub mod contract;
+pub mod fixed;
+pub mod params;
+
+pub use contract::{
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Overhead, Path, Sent, Signals,
+};
+pub use fixed::Fixed;

@@ -1,0 +1,103 @@
+//! How an algorithm describes its parameters, so that a scenario file can set them with their
+//! units, an error can name the one that is meant, and a page can list them with their source.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Fixed;
+
+/// The value of a parameter, with its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A span of time, in text `"12us"`.
+    Time(Time),
+    /// An amount of data, in text `"75KB"`.
+    Bytes(Bytes),
+    /// A rate, in text `"40Mbps"`.
+    Rate(Rate),
+    /// A number without dimension, in text `1.5`.
+    Ratio(Fixed),
+    /// A whole number, in text `5`.
+    Count(u64),
+    /// Yes or no, in text `true`.
+    Flag(bool),
+    /// One of a few words, by its place in [`Kind::Choice`].
+    Choice(usize),
+}
+
+/// What kind of value a parameter takes, and its range (both ends allowed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A [`Value::Time`].
+    Time(Time, Time),
+    /// A [`Value::Bytes`].
+    Bytes(Bytes, Bytes),
+    /// A [`Value::Rate`].
+    Rate(Rate, Rate),
+    /// A [`Value::Ratio`].
+    Ratio(Fixed, Fixed),
+    /// A [`Value::Count`].
+    Count(u64, u64),
+    /// A [`Value::Flag`].
+    Flag,
+    /// A [`Value::Choice`] among these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// Whether `value` is of this kind and within its range.
+    #[must_use]
+    pub fn admits(&self, value: Value) -> bool {
+        match (*self, value) {
+            (Self::Time(low, high), Value::Time(v)) => low <= v && v <= high,
+            (Self::Bytes(low, high), Value::Bytes(v)) => low <= v && v <= high,
+            (Self::Rate(low, high), Value::Rate(v)) => low <= v && v <= high,
+            (Self::Ratio(low, high), Value::Ratio(v)) => low <= v && v <= high,
+            (Self::Count(low, high), Value::Count(v)) => low <= v && v <= high,
+            (Self::Flag, Value::Flag(_)) => true,
+            (Self::Choice(words), Value::Choice(v)) => v < words.len(),
+            _ => false,
+        }
+    }
+}
+
+/// One parameter of an algorithm whose parameters are a `P`.
+#[derive(Clone, Copy, Debug)]
+pub struct Param<P> {
+    /// Its name in scenario files: lower case, words joined by `_`.
+    pub name: &'static str,
+    /// Its kind and range.
+    pub kind: Kind,
+    /// One sentence of meaning.
+    pub meaning: &'static str,
+    /// Where its default comes from: paper, section, table or equation.
+    pub source: &'static str,
+    /// Reads it.
+    pub get: fn(&P) -> Value,
+    /// Writes it; called only with a value that [`Kind::admits`].
+    pub set: fn(&mut P, Value),
+}
+
+/// A named set of parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset<P> {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// What it stands for and where it comes from.
+    pub meaning: &'static str,
+    /// The parameters.
+    pub params: fn() -> P,
+}
+
+/// An algorithm's entry in the catalogue.
+pub trait Described: Sized + 'static {
+    /// Its name in scenario files, lower case: `oscar`, `theta-powertcp`.
+    const NAME: &'static str;
+    /// Its name in text and pictures: `OSCAR`, `θ-PowerTCP`.
+    const TITLE: &'static str;
+    /// One line for lists.
+    const SUMMARY: &'static str;
+    /// The presets, the default first.
+    const PRESETS: &'static [Preset<Self>];
+    /// The parameters, in the order of the paper.
+    const PARAMS: &'static [Param<Self>];
+}
