@@ -13,10 +13,13 @@
 //! * [`any`]: every algorithm behind one type, and the registry that lists them.
 #![no_std]
 
+pub mod any;
+pub mod constant;
 pub mod contract;
 pub mod fixed;
 pub mod params;
 
+pub use any::{AnyController, AnyParams};
 pub use contract::{
     Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Overhead, Path, Sent, Signals,
 };

@@ -1,0 +1,83 @@
+//! No control: a fixed rate and a fixed window, for reference and for tests.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::params::{Described, Kind, Param, Preset, Value};
+
+/// Parameters of [`Constant`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstantParams {
+    /// The window; [`Bytes::UNLIMITED`] for none.
+    pub window: Bytes,
+    /// The rate; a rate above the line's is the line's.
+    pub rate: Rate,
+}
+
+impl Default for ConstantParams {
+    fn default() -> Self {
+        Self { window: Bytes::UNLIMITED, rate: Rate::from_bps(u64::MAX) }
+    }
+}
+
+impl Described for ConstantParams {
+    const NAME: &'static str = "constant";
+    const TITLE: &'static str = "constant";
+    const SUMMARY: &'static str = "no control: a fixed rate and a fixed window";
+    const PRESETS: &'static [Preset<Self>] =
+        &[Preset { name: "default", meaning: "line rate, no window", params: Self::default }];
+    const PARAMS: &'static [Param<Self>] = &[
+        Param {
+            name: "window",
+            kind: Kind::Bytes(Bytes::new(1), Bytes::UNLIMITED),
+            meaning: "bytes that may be in flight",
+            source: "the user",
+            get: |p| Value::Bytes(p.window),
+            set: |p, v| {
+                if let Value::Bytes(v) = v {
+                    p.window = v;
+                }
+            },
+        },
+        Param {
+            name: "rate",
+            kind: Kind::Rate(Rate::from_bps(1), Rate::from_bps(u64::MAX)),
+            meaning: "sending rate; above the line's rate it is the line's",
+            source: "the user",
+            get: |p| Value::Rate(p.rate),
+            set: |p, v| {
+                if let Value::Rate(v) = v {
+                    p.rate = v;
+                }
+            },
+        },
+    ];
+}
+
+/// The (empty) state of a flow without control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Constant {}
+
+impl CongestionControl for Constant {
+    type Params = ConstantParams;
+
+    fn signals(_params: &ConstantParams) -> Signals {
+        Signals::NONE
+    }
+
+    fn overhead(_params: &ConstantParams) -> Overhead {
+        Overhead::default()
+    }
+
+    fn new(_params: &ConstantParams, _path: &Path, _now: Time) -> Self {
+        Self {}
+    }
+
+    fn on_ack(&mut self, _params: &ConstantParams, _path: &Path, _ack: &Ack, _int: &IntStack) {}
+
+    fn allowance(&self, params: &ConstantParams, path: &Path) -> Allowance {
+        Allowance { window: params.window, rate: params.rate.min(path.line_rate) }
+    }
+}

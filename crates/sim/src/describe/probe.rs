@@ -1,0 +1,35 @@
+//! What to measure, sampled at the source so that a long run does not fill a disk.
+
+use incast_units::Time;
+
+use super::network::{NodeId, PortId};
+
+/// Time series to record. Totals per port and one record per flow are always kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probes {
+    /// Ports whose queue, throughput and pause state are sampled.
+    pub ports: Vec<(NodeId, PortId)>,
+    /// Time between two samples of a port.
+    pub port_interval: Time,
+    /// Flows whose window, rate, RTT and progress are sampled at the sender.
+    pub flows: Vec<u32>,
+    /// Time between two samples of a flow.
+    pub flow_interval: Time,
+    /// First sample.
+    pub from: Time,
+    /// No sample after this.
+    pub until: Time,
+}
+
+impl Default for Probes {
+    fn default() -> Self {
+        Self {
+            ports: Vec::new(),
+            port_interval: Time::from_us(1),
+            flows: Vec::new(),
+            flow_interval: Time::from_us(1),
+            from: Time::ZERO,
+            until: Time::NEVER,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a switch does with packets: buffer, flow control, marking, scheduling.
+
+use incast_cc::Fixed;
+use incast_units::{Bytes, Rate};
+
+/// Most queues (priorities) that a port has.
+pub const MAX_QUEUES: usize = 8;
+
+/// The behaviour that all switches share. Queue 0 is served first under strict priority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The packet buffer.
+    pub buffer: Buffer,
+    /// Priority flow control; `None` for a lossy fabric.
+    pub pfc: Option<Pfc>,
+    /// ECN marking; `None` for none.
+    pub ecn: Option<Ecn>,
+    /// Queues of each port, 1 to [`MAX_QUEUES`].
+    pub queues: u8,
+    /// In which order they are served.
+    pub scheduler: Scheduler,
+}
+
+/// How much a switch can hold and who may take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// As much as is needed.
+    Unlimited,
+    /// A drop-tail limit for each port, shared by its queues; no sharing between ports.
+    PerPort(Bytes),
+    /// One buffer for all ports, with dynamic thresholds (Choudhury and Hahne 1998).
+    Shared {
+        /// All of it: shared part, reserves and PFC headroom together.
+        size: Bytes,
+        /// Guaranteed to every (ingress port, priority) before it draws on the shared part.
+        reserve: Bytes,
+        /// A lossless (ingress port, priority) may hold up to α × the free shared part.
+        ingress_alpha: Fixed,
+        /// A lossy (egress port, queue) may hold up to α × the free shared part.
+        egress_alpha: Fixed,
+    },
+}
+
+/// Priority flow control (IEEE 802.1Qbb), on every data queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pfc {
+    /// When to pause. `None`: at the dynamic threshold of the shared buffer.
+    pub xoff: Option<Bytes>,
+    /// Resume when usage is this far below the threshold.
+    pub xon_offset: Bytes,
+    /// Room for what is still on its way when the pause goes out, for each (ingress port,
+    /// priority). `None`: computed from the link's rate, delay and the largest packet.
+    pub headroom: Option<Bytes>,
+}
+
+/// Random early marking at dequeue, by the length of the packet's own queue after it left.
+///
+/// Below `kmin` never, above `kmax` always, linear up to `pmax` in between. `kmin` and `kmax` hold
+/// at `reference` and scale with the port's rate; with no reference they hold at every rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ecn {
+    /// No marks up to this length.
+    pub kmin: Bytes,
+    /// Certain marks above this length.
+    pub kmax: Bytes,
+    /// Probability of a mark just below `kmax`.
+    pub pmax: Fixed,
+    /// The link rate at which `kmin` and `kmax` are meant.
+    pub reference: Option<Rate>,
+}
+
+/// The order in which a port serves its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// The lowest-numbered queue that holds a packet.
+    StrictPriority,
+    /// One packet from each queue in turn.
+    RoundRobin,
+}

@@ -1,0 +1,180 @@
+//! What a run tells: records while it runs, an outcome at its end.
+
+use core::ops::ControlFlow;
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::describe::network::{NodeId, PortId};
+
+/// A flow that is done (or was cut off by the end of the run).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Index into the simulation's flows.
+    pub flow: u32,
+    /// When it began to offer data.
+    pub start: Time,
+    /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
+    pub finish: Time,
+    /// When its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
+    pub delivered: Time,
+    /// Payload acknowledged.
+    pub bytes: Bytes,
+    /// Data packets sent, with those sent again.
+    pub packets: u64,
+    /// Data packets sent again.
+    pub resent: u64,
+    /// Acknowledged packets that carried an ECN mark.
+    pub marked: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Round-trip time of its path without queues.
+    pub base_rtt: Time,
+    /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone
+    /// and never held back by its window).
+    pub ideal: Time,
+}
+
+/// One sample of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSample {
+    /// When.
+    pub time: Time,
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// Bytes in its queues.
+    pub queue: Bytes,
+    /// Bytes transmitted since the start.
+    pub transmitted: Bytes,
+    /// Bytes dropped since the start.
+    pub dropped: Bytes,
+    /// Packets marked since the start.
+    pub marked: u64,
+    /// Whether the far end has it paused (any priority).
+    pub paused: bool,
+}
+
+/// One sample of a flow at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// When.
+    pub time: Time,
+    /// Index into the simulation's flows.
+    pub flow: u32,
+    /// Its window.
+    pub window: Bytes,
+    /// Its rate.
+    pub rate: Rate,
+    /// The last measured round-trip time; zero before the first.
+    pub rtt: Time,
+    /// Bytes in flight.
+    pub inflight: Bytes,
+    /// Payload acknowledged since its start.
+    pub acked: Bytes,
+}
+
+/// What a port did over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTotals {
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// Bytes transmitted, all packets.
+    pub transmitted: Bytes,
+    /// Packets transmitted.
+    pub packets: u64,
+    /// Packets dropped on their way into this port's queues.
+    pub drops: u64,
+    /// Bytes dropped on their way into this port's queues.
+    pub dropped: Bytes,
+    /// Packets marked.
+    pub marked: u64,
+    /// Longest queue.
+    pub peak_queue: Bytes,
+    /// Time spent paused by the far end.
+    pub paused: Time,
+    /// Pause frames sent to the far end.
+    pub pauses_sent: u64,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time reached.
+    pub now: Time,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Flows in all.
+    pub flows: u64,
+    /// Packet-hops so far: one hop is one packet that left one port.
+    pub hops: u64,
+}
+
+/// Receives what a run tells. Records of one kind arrive sorted by (time, entity), in the same order
+/// for every number of threads.
+pub trait Sink {
+    /// Flows finished, sorted by (finish, flow).
+    fn flows(&mut self, records: &[FlowRecord]);
+    /// Port samples, sorted by (time, node, port).
+    fn port_samples(&mut self, samples: &[PortSample]);
+    /// Flow samples, sorted by (time, flow).
+    fn flow_samples(&mut self, samples: &[FlowSample]);
+    /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every flow finished.
+    Finished,
+    /// The time limit came first.
+    TimeLimit,
+    /// The sink asked to stop.
+    Interrupted,
+    /// Nothing moved any more.
+    Stalled(Stall),
+}
+
+/// Why nothing moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// A cycle of ports that wait on each other through pauses (PFC deadlock): each is paused by the
+    /// next one's node, the last by the first's. Empty when there is none.
+    pub deadlock: Vec<(NodeId, PortId)>,
+    /// Flows that are not done, with what each waits for. At most 20.
+    pub flows: Vec<(u32, String)>,
+    /// How many flows are not done.
+    pub unfinished: u64,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// Simulated time at the end.
+    pub now: Time,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Packet-hops: one hop is one packet that left one port.
+    pub hops: u64,
+    /// Data packets that left senders.
+    pub sent: u64,
+    /// Data packets that arrived at receivers.
+    pub delivered: u64,
+    /// Data packets dropped.
+    pub dropped: u64,
+    /// Data packets still on their way at the end.
+    pub in_flight: u64,
+    /// What each port did, sorted by (node, port).
+    pub ports: Vec<PortTotals>,
+    /// Flows that had not finished, as far as they came, sorted by flow.
+    pub unfinished: Vec<FlowRecord>,
+    /// A hash of everything that the run produced. Equal fingerprints: equal results.
+    pub fingerprint: u64,
+    /// Invariants that did not hold; empty in a sound run.
+    pub violations: Vec<String>,
+}
