@@ -1,0 +1,145 @@
+//! What is wrong with something that a person wrote, and where.
+
+use core::fmt;
+
+/// One thing that is wrong, with its place and, where possible, what would be right.
+///
+/// Prints as `scenario.toml:7:8: topology.rate: "100": a rate needs its unit, like "100Gbps"`. The
+/// parts that are not known are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem {
+    /// The file as the user named it, or `--set key=value` for an override.
+    pub file: Option<String>,
+    /// Line in the file, from 1.
+    pub line: Option<u32>,
+    /// Column in the line in characters, from 1.
+    pub column: Option<u32>,
+    /// The key that is meant, with dots: `topology.rate`.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right, where that is more than a few words.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    /// The same in this file.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// The same on this line (from 1) of its file.
+    #[must_use]
+    pub fn on_line(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same with the key that is meant.
+    #[must_use]
+    pub fn about(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            f.write_str(file)?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+                if let Some(column) = self.column {
+                    write!(f, ":{column}")?;
+                }
+            }
+            f.write_str(": ")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, "\n    help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Problem {}
+
+/// Everything that is wrong with one input, in the order of the input. Never empty when returned as
+/// an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// The problems.
+    pub fn iter(&self) -> core::slice::Iter<'_, Problem> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+/// One problem a line.
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_what_is_known_and_leaves_out_the_rest() {
+        let mut problem = Problem::new("no unit").in_file("a.toml").about("topology.rate");
+        assert_eq!(problem.to_string(), "a.toml: topology.rate: no unit");
+        problem = problem.on_line(7).with_help("write \"100Gbps\"");
+        assert_eq!(problem.to_string(), "a.toml:7: topology.rate: no unit\n    help: write \"100Gbps\"");
+        problem.column = Some(8);
+        assert!(problem.to_string().starts_with("a.toml:7:8: "));
+        assert_eq!(Problems(vec![Problem::new("a"), Problem::new("b")]).to_string(), "a\nb");
+    }
+}
