@@ -1,0 +1,87 @@
+# Each target does its own set-up: a virtual environment in .venv, the compiled core inside it.
+# What is needed beforehand: Rust (cargo), Python 3.10 or newer, a C linker, make.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The interpreter from which the virtual environment is made; nothing is installed into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z]+:.* ## ' $(MAKEFILE_LIST) | awk -F ':.* ## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+.PHONY: build
+build: $(VENV)/.built ## the package with its command `incast`, in .venv
+
+.PHONY: demo
+demo: $(VENV)/.built ## eight algorithms under a microburst and under WebSearch traffic (about 3 minutes)
+	$(BIN)/python -m incast.demo
+
+.PHONY: test
+test: test-rust test-python ## every test, Rust and Python
+
+.PHONY: test-rust
+test-rust: rust
+	cargo test --workspace --quiet
+
+.PHONY: test-python
+test-python: $(VENV)/.built $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy: warnings are errors
+
+.PHONY: lint-rust
+lint-rust: rust
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	! [ -x crates/cc/bare/check.sh ] || crates/cc/bare/check.sh
+
+.PHONY: lint-python
+lint-python: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: format
+format: $(VENV)/.dev ## bring every file into the form that lint asks for
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+
+.PHONY: bench
+bench: rust ## speed on named workloads (the history is kept in benches/)
+	benches/run
+
+.PHONY: clean
+clean: ## remove what was built; results stay
+	rm -rf $(VENV) target
+
+.PHONY: rust
+rust:
+	@command -v cargo > /dev/null || { echo "cargo is missing: install Rust from https://rustup.rs"; exit 1; }
+
+# The stamps: an environment, the tools in it, the package in it. Python sources are used from where
+# they are, so only a change in Rust builds anything anew.
+$(VENV)/.made:
+	@./.ci/venv $(PYTHON) $(VENV)
+	@touch $@
+
+$(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
+	@echo "building incast (the first time takes a few minutes)"
+	@$(PIP) install 'maturin>=1.9.4,<2'
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.made
+	@$(PIP) install --group dev
+	@touch $@

@@ -1,0 +1,126 @@
+//! The catalogue of congestion control algorithms.
+
+use incast_cc::any::{AnyParams, CATALOGUE};
+use incast_cc::params::{Kind, Value};
+use incast_units::{Bytes, Rate, Time};
+use pyo3::prelude::*;
+
+/// An algorithm of the catalogue.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Algorithm {
+    /// Its name in scenario files.
+    name: &'static str,
+    /// Its name in text and pictures.
+    title: &'static str,
+    /// One line.
+    summary: &'static str,
+    /// Size of one flow's state in bytes.
+    state_bytes: usize,
+    /// Names and meanings of its presets, the default first.
+    presets: Vec<(&'static str, &'static str)>,
+    /// Its parameters with the values of the chosen preset.
+    parameters: Vec<Parameter>,
+}
+
+/// A parameter of an algorithm.
+#[pyclass(frozen, get_all, module = "incast")]
+#[derive(Clone)]
+pub(crate) struct Parameter {
+    /// Its name in scenario files.
+    name: &'static str,
+    /// What kind of value it takes: `time`, `bytes`, `rate`, `ratio`, `count`, `flag` or `choice`.
+    kind: &'static str,
+    /// Its value, with unit, as a scenario file would have it.
+    value: String,
+    /// The values that it may take.
+    range: String,
+    /// One sentence of meaning.
+    meaning: &'static str,
+    /// Where its default comes from.
+    source: &'static str,
+}
+
+/// Every algorithm with its default preset, in the order of the lists.
+#[pyfunction]
+pub(crate) fn algorithms() -> Vec<Algorithm> {
+    CATALOGUE.iter().filter_map(|info| named(info.name, None)).collect()
+}
+
+/// The algorithm called `name` with the values of `preset` (none: its default preset), or nothing if
+/// there is no such algorithm or preset.
+#[pyfunction]
+#[pyo3(signature = (name, preset=None))]
+pub(crate) fn algorithm(name: &str, preset: Option<&str>) -> Option<Algorithm> {
+    named(name, preset)
+}
+
+fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
+    let params = AnyParams::named(name, preset)?;
+    let info = params.info();
+    let mut presets = Vec::new();
+    params.presets(|name, meaning| presets.push((name, meaning)));
+    let mut parameters = Vec::new();
+    params.params(|info, value| {
+        parameters.push(Parameter {
+            name: info.name,
+            kind: word(&info.kind),
+            value: text(value, &info.kind),
+            range: range(&info.kind),
+            meaning: info.meaning,
+            source: info.source,
+        });
+    });
+    Some(Algorithm {
+        name: info.name,
+        title: info.title,
+        summary: info.summary,
+        state_bytes: info.state_bytes,
+        presets,
+        parameters,
+    })
+}
+
+fn word(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Time(..) => "time",
+        Kind::Bytes(..) => "bytes",
+        Kind::Rate(..) => "rate",
+        Kind::Ratio(..) => "ratio",
+        Kind::Count(..) => "count",
+        Kind::Flag => "flag",
+        Kind::Choice(_) => "choice",
+    }
+}
+
+fn text(value: Value, kind: &Kind) -> String {
+    const UNLIMITED: Rate = Rate::from_bps(u64::MAX);
+    match value {
+        Value::Time(Time::NEVER) => "never".into(),
+        Value::Time(v) => v.to_string(),
+        Value::Bytes(Bytes::UNLIMITED) => "unlimited".into(),
+        Value::Bytes(v) => v.to_string(),
+        Value::Rate(UNLIMITED) => "unlimited".into(),
+        Value::Rate(v) => v.to_string(),
+        Value::Ratio(v) => v.to_string(),
+        Value::Count(u64::MAX) => "unlimited".into(),
+        Value::Count(v) => v.to_string(),
+        Value::Flag(v) => v.to_string(),
+        Value::Choice(v) => match kind {
+            Kind::Choice(words) => words.get(v).copied().unwrap_or_default().into(),
+            _ => String::new(),
+        },
+    }
+}
+
+fn range(kind: &Kind) -> String {
+    let between = |low, high| format!("{} to {}", text(low, kind), text(high, kind));
+    match *kind {
+        Kind::Time(low, high) => between(Value::Time(low), Value::Time(high)),
+        Kind::Bytes(low, high) => between(Value::Bytes(low), Value::Bytes(high)),
+        Kind::Rate(low, high) => between(Value::Rate(low), Value::Rate(high)),
+        Kind::Ratio(low, high) => between(Value::Ratio(low), Value::Ratio(high)),
+        Kind::Count(low, high) => between(Value::Count(low), Value::Count(high)),
+        Kind::Flag => "true or false".into(),
+        Kind::Choice(words) => words.join(", "),
+    }
+}

@@ -1,0 +1,97 @@
+"""Tables for a terminal: aligned, with units in the header, no wider than 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: Its name.
+        unit: The unit of its numbers, on a line of its own under the name; empty for none.
+        left: Whether it is text, aligned to the left. Numbers are aligned to the right.
+    """
+
+    title: str
+    unit: str = ""
+    left: bool = False
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int = WIDTH) -> str:
+    """Lays out a table.
+
+    Text that does not fit is wrapped inside the last column, where that one is text; elsewhere a
+    cell is never cut.
+
+    Args:
+        columns: The columns.
+        rows: The cells, already formatted, one per column.
+        width: Widest line allowed.
+
+    Returns:
+        The lines, without a final line break.
+    """
+    units = [column.unit for column in columns]
+    head = [[column.title for column in columns], *([units] if any(units) else [])]
+    widths = [max(cells(row[i]) for row in [*head, *rows]) for i in range(len(columns))]
+    last = len(columns) - 1
+    room = width - sum(widths[:last]) - 2 * last
+    if columns[last].left:
+        widths[last] = min(widths[last], max(room, 20))
+
+    lines = []
+    for row in [*head, ["-" * w for w in widths], *rows]:
+        wrapped = textwrap.wrap(row[last], widths[last]) if columns[last].left else [row[last]]
+        for n, part in enumerate(wrapped or [""]):
+            cut = [*(row[:last] if n == 0 else [""] * last), part]
+            padded = (pad(c, w, col.left) for c, w, col in zip(cut, widths, columns, strict=True))
+            lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def pad(text: str, width: int, left: bool) -> str:
+    """Fills a text with spaces to a width."""
+    space = " " * (width - cells(text))
+    return text + space if left else space + text
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, thousands grouped; a dash for none.
+
+    Whole digits are never rounded away: 1234.5 is ``1,234`` or ``1,235`` with three digits.
+    """
+    if value != value:  # NaN
+        return "–"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0"
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    if whole:
+        return f"{value:,.{max(digits - whole, 0)}f}"
+    places = digits
+    scaled = abs(value)
+    while scaled < 0.1 and places < digits + 3:
+        scaled *= 10
+        places += 1
+    return f"{value:.{places}f}"
+
+
+def paragraph(text: str, indent: str = "", width: int = WIDTH) -> str:
+    """Wraps a text, every line after the same indentation."""
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
