@@ -214,4 +214,16 @@ macro_rules! algorithms {
 algorithms! {
     /// [`crate::constant`].
     Constant: crate::constant::Constant, crate::constant::ConstantParams;
+    /// [`crate::oscar`].
+    Oscar: crate::oscar::Oscar, crate::oscar::OscarParams;
+    /// [`crate::hpcc`].
+    Hpcc: crate::hpcc::Hpcc, crate::hpcc::HpccParams;
+    /// [`crate::powertcp`].
+    PowerTcp: crate::powertcp::PowerTcp, crate::powertcp::PowerTcpParams;
+    /// [`crate::theta_powertcp`].
+    ThetaPowerTcp: crate::theta_powertcp::ThetaPowerTcp, crate::theta_powertcp::ThetaPowerTcpParams;
+    /// [`crate::dcqcn`].
+    Dcqcn: crate::dcqcn::Dcqcn, crate::dcqcn::DcqcnParams;
+    /// [`crate::dctcp`].
+    Dctcp: crate::dctcp::Dctcp, crate::dctcp::DctcpParams;
 }

@@ -9,6 +9,7 @@
 //! * [`contract`]: what goes in and what comes out; the [`CongestionControl`] trait.
 //! * [`fixed`]: the one number type, [`Fixed`].
 //! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
+//! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * one module per algorithm, named as its paper names it.
 //! * [`any`]: every algorithm behind one type, and the registry that lists them.
 #![no_std]
@@ -16,8 +17,12 @@
 pub mod any;
 pub mod constant;
 pub mod contract;
+pub mod estimator;
 pub mod fixed;
+pub mod oscar;
 pub mod params;
+pub mod powertcp;
+pub mod theta_powertcp;
 
 pub use any::{AnyController, AnyParams};
 pub use contract::{

@@ -101,3 +101,72 @@ pub trait Described: Sized + 'static {
     /// The parameters, in the order of the paper.
     const PARAMS: &'static [Param<Self>];
 }
+
+/// One [`Param`], from its kind, its name in scenario files, its field, its range, its meaning and
+/// its source.
+macro_rules! param {
+    (choice $name:literal, $field:ident, $choice:ty, $meaning:expr, $source:expr) => {
+        $crate::params::Param {
+            name: $name,
+            kind: $crate::params::Kind::Choice(<$choice>::WORDS),
+            meaning: $meaning,
+            source: $source,
+            get: |p| $crate::params::Value::Choice(p.$field.place()),
+            set: |p, v| {
+                if let $crate::params::Value::Choice(v) = v
+                    && let Some(choice) = <$choice>::at(v)
+                {
+                    p.$field = choice;
+                }
+            },
+        }
+    };
+    (Flag $name:literal, $field:ident, $meaning:expr, $source:expr) => {
+        $crate::params::param!(@one Flag, $name, $field, $crate::params::Kind::Flag, $meaning, $source)
+    };
+    ($kind:ident $name:literal, $field:ident, $low:expr, $high:expr, $meaning:expr, $source:expr) => {
+        $crate::params::param!(
+            @one $kind, $name, $field, $crate::params::Kind::$kind($low, $high), $meaning, $source
+        )
+    };
+    (@one $kind:ident, $name:literal, $field:ident, $range:expr, $meaning:expr, $source:expr) => {
+        $crate::params::Param {
+            name: $name,
+            kind: $range,
+            meaning: $meaning,
+            source: $source,
+            get: |p| $crate::params::Value::$kind(p.$field),
+            set: |p, v| {
+                if let $crate::params::Value::$kind(v) = v {
+                    p.$field = v;
+                }
+            },
+        }
+    };
+}
+pub(crate) use param;
+
+/// An enum whose variants are the words of a [`Kind::Choice`], in their order.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            fn place(self) -> usize {
+                self as usize
+            }
+
+            fn at(place: usize) -> Option<Self> {
+                [$(Self::$variant,)+].get(place).copied()
+            }
+        }
+    };
+}
+pub(crate) use choice;
