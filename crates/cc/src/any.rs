@@ -36,6 +36,7 @@ pub struct Info {
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident: $controller:ty, $params:ty;)+) => {
         /// The state of one flow, of whichever algorithm.
+        #[allow(clippy::large_enum_variant, reason = "without allocation there is nothing to box")]
         #[derive(Clone, Copy, Debug)]
         pub enum AnyController {
             $($(#[$doc])* $variant($controller),)+

@@ -17,8 +17,11 @@
 pub mod any;
 pub mod constant;
 pub mod contract;
+pub mod dcqcn;
+pub mod dctcp;
 pub mod estimator;
 pub mod fixed;
+pub mod hpcc;
 pub mod oscar;
 pub mod params;
 pub mod powertcp;

@@ -157,13 +157,13 @@ macro_rules! choice {
         }
 
         impl $name {
-            const WORDS: &'static [&'static str] = &[$($word,)+];
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word,)+];
 
-            fn place(self) -> usize {
+            pub(crate) fn place(self) -> usize {
                 self as usize
             }
 
-            fn at(place: usize) -> Option<Self> {
+            pub(crate) fn at(place: usize) -> Option<Self> {
                 [$(Self::$variant,)+].get(place).copied()
             }
         }

@@ -1,0 +1,466 @@
+//! DCQCN (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015), the
+//! reaction point, in two flavours.
+//!
+//! **paper**: a congestion notification cuts the rate by α/2 and raises α. After it, a timer and a
+//! byte counter each count their expiries; every expiry raises the rate: F times by half the way back
+//! to the rate before the cut (fast recovery), then with a target that moves by R_AI (additive
+//! increase), and once both have counted past F by a multiple of R_HAI (hyper increase).
+//!
+//! **mellanox**: the ConnectX flavour of the HPCC repository: notifications are only remembered. A
+//! timer folds "one was seen" into α; another cuts the rate, at most once per interval; there is no
+//! byte counter; one additive step comes between fast recovery and hyper increase.
+//!
+//! The paper counts "F iterations" of fast recovery and compares with max(T, BC) < F: here, as in the
+//! public artifacts, the counter is advanced first and F of its values are fast recovery.
+//!
+//! α only matters at a cut, so its timer needs no events: the decays that it would have made are
+//! applied at once when α is next needed. The rate timer rests once the rate is back at the line's.
+//! Rates are kept as a ratio to the line rate.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Fixed;
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Sent, Signals};
+use crate::params::{Described, Param, Preset, choice, param};
+
+choice! {
+    /// Which reaction point.
+    Flavour {
+        /// As published.
+        Paper = "paper",
+        /// As in the HPCC repository, after ConnectX.
+        Mellanox = "mellanox",
+    }
+}
+
+choice! {
+    /// What counts as a congestion notification.
+    Feedback {
+        /// A congestion notification packet of the receiver.
+        Cnp = "cnp",
+        /// An acknowledgement of a marked packet.
+        Ack = "ack",
+    }
+}
+
+/// Parameters of [`Dcqcn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DcqcnParams {
+    /// Which reaction point.
+    pub flavour: Flavour,
+    /// What counts as a congestion notification.
+    pub feedback: Feedback,
+    /// Gain g of α.
+    pub g: Fixed,
+    /// First α.
+    pub alpha_init: Fixed,
+    /// α decays when this passes without a notification.
+    pub alpha_timer: Time,
+    /// Time between two rate increases.
+    pub rate_timer: Time,
+    /// Bytes between two rate increases; [`Bytes::UNLIMITED`] for none. Paper flavour only.
+    pub byte_counter: Bytes,
+    /// F: increases of fast recovery.
+    pub recovery: u64,
+    /// R_AI, as a fraction of the line rate.
+    pub r_ai: Fixed,
+    /// R_HAI, as a fraction of the line rate.
+    pub r_hai: Fixed,
+    /// Whether the n-th hyper increase is n times R_HAI. Paper flavour only.
+    pub hyper_growing: bool,
+    /// Shortest time between two cuts. Mellanox flavour only.
+    pub cut_interval: Time,
+    /// Whether a cut sets the target to the rate even before any increase. Mellanox flavour only.
+    pub clamp_target: bool,
+    /// Whether the bytes in flight are limited to one base BDP.
+    pub windowed: bool,
+    /// Smallest rate, as a fraction of the line rate.
+    pub floor: Fixed,
+}
+
+impl DcqcnParams {
+    fn paper() -> Self {
+        Self {
+            flavour: Flavour::Paper,
+            feedback: Feedback::Cnp,
+            g: Fixed::ratio(1, 256),
+            alpha_init: Fixed::ONE,
+            alpha_timer: Time::from_us(55),
+            rate_timer: Time::from_us(55),
+            byte_counter: Bytes::new(10_000_000),
+            recovery: 5,
+            r_ai: Fixed::ratio(1, 1000),
+            r_hai: Fixed::ratio(5, 1000),
+            hyper_growing: true,
+            cut_interval: Time::from_us(4),
+            clamp_target: false,
+            windowed: false,
+            floor: Fixed::ratio(1, 1000),
+        }
+    }
+
+    fn mellanox() -> Self {
+        Self {
+            flavour: Flavour::Mellanox,
+            feedback: Feedback::Ack,
+            alpha_timer: Time::from_us(1),
+            rate_timer: Time::from_us(300),
+            recovery: 1,
+            r_ai: Fixed::ratio(2, 10_000),
+            r_hai: Fixed::ratio(2, 1000),
+            ..Self::paper()
+        }
+    }
+
+    fn oscar() -> Self {
+        Self {
+            byte_counter: Bytes::new(10 << 20),
+            r_hai: Fixed::ratio(1, 100),
+            hyper_growing: false,
+            ..Self::paper()
+        }
+    }
+}
+
+impl Default for DcqcnParams {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Described for DcqcnParams {
+    const NAME: &'static str = "dcqcn";
+    const TITLE: &'static str = "DCQCN";
+    const SUMMARY: &'static str = "cuts the rate by the marked share, recovers by timer and byte counter";
+    const PRESETS: &'static [Preset<Self>] = &[
+        Preset { name: "paper", meaning: "DCQCN, SIGCOMM 2015", params: Self::paper },
+        Preset {
+            name: "mellanox",
+            meaning: "the ConnectX flavour of HPCC's public artifact, with its run script's timers",
+            params: Self::mellanox,
+        },
+        Preset {
+            name: "oscar",
+            meaning: "OSCAR's public artifact: byte counter 10MiB, hyper increase of fixed size",
+            params: Self::oscar,
+        },
+    ];
+    const PARAMS: &'static [Param<Self>] = &[
+        param!(
+            choice "flavour",
+            flavour,
+            Flavour,
+            "the reaction point as published, or as in the HPCC repository",
+            "DCQCN section 3.1; HPCC's public artifact"
+        ),
+        param!(
+            choice "feedback",
+            feedback,
+            Feedback,
+            "what cuts the rate: the receiver's notification packets, or acks of marked packets",
+            "DCQCN section 3.1: cnp; HPCC's public artifact: ack"
+        ),
+        param!(
+            Ratio "g",
+            g,
+            Fixed::ratio(1, 65_536),
+            Fixed::ONE,
+            "gain of the estimate alpha",
+            "DCQCN section 5: 1/256"
+        ),
+        param!(
+            Ratio "alpha_init",
+            alpha_init,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "first value of alpha",
+            "DCQCN section 3.1: 1; OSCAR's public artifact uses 0.5 for its Figure 1"
+        ),
+        param!(
+            Time "alpha_timer",
+            alpha_timer,
+            Time::from_ns(100),
+            Time::from_ms(100),
+            "alpha decays each time this passes without a notification",
+            "DCQCN section 5: 55us; HPCC's public artifact: 1us"
+        ),
+        param!(
+            Time "rate_timer",
+            rate_timer,
+            Time::from_ns(100),
+            Time::from_ms(100),
+            "time between two rate increases",
+            "DCQCN section 5: 55us; HPCC's public artifact: 300us"
+        ),
+        param!(
+            Bytes "byte_counter",
+            byte_counter,
+            Bytes::new(1000),
+            Bytes::UNLIMITED,
+            "bytes sent between two rate increases (paper flavour)",
+            "DCQCN section 5: 10MB; OSCAR's public artifact: 10MiB"
+        ),
+        param!(
+            Count "recovery",
+            recovery,
+            0,
+            1000,
+            "F, rate increases of fast recovery",
+            "DCQCN section 3.1: 5; HPCC's public artifact: 1"
+        ),
+        param!(
+            Ratio "r_ai",
+            r_ai,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "step of the target rate in additive increase, as a fraction of the line rate",
+            "DCQCN section 3.1: 40Mbps at 40Gbps; HPCC's public artifact: 5Mbps at 25Gbps"
+        ),
+        param!(
+            Ratio "r_hai",
+            r_hai,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "step of the target rate in hyper increase, as a fraction of the line rate",
+            "DCQCN states none; its public simulator: 200Mbps at 40Gbps; HPCC's: 50Mbps at 25Gbps; OSCAR's: 0.01"
+        ),
+        param!(
+            Flag "hyper_growing",
+            hyper_growing,
+            "whether the n-th hyper increase is n steps (paper flavour)",
+            "DCQCN section 3.1: true; OSCAR's public artifact: false"
+        ),
+        param!(
+            Time "cut_interval",
+            cut_interval,
+            Time::from_ns(100),
+            Time::from_ms(100),
+            "shortest time between two cuts (mellanox flavour)",
+            "HPCC's public artifact: 4us"
+        ),
+        param!(
+            Flag "clamp_target",
+            clamp_target,
+            "whether a cut lowers the target to the rate even before any increase (mellanox flavour)",
+            "HPCC's public artifact: false"
+        ),
+        param!(
+            Flag "windowed",
+            windowed,
+            "whether the bytes in flight are limited to one base BDP",
+            "DCQCN has no window; OSCAR, NSDI'26, Appendix C.6 adds one"
+        ),
+        param!(
+            Ratio "floor",
+            floor,
+            Fixed::ratio(1, 10_000),
+            Fixed::ONE,
+            "smallest rate as a fraction of the line rate",
+            "OSCAR's public artifact: 0.001"
+        ),
+    ];
+}
+
+/// The state of one flow under DCQCN: 88 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Dcqcn {
+    /// Rate, as a ratio to the line rate (R_C).
+    rate: Fixed,
+    /// Target rate, as a ratio to the line rate (R_T).
+    target: Fixed,
+    /// Estimate of the marked share (α), with every decay up to `alpha_at`.
+    alpha: Fixed,
+    /// The last tick of α's timer that is in `alpha`; [`Time::NEVER`] before the first notification.
+    alpha_at: Time,
+    /// Next increase by time; [`Time::NEVER`] when resting.
+    rate_due: Time,
+    /// Next cut (mellanox flavour); [`Time::NEVER`] when there is none to make.
+    cut_due: Time,
+    /// The first notification, from which cuts are spaced (mellanox flavour); [`Time::NEVER`] before.
+    cut_origin: Time,
+    /// Bytes sent since the byte counter last expired.
+    bytes: u64,
+    /// Expiries of the rate timer since the last cut (T), or increases (mellanox flavour).
+    by_time: u32,
+    /// Expiries of the byte counter since the last cut (BC).
+    by_bytes: u32,
+    /// Whether a notification came since the last tick of α's timer (mellanox flavour).
+    seen: bool,
+}
+
+/// `base` to the power of `exponent`, for a base in [0, 1].
+fn power(base: Fixed, exponent: u64) -> Fixed {
+    let (mut result, mut square, mut rest) = (Fixed::ONE, base, exponent);
+    for _ in 0..u64::BITS {
+        if rest == 0 {
+            break;
+        }
+        if rest & 1 == 1 {
+            result = result * square;
+        }
+        square = square * square;
+        rest >>= 1;
+    }
+    result
+}
+
+impl Dcqcn {
+    /// Applies the ticks of α's timer up to `now`.
+    fn settle(&mut self, params: &DcqcnParams, now: Time) {
+        // Before the first notification this is zero.
+        let ticks = (now - self.alpha_at).ps().checked_div(params.alpha_timer.ps()).unwrap_or(0);
+        if ticks == 0 {
+            return;
+        }
+        self.alpha = power(Fixed::ONE - params.g, ticks) * self.alpha;
+        if self.seen {
+            // The notification belongs to the first of these ticks; the others made it decay.
+            self.alpha += params.g * power(Fixed::ONE - params.g, ticks - 1);
+            self.seen = false;
+        }
+        self.alpha_at += params.alpha_timer.times(ticks);
+    }
+
+    fn cut(&mut self, params: &DcqcnParams, now: Time) {
+        let keep = Fixed::ONE - self.alpha * Fixed::ratio(1, 2);
+        self.rate = (self.rate * keep).max(params.floor);
+        (self.by_time, self.by_bytes, self.bytes) = (0, 0, 0);
+        self.rate_due = now + params.rate_timer;
+    }
+
+    fn notified(&mut self, params: &DcqcnParams, now: Time) {
+        match params.flavour {
+            Flavour::Paper => {
+                self.settle(params, now);
+                self.target = self.rate;
+                self.cut(params, now);
+                self.alpha = (Fixed::ONE - params.g) * self.alpha + params.g;
+                self.alpha_at = now;
+            }
+            Flavour::Mellanox => {
+                if self.cut_origin == Time::NEVER {
+                    self.cut_origin = now;
+                    self.alpha_at = now;
+                } else {
+                    self.settle(params, now);
+                    self.seen = true;
+                }
+                if self.cut_due == Time::NEVER {
+                    let passed =
+                        (now - self.cut_origin).ps().checked_div(params.cut_interval.ps()).unwrap_or(0);
+                    self.cut_due = self.cut_origin + params.cut_interval.times(passed.saturating_add(1));
+                }
+            }
+        }
+    }
+
+    fn increase(&mut self, params: &DcqcnParams) {
+        let (by_time, by_bytes) = (u64::from(self.by_time), u64::from(self.by_bytes));
+        let step = match params.flavour {
+            Flavour::Paper => {
+                if by_time.max(by_bytes) <= params.recovery {
+                    Fixed::ZERO
+                } else if by_time.min(by_bytes) > params.recovery {
+                    let past = by_time.min(by_bytes) - params.recovery;
+                    if params.hyper_growing { Fixed::whole(past) * params.r_hai } else { params.r_hai }
+                } else {
+                    params.r_ai
+                }
+            }
+            // The count includes this increase: F of fast recovery, one additive, then hyper.
+            Flavour::Mellanox if by_time <= params.recovery => Fixed::ZERO,
+            Flavour::Mellanox if by_time - 1 == params.recovery => params.r_ai,
+            Flavour::Mellanox => params.r_hai,
+        };
+        self.target = (self.target + step).min(Fixed::ONE);
+        // Rounding the difference down lets the rate reach its target.
+        self.rate = self.target - (self.target - self.rate) * Fixed::ratio(1, 2);
+        if self.rate == Fixed::ONE {
+            self.rate_due = Time::NEVER;
+        }
+    }
+}
+
+impl CongestionControl for Dcqcn {
+    type Params = DcqcnParams;
+
+    fn signals(params: &DcqcnParams) -> Signals {
+        match params.feedback {
+            Feedback::Cnp => Signals::CNP.and(Signals::ECN),
+            Feedback::Ack => Signals::ECN,
+        }
+    }
+
+    fn overhead(_params: &DcqcnParams) -> Overhead {
+        Overhead::default()
+    }
+
+    fn new(params: &DcqcnParams, _path: &Path, _now: Time) -> Self {
+        Self {
+            rate: Fixed::ONE,
+            target: Fixed::ONE,
+            alpha: params.alpha_init,
+            alpha_at: Time::NEVER,
+            rate_due: Time::NEVER,
+            cut_due: Time::NEVER,
+            cut_origin: Time::NEVER,
+            bytes: 0,
+            by_time: 0,
+            by_bytes: 0,
+            seen: false,
+        }
+    }
+
+    fn on_ack(&mut self, params: &DcqcnParams, _path: &Path, ack: &Ack, _int: &IntStack) {
+        if params.feedback == Feedback::Ack && ack.marked > 0 {
+            self.notified(params, ack.now);
+        }
+    }
+
+    fn on_cnp(&mut self, params: &DcqcnParams, _path: &Path, now: Time) {
+        if params.feedback == Feedback::Cnp {
+            self.notified(params, now);
+        }
+    }
+
+    fn on_sent(&mut self, params: &DcqcnParams, _path: &Path, sent: &Sent) {
+        if params.flavour == Flavour::Mellanox || self.rate_due == Time::NEVER {
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(sent.bytes.get());
+        if self.bytes >= params.byte_counter.get() {
+            self.bytes -= params.byte_counter.get();
+            self.by_bytes = self.by_bytes.saturating_add(1);
+            self.increase(params);
+        }
+    }
+
+    fn on_timer(&mut self, params: &DcqcnParams, _path: &Path, now: Time) {
+        if now >= self.cut_due {
+            self.settle(params, now);
+            if params.clamp_target || self.by_time > 0 {
+                self.target = self.rate;
+            }
+            self.cut(params, now);
+            self.cut_due = Time::NEVER;
+        }
+        if now >= self.rate_due {
+            self.rate_due = now + params.rate_timer;
+            self.by_time = self.by_time.saturating_add(1);
+            self.increase(params);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.rate_due.min(self.cut_due)
+    }
+
+    fn allowance(&self, params: &DcqcnParams, path: &Path) -> Allowance {
+        Allowance {
+            window: if params.windowed { path.bdp().max(Bytes::new(1)) } else { Bytes::UNLIMITED },
+            rate: Rate::from_bps(self.rate.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
+        }
+    }
+}

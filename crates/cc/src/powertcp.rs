@@ -1,0 +1,297 @@
+//! PowerTCP (Addanki, Michel and Schmid, NSDI'22), Algorithm 1.
+//!
+//! Power is current (what arrives at a port) times voltage (its queue and BDP). It equals the
+//! aggregate window times the port's rate (Property 1), so that dividing by it steps at once to the
+//! window that just fills the port.
+//!
+//! Algorithm 1 as it is read here: line 20 compares Γ′ with Γ_norm, and line 21 assigns it, where the
+//! normalised power Γ′_norm of line 19 is meant; the first acknowledgement only records its
+//! telemetry (prevInt is not defined before); Δt counts at most τ, so that the weight of line 24
+//! stays within 1; cwnd_old is renewed once per round trip, with the window just computed (line 7).
+//!
+//! Windows are kept as a ratio to the base BDP; as rate = cwnd/τ (line 6), that is also the ratio of
+//! the rate to the line rate.
+//!
+//! The public artifact of the authors takes the arrival rate from a counter of enqueued bytes. The
+//! telemetry here has no such counter and lines 12 to 14 say how to do without; where nothing is
+//! dropped the two are the same.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Fixed;
+use crate::contract::{Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Path, Signals};
+use crate::params::{Described, Param, Preset, choice, param};
+
+choice! {
+    /// The window in the last term of line 27.
+    LastTerm {
+        /// The window of now, as printed.
+        Current = "current",
+        /// The window of one round trip ago, as in the first term.
+        Old = "old",
+    }
+}
+
+choice! {
+    /// How packets are spaced.
+    Pacing {
+        /// At cwnd/τ (line 6).
+        Window = "window",
+        /// At line rate while the window holds a packet, at cwnd/τ below.
+        Line = "line",
+    }
+}
+
+impl Pacing {
+    /// What a window of `ratio` base BDP allows.
+    pub(crate) fn allowance(self, ratio: Fixed, path: &Path) -> Allowance {
+        let window = Bytes::new(ratio.scale(path.bdp().get())).max(Bytes::new(1));
+        let share = match self {
+            Self::Line if window >= path.packet => Fixed::ONE,
+            Self::Line | Self::Window => ratio.min(Fixed::ONE),
+        };
+        let rate = Rate::from_bps(share.scale(path.line_rate.bps())).max(Rate::from_bps(1));
+        Allowance { window, rate }
+    }
+}
+
+/// Parameters of [`PowerTcp`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PowerTcpParams {
+    /// Weight γ of a new window.
+    pub gamma: Fixed,
+    /// N: flows expected to share the sender's link; β = HostBw·τ/N.
+    pub flows: Fixed,
+    /// Power is divided by this before use.
+    pub target: Fixed,
+    /// Least arrival rate of a port that is believed, as a fraction of its rate.
+    pub arrival_floor: Fixed,
+    /// The window in the last term of the update.
+    pub last_term: LastTerm,
+    /// How packets are spaced.
+    pub pacing: Pacing,
+    /// Largest window, as a multiple of the base BDP.
+    pub window_cap: Fixed,
+    /// Smallest window and rate, as a fraction of base BDP and line rate.
+    pub floor: Fixed,
+}
+
+impl PowerTcpParams {
+    fn paper() -> Self {
+        Self {
+            gamma: Fixed::ratio(9, 10),
+            flows: Fixed::ratio(1000, 6),
+            target: Fixed::ONE,
+            arrival_floor: Fixed::ZERO,
+            last_term: LastTerm::Current,
+            pacing: Pacing::Window,
+            window_cap: Fixed::whole(2),
+            floor: Fixed::ratio(1, 1000),
+        }
+    }
+
+    fn artifact() -> Self {
+        Self {
+            target: Fixed::ratio(95, 100),
+            arrival_floor: Fixed::ratio(1, 2),
+            last_term: LastTerm::Old,
+            window_cap: Fixed::ONE,
+            ..Self::paper()
+        }
+    }
+
+    fn oscar() -> Self {
+        Self {
+            target: Fixed::ratio(95, 100),
+            last_term: LastTerm::Old,
+            pacing: Pacing::Line,
+            window_cap: Fixed::ONE,
+            ..Self::paper()
+        }
+    }
+}
+
+impl Default for PowerTcpParams {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Described for PowerTcpParams {
+    const NAME: &'static str = "powertcp";
+    const TITLE: &'static str = "PowerTCP";
+    const SUMMARY: &'static str = "divides the window by the power measured by in-band telemetry";
+    const PRESETS: &'static [Preset<Self>] = &[
+        Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Algorithm 1", params: Self::paper },
+        Preset {
+            name: "artifact",
+            meaning: "the authors' public artifact: power/0.95, arrival rate at least half the port's",
+            params: Self::artifact,
+        },
+        Preset {
+            name: "oscar",
+            meaning: "OSCAR's public artifact: power/0.95, window only, at most one base BDP",
+            params: Self::oscar,
+        },
+    ];
+    const PARAMS: &'static [Param<Self>] = &[
+        param!(
+            Ratio "gamma",
+            gamma,
+            Fixed::ratio(1, 1000),
+            Fixed::ONE,
+            "weight of a newly computed window",
+            "PowerTCP section 3.3: 0.9"
+        ),
+        param!(
+            Ratio "flows",
+            flows,
+            Fixed::ONE,
+            Fixed::whole(1_000_000),
+            "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
+            "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
+        ),
+        param!(
+            Ratio "target",
+            target,
+            Fixed::ratio(1, 10),
+            Fixed::whole(10),
+            "power is divided by this before it is used: a target utilisation",
+            "PowerTCP Algorithm 1: 1; the public artifacts of PowerTCP and OSCAR: 0.95"
+        ),
+        param!(
+            Ratio "arrival_floor",
+            arrival_floor,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "least arrival rate of a port that is believed, as a fraction of its rate",
+            "PowerTCP Algorithm 1: none; its public artifact: 0.5; OSCAR's: off"
+        ),
+        param!(
+            choice "last_term",
+            last_term,
+            LastTerm,
+            "whether the part of the window that is kept is that of now or that of one RTT ago",
+            "PowerTCP Algorithm 1 line 27: current; the public artifacts of PowerTCP and OSCAR: old"
+        ),
+        param!(
+            choice "pacing",
+            pacing,
+            Pacing,
+            "packets leave at window/base RTT, or at line rate while the window holds a packet",
+            "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"
+        ),
+        param!(
+            Ratio "window_cap",
+            window_cap,
+            Fixed::ratio(1, 10),
+            Fixed::whole(1000),
+            "largest window as a multiple of the base BDP",
+            "PowerTCP states none, its equilibrium is BDP + beta: 2; its and OSCAR's public artifacts: 1"
+        ),
+        param!(
+            Ratio "floor",
+            floor,
+            Fixed::ratio(1, 10_000),
+            Fixed::ONE,
+            "smallest window and rate as a fraction of base BDP and line rate",
+            "OSCAR's public artifact: 0.001"
+        ),
+    ];
+}
+
+/// The state of one flow under PowerTCP: 200 bytes, of which 168 are the telemetry of the last
+/// acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PowerTcp {
+    /// Telemetry of the last acknowledgement (prevInt).
+    previous: IntStack,
+    /// Smoothed normalised power (Γ_smooth).
+    power: Fixed,
+    /// Window, as a ratio to the base BDP (cwnd).
+    window: Fixed,
+    /// Window of one round trip ago (cwnd_old).
+    old: Fixed,
+    /// An acknowledgement beyond this position renews `old`.
+    last_update: u64,
+}
+
+/// Normalised power of one port between two records of it (lines 11 to 19), and the time between
+/// them. `None` when the second is not later than the first: it says nothing.
+fn power(params: &PowerTcpParams, before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
+    let dt = now.at - before.at;
+    if dt == Time::ZERO {
+        return None;
+    }
+    // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
+    // negative, so the sum is taken before the difference.
+    let arrived = (now.transmitted - before.transmitted + now.queue) - before.queue;
+    let current = Fixed::ratio(Rate::of(arrived, dt).bps(), now.rate.bps()).max(params.arrival_floor);
+    let voltage = Fixed::ONE + Fixed::ratio(now.queue.get(), now.rate.bytes_in(base_rtt).get());
+    Some((current * voltage, dt))
+}
+
+impl PowerTcp {
+    /// NORMPOWER of Algorithm 1. Says whether there was anything to measure.
+    fn measure(&mut self, params: &PowerTcpParams, path: &Path, int: &IntStack) -> bool {
+        let mut strongest: Option<(Fixed, Time)> = None;
+        for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
+            if let Some((power, dt)) = power(params, before, now, path.base_rtt)
+                && power > strongest.map_or(Fixed::ZERO, |(largest, _)| largest)
+            {
+                strongest = Some((power, dt));
+            }
+        }
+        let Some((power, dt)) = strongest else { return false };
+        let weight =
+            Fixed::ratio(dt.min(path.base_rtt).ps(), path.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
+        self.power = (Fixed::ONE - weight) * self.power + weight * power;
+        true
+    }
+}
+
+impl CongestionControl for PowerTcp {
+    type Params = PowerTcpParams;
+
+    fn signals(_params: &PowerTcpParams) -> Signals {
+        Signals::INT
+    }
+
+    fn overhead(_params: &PowerTcpParams) -> Overhead {
+        Overhead { data: 42, ack: 42 }
+    }
+
+    fn new(params: &PowerTcpParams, _path: &Path, _now: Time) -> Self {
+        let window = Fixed::ONE.min(params.window_cap);
+        Self { previous: IntStack::EMPTY, power: Fixed::ONE, window, old: window, last_update: 0 }
+    }
+
+    fn on_ack(&mut self, params: &PowerTcpParams, path: &Path, ack: &Ack, int: &IntStack) {
+        let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
+        self.previous = *int;
+        if first {
+            self.last_update = ack.next_sequence;
+        }
+        if first || !measured {
+            return;
+        }
+        let kept = match params.last_term {
+            LastTerm::Current => self.window,
+            LastTerm::Old => self.old,
+        };
+        let beta = Fixed::ONE / params.flows;
+        self.window = (params.gamma * (self.old / (self.power / params.target) + beta)
+            + (Fixed::ONE - params.gamma) * kept)
+            .clamp_to(params.floor, params.window_cap);
+        if ack.sequence > self.last_update {
+            self.old = self.window;
+            self.last_update = ack.next_sequence;
+        }
+    }
+
+    fn allowance(&self, params: &PowerTcpParams, path: &Path) -> Allowance {
+        params.pacing.allowance(self.window, path)
+    }
+}

@@ -1,0 +1,275 @@
+//! θ-PowerTCP (Addanki, Michel and Schmid, NSDI'22), Appendix D, Algorithm 2: PowerTCP's law from
+//! round-trip times alone.
+//!
+//! With the port's output rate taken to be its link rate, normalised power is (θ̇ + 1)·θ/τ
+//! (Equation 8). The gradient θ̇ is the difference of two round-trip times over the time between
+//! their acknowledgements. Power is smoothed with every acknowledgement, the window moves once per
+//! round trip.
+//!
+//! Where the paper is silent: the first acknowledgement only records its times (prevRTT is not
+//! defined before); Δt counts at most τ; θ̇ + 1, which is negative where two packets left further
+//! apart than twice the spacing of their acknowledgements, counts at least 0. Two acknowledgements
+//! at the same instant have no gradient: the second leaves prevRTT and t_c as they are, so that
+//! the next one is measured against the first over the whole span, and nothing is divided by zero.
+//!
+//! With the update once per round trip the acknowledged packet left just after the last update, so
+//! cwnd_old is cwnd; they differ only with `update = "ack"`.
+
+use incast_units::Time;
+
+use crate::Fixed;
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::params::{Described, Param, Preset, choice, param};
+use crate::powertcp::Pacing;
+
+choice! {
+    /// When the window moves.
+    Update {
+        /// Once per round trip (Algorithm 2, line 17).
+        Rtt = "rtt",
+        /// With every acknowledgement, from a reference that is renewed once per round trip.
+        Ack = "ack",
+    }
+}
+
+/// Parameters of [`ThetaPowerTcp`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ThetaPowerTcpParams {
+    /// Weight γ of a new window.
+    pub gamma: Fixed,
+    /// N: flows expected to share the sender's link; β = HostBw·τ/N.
+    pub flows: Fixed,
+    /// Power is divided by this before it is smoothed.
+    pub margin: Fixed,
+    /// Least θ̇ + 1.
+    pub gradient_floor: Fixed,
+    /// When the window moves.
+    pub update: Update,
+    /// Whether τ is the smallest round-trip time seen when that is below the base RTT.
+    pub track_base_rtt: bool,
+    /// How packets are spaced.
+    pub pacing: Pacing,
+    /// Largest window, as a multiple of the base BDP.
+    pub window_cap: Fixed,
+    /// Smallest window and rate, as a fraction of base BDP and line rate.
+    pub floor: Fixed,
+}
+
+impl ThetaPowerTcpParams {
+    fn paper() -> Self {
+        Self {
+            gamma: Fixed::ratio(9, 10),
+            flows: Fixed::ratio(1000, 6),
+            margin: Fixed::ONE,
+            gradient_floor: Fixed::ZERO,
+            update: Update::Rtt,
+            track_base_rtt: false,
+            pacing: Pacing::Window,
+            window_cap: Fixed::whole(2),
+            floor: Fixed::ratio(1, 1000),
+        }
+    }
+
+    fn artifact() -> Self {
+        Self {
+            gamma: Fixed::ratio(7, 10),
+            margin: Fixed::ratio(105, 100),
+            gradient_floor: Fixed::ratio(1, 2),
+            update: Update::Ack,
+            track_base_rtt: true,
+            window_cap: Fixed::ONE,
+            ..Self::paper()
+        }
+    }
+
+    fn oscar() -> Self {
+        Self { pacing: Pacing::Line, window_cap: Fixed::ONE, ..Self::paper() }
+    }
+}
+
+impl Default for ThetaPowerTcpParams {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Described for ThetaPowerTcpParams {
+    const NAME: &'static str = "theta-powertcp";
+    const TITLE: &'static str = "θ-PowerTCP";
+    const SUMMARY: &'static str = "divides the window by the power estimated from round-trip times";
+    const PRESETS: &'static [Preset<Self>] = &[
+        Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Appendix D, Algorithm 2", params: Self::paper },
+        Preset {
+            name: "artifact",
+            meaning: "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
+            params: Self::artifact,
+        },
+        Preset {
+            name: "oscar",
+            meaning: "OSCAR's public artifact: window only, at most one base BDP",
+            params: Self::oscar,
+        },
+    ];
+    const PARAMS: &'static [Param<Self>] = &[
+        param!(
+            Ratio "gamma",
+            gamma,
+            Fixed::ratio(1, 1000),
+            Fixed::ONE,
+            "weight of a newly computed window",
+            "PowerTCP section 4.1: 0.9; its public artifact: 0.7"
+        ),
+        param!(
+            Ratio "flows",
+            flows,
+            Fixed::ONE,
+            Fixed::whole(1_000_000),
+            "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
+            "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
+        ),
+        param!(
+            Ratio "margin",
+            margin,
+            Fixed::ratio(1, 10),
+            Fixed::whole(10),
+            "power is divided by this before it is smoothed: queueing that is tolerated",
+            "PowerTCP Algorithm 2: 1; its public artifact: 1.05"
+        ),
+        param!(
+            Ratio "gradient_floor",
+            gradient_floor,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "least value of the RTT gradient + 1",
+            "PowerTCP Algorithm 2 states none, a negative power is none: 0; its public artifact: 0.5"
+        ),
+        param!(
+            choice "update",
+            update,
+            Update,
+            "the window moves once per RTT, or with every ack from a reference renewed once per RTT",
+            "PowerTCP Algorithm 2 line 17: rtt; its public artifact: ack"
+        ),
+        param!(
+            Flag "track_base_rtt",
+            track_base_rtt,
+            "whether the smallest RTT seen serves as base RTT when it is below the configured one",
+            "PowerTCP section 3.3 names it as an alternative; its public artifact: true"
+        ),
+        param!(
+            choice "pacing",
+            pacing,
+            Pacing,
+            "packets leave at window/base RTT, or at line rate while the window holds a packet",
+            "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"
+        ),
+        param!(
+            Ratio "window_cap",
+            window_cap,
+            Fixed::ratio(1, 10),
+            Fixed::whole(1000),
+            "largest window as a multiple of the base BDP",
+            "PowerTCP states none, its equilibrium is BDP + beta: 2; its and OSCAR's public artifacts: 1"
+        ),
+        param!(
+            Ratio "floor",
+            floor,
+            Fixed::ratio(1, 10_000),
+            Fixed::ONE,
+            "smallest window and rate as a fraction of base BDP and line rate",
+            "OSCAR's public artifact: 0.001"
+        ),
+    ];
+}
+
+/// The state of one flow under θ-PowerTCP: 56 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ThetaPowerTcp {
+    /// Round-trip time of the last measured acknowledgement (prevRTT).
+    previous_rtt: Time,
+    /// When it arrived (t_c of then); [`Time::NEVER`] before the first.
+    previous_at: Time,
+    /// τ: the base RTT, or the smallest seen.
+    base_rtt: Time,
+    /// Smoothed normalised power (Γ_smooth).
+    power: Fixed,
+    /// Window, as a ratio to the base BDP (cwnd).
+    window: Fixed,
+    /// Window of one round trip ago (cwnd_old).
+    old: Fixed,
+    /// An acknowledgement from this position on ends a round trip (lastUpdated).
+    last_update: u64,
+}
+
+impl ThetaPowerTcp {
+    /// NORMPOWER of Algorithm 2.
+    fn measure(&mut self, params: &ThetaPowerTcpParams, now: Time, rtt: Time) {
+        let dt = now - self.previous_at;
+        if dt == Time::ZERO {
+            return;
+        }
+        // (θ̇ + 1)·dt = dt + RTT − prevRTT, which saturates at zero.
+        let gradient = Fixed::ratio((dt + rtt - self.previous_rtt).ps(), dt.ps()).max(params.gradient_floor);
+        let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
+        let weight =
+            Fixed::ratio(dt.min(self.base_rtt).ps(), self.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
+        self.power = (Fixed::ONE - weight) * self.power + weight * power;
+        self.previous_rtt = rtt;
+        self.previous_at = now;
+    }
+}
+
+impl CongestionControl for ThetaPowerTcp {
+    type Params = ThetaPowerTcpParams;
+
+    fn signals(_params: &ThetaPowerTcpParams) -> Signals {
+        Signals::NONE
+    }
+
+    fn overhead(_params: &ThetaPowerTcpParams) -> Overhead {
+        Overhead::default()
+    }
+
+    fn new(params: &ThetaPowerTcpParams, path: &Path, _now: Time) -> Self {
+        let window = Fixed::ONE.min(params.window_cap);
+        Self {
+            previous_rtt: Time::ZERO,
+            previous_at: Time::NEVER,
+            base_rtt: path.base_rtt,
+            power: Fixed::ONE,
+            window,
+            old: window,
+            last_update: 0,
+        }
+    }
+
+    fn on_ack(&mut self, params: &ThetaPowerTcpParams, _path: &Path, ack: &Ack, _int: &IntStack) {
+        let rtt = ack.rtt();
+        if params.track_base_rtt && rtt > Time::ZERO {
+            self.base_rtt = self.base_rtt.min(rtt);
+        }
+        if self.previous_at == Time::NEVER {
+            (self.previous_rtt, self.previous_at) = (rtt, ack.now);
+            self.last_update = ack.next_sequence;
+            return;
+        }
+        self.measure(params, ack.now, rtt);
+        let round_trip_over = ack.sequence >= self.last_update;
+        if params.update == Update::Ack || round_trip_over {
+            let beta = Fixed::ONE / params.flows;
+            self.window = (params.gamma * (self.old / self.power + beta)
+                + (Fixed::ONE - params.gamma) * self.old)
+                .clamp_to(params.floor, params.window_cap);
+        }
+        if round_trip_over {
+            self.old = self.window;
+            self.last_update = ack.next_sequence;
+        }
+    }
+
+    fn allowance(&self, params: &ThetaPowerTcpParams, path: &Path) -> Allowance {
+        params.pacing.allowance(self.window, path)
+    }
+}
