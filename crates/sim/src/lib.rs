@@ -1,10 +1,60 @@
 //! An exact, parallel, bit-deterministic packet-level simulator of datacenter networks.
 //!
 //! A simulation is described by plain data (module [`describe`]), run by [`run`], and tells what
-//! happened to a [`Sink`] while it runs and in an [`Outcome`] at the end.
+//! happened to a [`Sink`] while it runs and in an [`Outcome`] at the end. The same description gives
+//! the same results, bit by bit, on any number of threads and on the plain engine
+//! ([`run_reference`]); [`Outcome::fingerprint`] says so.
 
 pub mod describe;
+mod engine;
+mod host;
+mod packet;
+mod port;
+pub mod random;
 pub mod record;
+mod route;
+mod switch;
+
+use core::fmt;
 
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
+
+use engine::finish::Flusher;
+use engine::world::World;
+
+/// Why a description cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid(pub(crate) String);
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Runs a simulation to its end on `simulation.threads` threads.
+///
+/// # Errors
+/// When the description contradicts itself; nothing has run then.
+pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let world = World::new(simulation)?;
+    let slots = world.nodes(simulation)?;
+    let mut flusher = Flusher::default();
+    let (cause, now, remains) = engine::windows::run(simulation, &world, slots, &mut flusher, sink);
+    Ok(remains.outcome(cause, now, simulation, &world, flusher, sink))
+}
+
+/// Runs a simulation on the plain engine: one heap, one event at a time. Slow, and equal in every
+/// result; the measure for the other one.
+///
+/// # Errors
+/// When the description contradicts itself; nothing has run then.
+pub fn run_reference(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let world = World::new(simulation)?;
+    let slots = world.nodes(simulation)?;
+    let (cause, now, remains) = engine::reference::run(simulation, &world, slots, sink);
+    Ok(remains.outcome(cause, now, simulation, &world, Flusher::default(), sink))
+}

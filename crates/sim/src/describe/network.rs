@@ -34,31 +34,45 @@ pub struct Network {
     pub nodes: Vec<String>,
     /// The links.
     pub links: Vec<Link>,
+    /// How many ports each node has.
+    degrees: Vec<PortId>,
 }
 
 impl Network {
     /// A network of `hosts` hosts, named `h0`, `h1`, …, without switches or links.
     #[must_use]
     pub fn with_hosts(hosts: u32) -> Self {
-        Self { hosts, nodes: (0..hosts).map(|i| format!("h{i}")).collect(), links: Vec::new() }
+        Self {
+            hosts,
+            nodes: (0..hosts).map(|i| format!("h{i}")).collect(),
+            links: Vec::new(),
+            degrees: vec![0; hosts as usize],
+        }
     }
 
     /// Adds a switch and says which node it is.
     pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
         self.nodes.push(name.into());
+        self.degrees.push(0);
         self.nodes.len() as NodeId - 1
     }
 
     /// Joins two nodes by a link on the next free port of each.
     pub fn add_link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) {
-        let (a, b) = ((a, self.ports(a)), (b, self.ports(b)));
+        let (a, b) = (self.next_port(a), self.next_port(b));
         self.links.push(Link { a, b, rate, delay });
+    }
+
+    fn next_port(&mut self, node: NodeId) -> (NodeId, PortId) {
+        let degree = &mut self.degrees[node as usize];
+        *degree += 1;
+        (node, *degree - 1)
     }
 
     /// How many ports a node has.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> PortId {
-        self.links.iter().map(|l| u16::from(l.a.0 == node) + u16::from(l.b.0 == node)).sum()
+        self.degrees[node as usize]
     }
 
     /// Whether a node is a host.

@@ -1,7 +1,7 @@
 //! What a switch does with packets: buffer, flow control, marking, scheduling.
 
 use incast_cc::Fixed;
-use incast_units::{Bytes, Rate};
+use incast_units::{Bytes, Rate, Time};
 
 /// Most queues (priorities) that a port has.
 pub const MAX_QUEUES: usize = 8;
@@ -51,6 +51,22 @@ pub struct Pfc {
     /// Room for what is still on its way when the pause goes out, for each (ingress port,
     /// priority). `None`: computed from the link's rate, delay and the largest packet.
     pub headroom: Option<Bytes>,
+}
+
+impl Pfc {
+    /// The room that a lossless (ingress port, priority) needs for what still arrives after its
+    /// usage crossed the pause threshold, on a link of this rate and one-way delay, for packets of
+    /// at most `packet` bytes and `queues` priorities.
+    ///
+    /// The packet that crosses the threshold itself; the pause frame waits for one packet that is
+    /// being sent the other way and for the other priorities' frames, and takes its own time; then
+    /// the delay there, one packet that the far end has just begun, and the delay back:
+    /// `2 · rate · delay + 3 · packet + 64 B · queues`.
+    #[must_use]
+    pub fn headroom_for(rate: Rate, delay: Time, packet: Bytes, queues: u8) -> Bytes {
+        // One byte more for each product, which rounds down.
+        rate.bytes_in(delay).times(2) + packet.times(3) + Bytes::new(64 * u64::from(queues) + 2)
+    }
 }
 
 /// Random early marking at dequeue, by the length of the packet's own queue after it left.

@@ -1,0 +1,137 @@
+//! The order of a node's events, and what a node may do in answer to one.
+
+use crate::describe::network::PortId;
+use crate::packet::{IntRecords, Packet};
+use crate::record::{FlowRecord, FlowSample, PortSample};
+
+/// What happens at a node. At the same instant the kinds come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A port has sent its packet's last bit. Entity: the port.
+    Departed,
+    /// A packet's last bit has arrived. Entity: the port.
+    Arrival,
+    /// A flow starts. Entity: the sender's index of the flow.
+    Start,
+    /// A flow stops offering data. Entity: the sender's index of the flow.
+    Stop,
+    /// A paced flow may send again. Entity: the sender's place in its table.
+    Paced,
+    /// A retransmission timer. Entity: the sender's place in its table.
+    Retransmit,
+    /// A timer of the congestion control. Entity: the sender's place in its table.
+    Control,
+    /// An acknowledgement was held long enough. Entity: the receiver's index of the flow.
+    HeldAck,
+}
+
+impl Kind {
+    const ALL: [Self; 8] = [
+        Self::Departed,
+        Self::Arrival,
+        Self::Start,
+        Self::Stop,
+        Self::Paced,
+        Self::Retransmit,
+        Self::Control,
+        Self::HeldAck,
+    ];
+}
+
+/// An event of one node: its time, kind and entity in one integer, which sorts in that order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event(u128);
+
+impl Event {
+    /// Later than everything.
+    pub(crate) const NEVER: Self = Self(u128::MAX);
+
+    #[inline]
+    pub(crate) fn new(time: u64, kind: Kind, entity: u32) -> Self {
+        Self(u128::from(time) << 64 | u128::from(kind as u8) << 32 | u128::from(entity))
+    }
+
+    #[inline]
+    pub(crate) fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        Kind::ALL[(self.0 >> 32) as usize & 7]
+    }
+
+    #[inline]
+    pub(crate) fn entity(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// What a node may do in answer to an event. Each engine has its own way to carry it out.
+pub(crate) trait Effects {
+    /// Puts a packet on the link of `port`; `packet.time` says when its last bit arrives. `int` counts
+    /// only for a packet with [`crate::packet::flag::INT`].
+    fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords);
+
+    /// Asks for an event at this node.
+    fn schedule(&mut self, event: Event);
+
+    /// Where to count and record.
+    fn tally(&mut self) -> &mut Tally;
+}
+
+/// What the nodes of one thread count and record.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Packets that left a port.
+    pub(crate) hops: u64,
+    /// Data packets that left senders.
+    pub(crate) sent: u64,
+    /// Data packets that arrived at receivers.
+    pub(crate) delivered: u64,
+    /// Data packets dropped.
+    pub(crate) dropped: u64,
+    /// Flows that have started.
+    pub(crate) started: u64,
+    /// Flows that are done.
+    pub(crate) finished: u64,
+    /// When a flow last started or a receiver last got something new. (ps)
+    pub(crate) progress: u64,
+    /// When the last flow was done. (ps)
+    pub(crate) last_finish: u64,
+    /// Flows done since the last flush.
+    pub(crate) flows: Vec<FlowRecord>,
+    /// Samples since the last flush.
+    pub(crate) port_samples: Vec<PortSample>,
+    /// Samples since the last flush.
+    pub(crate) flow_samples: Vec<FlowSample>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_sort_by_time_kind_entity() {
+        let mut events = vec![
+            Event::new(5, Kind::HeldAck, 0),
+            Event::new(5, Kind::Arrival, 1),
+            Event::new(5, Kind::Arrival, 0),
+            Event::new(4, Kind::Control, 9),
+            Event::new(5, Kind::Departed, 7),
+        ];
+        events.sort_unstable();
+        let order: Vec<_> = events.iter().map(|e| (e.time(), e.kind(), e.entity())).collect();
+        assert_eq!(
+            order,
+            [
+                (4, Kind::Control, 9),
+                (5, Kind::Departed, 7),
+                (5, Kind::Arrival, 0),
+                (5, Kind::Arrival, 1),
+                (5, Kind::HeldAck, 0)
+            ]
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! From what the nodes recorded to what the sink hears and the outcome says.
+
+use incast_units::{Bytes, Time};
+
+use super::event::Tally;
+use super::partition::Mail;
+use super::stall;
+use super::windows::Cause;
+use super::world::{Node, Slot, World};
+use crate::describe::Simulation;
+use crate::host::NOT_UNDER_WAY;
+use crate::packet::{Kind, Packet};
+use crate::random::mix;
+use crate::record::{End, FlowRecord, FlowSample, Outcome, PortSample, PortTotals, Sink};
+
+/// A hash over a sequence of words, in order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Digest(u64);
+
+impl Digest {
+    fn add(&mut self, words: &[u64]) {
+        for word in words {
+            self.0 = mix(self.0 ^ *word).rotate_left(23);
+        }
+    }
+}
+
+/// Collects records, hands them to the sink in order, and hashes them on the way.
+#[derive(Debug, Default)]
+pub(crate) struct Flusher {
+    flows: Vec<FlowRecord>,
+    port_samples: Vec<PortSample>,
+    flow_samples: Vec<FlowSample>,
+    /// One digest for each kind of record: how they interleave depends on the flushes.
+    digests: [Digest; 3],
+}
+
+impl Tally {
+    /// Moves the records of `other` to the end of this tally's.
+    pub(crate) fn take_records(&mut self, other: &mut Self) {
+        self.flows.append(&mut other.flows);
+        self.port_samples.append(&mut other.port_samples);
+        self.flow_samples.append(&mut other.flow_samples);
+    }
+}
+
+/// Removes from `all` what `is_before` the horizon, sorted.
+fn ripe<T: Copy, K: Ord>(all: &mut Vec<T>, is_before: impl Fn(&T) -> bool, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut ripe: Vec<T> = all.iter().copied().filter(|t| is_before(t)).collect();
+    all.retain(|t| !is_before(t));
+    ripe.sort_unstable_by_key(key);
+    ripe
+}
+
+impl Flusher {
+    /// Takes the records of a tally.
+    pub(crate) fn take(&mut self, tally: &mut Tally) {
+        self.flows.append(&mut tally.flows);
+        self.port_samples.append(&mut tally.port_samples);
+        self.flow_samples.append(&mut tally.flow_samples);
+    }
+
+    /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
+    pub(crate) fn flush(&mut self, horizon: u64, sink: &mut dyn Sink) {
+        let horizon = Time::from_ps(horizon);
+        let flows = ripe(&mut self.flows, |f| f.finish < horizon, |f| (f.finish, f.flow));
+        for flow in &flows {
+            self.digests[0].add(&flow_words(flow));
+        }
+        if !flows.is_empty() {
+            sink.flows(&flows);
+        }
+        let samples = ripe(&mut self.port_samples, |s| s.time < horizon, |s| (s.time, s.node, s.port));
+        for s in &samples {
+            let what = u64::from(s.node) << 16 | u64::from(s.port);
+            let counts = [s.transmitted.get(), s.dropped.get(), s.marked, u64::from(s.paused)];
+            self.digests[1].add(&[s.time.ps(), what, s.queue.get()]);
+            self.digests[1].add(&counts);
+        }
+        if !samples.is_empty() {
+            sink.port_samples(&samples);
+        }
+        let samples = ripe(&mut self.flow_samples, |s| s.time < horizon, |s| (s.time, s.flow));
+        for s in &samples {
+            let state = [s.window.get(), s.rate.bps(), s.rtt.ps(), s.inflight.get(), s.acked.get()];
+            self.digests[2].add(&[s.time.ps(), u64::from(s.flow)]);
+            self.digests[2].add(&state);
+        }
+        if !samples.is_empty() {
+            sink.flow_samples(&samples);
+        }
+    }
+}
+
+fn flow_words(f: &FlowRecord) -> [u64; 9] {
+    [
+        u64::from(f.flow),
+        f.start.ps(),
+        f.finish.ps(),
+        f.delivered.ps(),
+        f.bytes.get(),
+        f.packets,
+        f.resent,
+        f.marked,
+        u64::from(f.timeouts),
+    ]
+}
+
+/// What is left of a run when its windows end.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    slots: Vec<Slot>,
+    /// Data packets on links.
+    on_links: u64,
+    hops: u64,
+    sent: u64,
+    delivered: u64,
+    dropped: u64,
+    finished: u64,
+    records: Tally,
+}
+
+impl Remains {
+    /// Adds what one thread leaves behind.
+    pub(crate) fn add(&mut self, slots: Vec<Slot>, packets: Vec<Packet>, mut tally: Tally) {
+        self.slots.extend(slots);
+        self.on_links += packets.iter().filter(|p| p.kind == Kind::Data).count() as u64;
+        self.hops += tally.hops;
+        self.sent += tally.sent;
+        self.delivered += tally.delivered;
+        self.dropped += tally.dropped;
+        self.finished += tally.finished;
+        self.records.take_records(&mut tally);
+    }
+
+    /// Adds packets that were being handed from one thread to another.
+    pub(crate) fn in_mail(&mut self, mail: &Mail) {
+        self.on_links += mail.data_packets();
+    }
+
+    /// The outcome of the run, with the last records told to the sink.
+    pub(crate) fn outcome(
+        mut self,
+        cause: Cause,
+        now: u64,
+        simulation: &Simulation,
+        world: &World,
+        mut flusher: Flusher,
+        sink: &mut dyn Sink,
+    ) -> Outcome {
+        flusher.take(&mut self.records);
+        flusher.flush(now.saturating_add(1), sink);
+        self.slots.sort_unstable_by_key(|s| s.id);
+        let mut ports = Vec::new();
+        let mut unfinished: Vec<FlowRecord> = Vec::new();
+        let mut violations = Vec::new();
+        let mut queued = 0;
+        let largest = world.largest_packet().get();
+        for slot in &self.slots {
+            let first = ports.len();
+            let name = &simulation.network.nodes[slot.id as usize];
+            let mut check = |port: usize, problem: Option<String>| {
+                violations.extend(
+                    problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")),
+                );
+            };
+            match &slot.node {
+                Node::Host(host) => {
+                    ports.push(host.wire.totals(now, slot.id, 0));
+                    check(0, host.wire.violation(now, largest));
+                    queued += host.waiting_replies().filter(|p| p.kind == Kind::Data).count() as u64;
+                    let open = host.outgoing.iter().filter(|o| o.slot != NOT_UNDER_WAY);
+                    let record = |s: u32| host.senders[s as usize].record(Time::NEVER, Time::NEVER, world);
+                    unfinished.extend(open.map(|o| record(o.slot)));
+                }
+                Node::Switch(switch) => {
+                    for (i, egress) in switch.ports.iter().enumerate() {
+                        ports.push(egress.wire.totals(now, slot.id, i as u16));
+                        check(i, egress.wire.violation(now, largest));
+                        queued += egress.waiting().filter(|(_, p)| p.kind == Kind::Data).count() as u64;
+                    }
+                    let buffer = &switch.buffer;
+                    if buffer.peak > buffer.size {
+                        let (peak, size) = (Bytes::new(buffer.peak), Bytes::new(buffer.size));
+                        violations.push(format!("{name} held {peak} in a buffer of {size}"));
+                    }
+                    let drops: u64 = ports[first..].iter().map(|p| p.drops).sum();
+                    if buffer.is_lossless() && drops > 0 {
+                        violations.push(format!("{name} dropped {drops} packets although PFC is on"));
+                    }
+                }
+            }
+        }
+        unfinished.sort_unstable_by_key(|f| f.flow);
+        let in_flight = self.on_links + queued;
+        if self.sent != self.delivered + self.dropped + in_flight {
+            violations.push(format!(
+                "{} data packets sent, but {} delivered + {} dropped + {in_flight} in flight",
+                self.sent, self.delivered, self.dropped
+            ));
+        }
+        let end = match cause {
+            Cause::Finished => End::Finished,
+            Cause::TimeLimit => End::TimeLimit,
+            Cause::Interrupted => End::Interrupted,
+            Cause::Stalled => End::Stalled(stall::diagnose(&self.slots, &world.routes)),
+        };
+        let fingerprint = fingerprint(&flusher, &ports, &unfinished, now);
+        Outcome {
+            end,
+            now: Time::from_ps(now),
+            flows_finished: self.finished,
+            hops: self.hops,
+            sent: self.sent,
+            delivered: self.delivered,
+            dropped: self.dropped,
+            in_flight,
+            ports,
+            unfinished,
+            fingerprint,
+            violations,
+        }
+    }
+}
+
+fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord], now: u64) -> u64 {
+    let mut digest = Digest::default();
+    digest.add(&flusher.digests.map(|d| d.0));
+    for p in ports {
+        let what = u64::from(p.node) << 16 | u64::from(p.port);
+        digest.add(&[what, p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
+        digest.add(&[p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
+    }
+    for flow in unfinished {
+        digest.add(&flow_words(flow));
+    }
+    digest.add(&[now]);
+    digest.0
+}

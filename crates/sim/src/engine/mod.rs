@@ -1,0 +1,20 @@
+//! The engine: exact, parallel, in windows.
+//!
+//! Time advances in windows no longer than the smallest link delay, so that what a node receives in
+//! a window was sent in an earlier one and every node can be processed on its own, on any thread. A
+//! node handles its events in the order (time, kind, entity), which depends on neither threads nor
+//! insertion. Packets travel by value in one ring per link.
+//!
+//! * [`event`]: the order of events, and what a node may do.
+//! * [`world`]: a description made ready to run: nodes, routes, sizes.
+//! * [`partition`]: the nodes of one thread, their rings and agendas.
+//! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
+//! * [`reference`]: the plain engine (one heap, one event at a time) that must agree with it.
+
+pub(crate) mod event;
+pub(crate) mod finish;
+pub(crate) mod partition;
+pub(crate) mod reference;
+pub(crate) mod stall;
+pub(crate) mod windows;
+pub(crate) mod world;

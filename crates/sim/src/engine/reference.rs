@@ -1,0 +1,142 @@
+//! The plain engine: one heap of events for the whole network, handled one at a time.
+//!
+//! It shares the nodes with the windowed engine and nothing of how that orders, batches and carries
+//! events. Every scenario of the tests must have the same fingerprint on both.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use incast_units::Time;
+
+use super::event::{Effects, Event, Kind, Tally};
+use super::finish::Remains;
+use super::windows::{Cause, Layout, Limits, Situation};
+use super::world::{Slot, World};
+use crate::describe::Simulation;
+use crate::describe::network::{NodeId, PortId};
+use crate::packet::{IntRecords, Packet};
+use crate::record::{Progress, Sink};
+
+/// An event somewhere in the network.
+#[derive(Debug)]
+struct Due {
+    event: Event,
+    node: NodeId,
+    /// What arrives, for [`Kind::Arrival`].
+    packet: Option<Box<(Packet, IntRecords)>>,
+}
+
+impl Due {
+    fn key(&self) -> (u64, NodeId, Event) {
+        (self.event.time(), self.node, self.event)
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+struct Hands<'a, 'b> {
+    node: NodeId,
+    world: &'a World<'b>,
+    heap: &'a mut BinaryHeap<Reverse<Due>>,
+    tally: &'a mut Tally,
+}
+
+impl Effects for Hands<'_, '_> {
+    fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
+        let out = &self.world.routes.ports[self.node as usize][usize::from(port)];
+        let event = Event::new(packet.time, Kind::Arrival, u32::from(out.port));
+        self.heap.push(Reverse(Due { event, node: out.node, packet: Some(Box::new((packet, *int))) }));
+    }
+
+    fn schedule(&mut self, event: Event) {
+        self.heap.push(Reverse(Due { event, node: self.node, packet: None }));
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        self.tally
+    }
+}
+
+/// Runs a simulation; returns why it ended, when, and what is left.
+pub(crate) fn run(
+    simulation: &Simulation,
+    world: &World,
+    mut slots: Vec<Slot>,
+    sink: &mut dyn Sink,
+) -> (Cause, u64, Remains) {
+    let limits = Limits::new(simulation, Layout::new(world).lookahead);
+    let mut tally = Tally::default();
+    let mut heap: BinaryHeap<Reverse<Due>> = slots
+        .iter()
+        .filter_map(|s| s.first_event(world).map(|event| Reverse(Due { event, node: s.id, packet: None })))
+        .collect();
+    let mut interrupted = false;
+    let mut last = Instant::now();
+    let mut end = 0;
+    let (cause, now) = loop {
+        let next = heap.peek().map_or(u64::MAX, |d| d.0.event.time());
+        if next >= end {
+            // Between two windows, as the other engine counts them, it is decided whether to go on.
+            let situation = Situation {
+                next,
+                started: tally.started,
+                finished: tally.finished,
+                progress: tally.progress,
+                interrupted,
+            };
+            match limits.decide(&situation) {
+                Ok(window) => end = window,
+                Err(Cause::Finished) => break (Cause::Finished, tally.last_finish),
+                Err(Cause::TimeLimit) => break (Cause::TimeLimit, simulation.until.ps()),
+                Err(cause) => break (cause, end),
+            }
+            if last.elapsed() > Duration::from_millis(100) {
+                last = Instant::now();
+                let progress = Progress {
+                    now: Time::from_ps(next),
+                    flows_finished: tally.finished,
+                    flows: simulation.flows.len() as u64,
+                    hops: tally.hops,
+                };
+                interrupted = sink.progress(&progress) == ControlFlow::Break(());
+            }
+        }
+        let Some(Reverse(due)) = heap.pop() else { continue };
+        let mut hands = Hands { node: due.node, world, heap: &mut heap, tally: &mut tally };
+        let slot = &mut slots[due.node as usize];
+        match due.packet {
+            Some(packet) => {
+                let (time, port) = (due.event.time(), due.event.entity() as PortId);
+                slot.arrive(time, port, packet.0, &packet.1, world, &mut hands);
+            }
+            None => slot.handle(due.event, world, &mut hands),
+        }
+    };
+    for slot in &mut slots {
+        slot.catch_up(now.saturating_add(1), &mut tally);
+    }
+    let packets = heap.into_iter().filter_map(|d| d.0.packet.map(|p| p.0)).collect();
+    let mut remains = Remains::default();
+    remains.add(slots, packets, tally);
+    (cause, now, remains)
+}

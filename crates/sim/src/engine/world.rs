@@ -1,0 +1,322 @@
+//! A description made ready to run: what all nodes share, and the nodes.
+
+use incast_cc::{AnyParams, Path, Signals};
+use incast_units::{Bytes, Rate, Time};
+
+use super::event::{Effects, Event, Tally};
+use crate::Invalid;
+use crate::describe::Simulation;
+use crate::describe::flow::Flow;
+use crate::describe::network::{NodeId, PortId};
+use crate::describe::probe::Probes;
+use crate::describe::switch::MAX_QUEUES;
+use crate::describe::transport::Transport;
+use crate::host::Host;
+use crate::host::receiver::Receiver;
+use crate::packet::{IntRecords, Packet, flag};
+use crate::route::{Routes, Sizes, describe_path, flow_hashes, ideal_time};
+use crate::switch::Switch;
+use crate::switch::buffer::Buffer;
+
+/// What all nodes share, constant over the run.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) flows: &'a [Flow],
+    pub(crate) algorithms: &'a [AnyParams],
+    pub(crate) transport: Transport,
+    pub(crate) routes: Routes,
+    /// The different rates of links; INT records name one by index.
+    pub(crate) rates: Vec<Rate>,
+    sizes: Vec<Sizes>,
+    flags: Vec<u8>,
+}
+
+impl<'a> World<'a> {
+    /// Checks a description and prepares it.
+    pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
+        let transport = simulation.transport;
+        let routes = Routes::new(&simulation.network).map_err(Invalid)?;
+        let mut rates: Vec<Rate> = simulation.network.links.iter().map(|l| l.rate).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        let sizes: Vec<Sizes> = simulation
+            .algorithms
+            .iter()
+            .map(|algorithm| {
+                let overhead = algorithm.overhead();
+                let header = transport.header.get();
+                let ack = header + transport.ack_extra.get() + u64::from(overhead.ack);
+                Sizes {
+                    payload: transport.payload.get(),
+                    header: header + u64::from(overhead.data),
+                    ack: ack.max(transport.smallest.get()),
+                    smallest: transport.smallest.get(),
+                }
+            })
+            .collect();
+        let flags = simulation
+            .algorithms
+            .iter()
+            .map(|algorithm| {
+                let signals = algorithm.signals();
+                let bit = |signal, bit| if signals.contains(signal) { bit } else { 0 };
+                bit(Signals::INT, flag::INT) | bit(Signals::CNP, flag::CNP)
+            })
+            .collect();
+        let world = Self {
+            flows: &simulation.flows,
+            algorithms: &simulation.algorithms,
+            transport,
+            routes,
+            rates,
+            sizes,
+            flags,
+        };
+        world.check(simulation)?;
+        Ok(world)
+    }
+
+    fn check(&self, simulation: &Simulation) -> Result<(), Invalid> {
+        let fail = |text: String| Err(Invalid(text));
+        if simulation.transport.payload == Bytes::ZERO {
+            return fail("the payload of a packet must be above zero".into());
+        }
+        if self.largest_packet() > Bytes::new(u64::from(u16::MAX)) {
+            return fail(format!("a packet of {} is larger than 65535 B", self.largest_packet()));
+        }
+        if !(1..=MAX_QUEUES).contains(&usize::from(simulation.switch.queues)) {
+            return fail(format!("a port has 1 to {MAX_QUEUES} queues, not {}", simulation.switch.queues));
+        }
+        if !simulation.flows.is_sorted_by_key(|f| f.start) {
+            return fail("flows must be sorted by their start".into());
+        }
+        for (i, flow) in simulation.flows.iter().enumerate() {
+            let hosts = simulation.network.hosts;
+            if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
+                return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
+            }
+            if usize::from(flow.algorithm) >= simulation.algorithms.len() {
+                return fail(format!("flow {i} names algorithm {}", flow.algorithm));
+            }
+            if flow.queue >= simulation.switch.queues {
+                return fail(format!("flow {i} names queue {}", flow.queue));
+            }
+            if flow.size == Bytes::ZERO {
+                return fail(format!("flow {i} has nothing to send"));
+            }
+            if flow.size == Bytes::UNLIMITED && flow.stop == Time::NEVER {
+                return fail(format!("flow {i} would never end: it has neither a size nor a stop"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn sizes(&self, algorithm: u16) -> &Sizes {
+        &self.sizes[usize::from(algorithm)]
+    }
+
+    /// The flags of an algorithm's data packets.
+    pub(crate) fn flags(&self, algorithm: u16) -> u8 {
+        self.flags[usize::from(algorithm)]
+    }
+
+    /// The largest packet on any wire.
+    pub(crate) fn largest_packet(&self) -> Bytes {
+        Bytes::new(self.sizes.iter().map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
+    }
+
+    /// What the algorithm of a flow is told of its path, and the hash of its data packets.
+    pub(crate) fn path(&self, flow: u32) -> (Path, u32) {
+        let flow = &self.flows[flow as usize];
+        let (hash, back) = flow_hashes(flow.key);
+        let forward = self.routes.path(flow.source, flow.destination, hash);
+        let back = self.routes.path(flow.destination, flow.source, back);
+        (describe_path(&forward, &back, self.sizes(flow.algorithm)), hash)
+    }
+
+    /// Completion time of `size` payload bytes of a flow on its idle path.
+    pub(crate) fn ideal_time(&self, flow: u32, size: u64) -> Time {
+        let flow = &self.flows[flow as usize];
+        let (hash, back) = flow_hashes(flow.key);
+        let forward = self.routes.path(flow.source, flow.destination, hash);
+        let back = self.routes.path(flow.destination, flow.source, back);
+        ideal_time(&forward, &back, self.sizes(flow.algorithm), size)
+    }
+
+    /// The nodes at the beginning, with their first events.
+    pub(crate) fn nodes(&self, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
+        let network = &simulation.network;
+        let hosts = network.hosts as usize;
+        let mut slots = Vec::with_capacity(network.nodes.len());
+        for (node, ports) in self.routes.ports.iter().enumerate() {
+            let id = node as NodeId;
+            let body = if node < hosts {
+                Node::Host(Box::new(Host::new(id, &ports[0], simulation.switch.queues)))
+            } else {
+                let table = self.routes.tables[node - hosts].clone();
+                let buffer = Buffer::new(&simulation.switch, ports, self.largest_packet())
+                    .map_err(|e| Invalid(format!("switch {}: {e}", network.nodes[node])))?;
+                let index = |rate| self.rates.binary_search(&rate).unwrap_or(0) as u32;
+                let (switch, seed) = (&simulation.switch, simulation.seed);
+                Node::Switch(Box::new(Switch::new(id, table, ports, switch, buffer, seed, index)))
+            };
+            slots.push(Slot { id, node: body, sampler: Sampler::none() });
+        }
+        let sampled: std::collections::BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
+        for (index, flow) in simulation.flows.iter().enumerate() {
+            let index = index as u32;
+            let [Node::Host(source), Node::Host(destination)] =
+                two(&mut slots, flow.source, flow.destination)
+            else {
+                return Err(Invalid(format!("flow {index} does not join two hosts")));
+            };
+            let (from, to) = (source.outgoing.len() as u32, destination.receivers.len() as u32);
+            source.add_outgoing(index, to, sampled.contains(&index));
+            let (_, back) = flow_hashes(flow.key);
+            destination.receivers.push(Receiver::new(flow.source, from, back, flow.algorithm, flow.queue));
+        }
+        for slot in &mut slots {
+            slot.sampler = Sampler::new(&simulation.probes, slot);
+        }
+        Ok(slots)
+    }
+}
+
+/// The bodies of two different nodes.
+fn two(slots: &mut [Slot], a: NodeId, b: NodeId) -> [&mut Node; 2] {
+    let (low, high) = (a.min(b) as usize, a.max(b) as usize);
+    let (first, second) = slots.split_at_mut(high);
+    let (low, high) = (&mut first[low].node, &mut second[0].node);
+    if a < b { [low, high] } else { [high, low] }
+}
+
+/// A node's body.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+/// A node with its sampler.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) id: NodeId,
+    pub(crate) node: Node,
+    sampler: Sampler,
+}
+
+impl Slot {
+    /// The event that gets the node going.
+    pub(crate) fn first_event(&self, world: &World) -> Option<Event> {
+        match &self.node {
+            Node::Host(host) => host.first_event(world),
+            Node::Switch(_) => None,
+        }
+    }
+
+    /// A packet's last bit has arrived.
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: Packet,
+        int: &IntRecords,
+        world: &World,
+        effects: &mut impl Effects,
+    ) {
+        self.catch_up(now, effects.tally());
+        match &mut self.node {
+            Node::Host(host) => host.arrive(now, packet, int, world, effects),
+            Node::Switch(switch) => switch.arrive(now, port, packet, int, &world.routes.attachment, effects),
+        }
+    }
+
+    /// Another event than an arrival.
+    #[inline]
+    pub(crate) fn handle(&mut self, event: Event, world: &World, effects: &mut impl Effects) {
+        self.catch_up(event.time(), effects.tally());
+        match &mut self.node {
+            Node::Host(host) => host.handle(event, world, effects),
+            Node::Switch(switch) => switch.handle(event, effects),
+        }
+    }
+
+    /// Takes all samples due before `time`. The node has not changed since its last event, so they
+    /// may be taken late.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, time: u64, tally: &mut Tally) {
+        if self.sampler.next < time {
+            self.sampler.run(&self.node, time, tally);
+        }
+    }
+}
+
+/// When a node takes samples, and of what.
+#[derive(Debug)]
+struct Sampler {
+    /// The earliest sample due. (ps)
+    next: u64,
+    ports: Vec<PortId>,
+    port_next: u64,
+    port_interval: u64,
+    flow_next: u64,
+    flow_interval: u64,
+    until: u64,
+}
+
+impl Sampler {
+    const fn none() -> Self {
+        Self {
+            next: u64::MAX,
+            ports: Vec::new(),
+            port_next: u64::MAX,
+            port_interval: u64::MAX,
+            flow_next: u64::MAX,
+            flow_interval: u64::MAX,
+            until: 0,
+        }
+    }
+
+    fn new(probes: &Probes, slot: &Slot) -> Self {
+        let mut ports: Vec<PortId> =
+            probes.ports.iter().filter(|(node, _)| *node == slot.id).map(|(_, port)| *port).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let flows = matches!(&slot.node, Node::Host(host) if host.has_samples());
+        let first = |any: bool| if any { probes.from.ps() } else { u64::MAX };
+        let (port_next, flow_next) = (first(!ports.is_empty()), first(flows));
+        Self {
+            next: port_next.min(flow_next),
+            ports,
+            port_next,
+            port_interval: probes.port_interval.ps().max(1),
+            flow_next,
+            flow_interval: probes.flow_interval.ps().max(1),
+            until: probes.until.ps(),
+        }
+    }
+
+    fn run(&mut self, node: &Node, before: u64, tally: &mut Tally) {
+        while self.port_next < before && self.port_next <= self.until {
+            for &port in &self.ports {
+                let sample = match node {
+                    Node::Host(host) => Some(host.sample(self.port_next, port)),
+                    Node::Switch(switch) => switch.sample(self.port_next, port),
+                };
+                tally.port_samples.extend(sample);
+            }
+            self.port_next = self.port_next.saturating_add(self.port_interval);
+        }
+        while self.flow_next < before && self.flow_next <= self.until {
+            if let Node::Host(host) = node {
+                host.sample_flows(self.flow_next, &mut tally.flow_samples);
+            }
+            self.flow_next = self.flow_next.saturating_add(self.flow_interval);
+        }
+        self.next = self.port_next.min(self.flow_next);
+        if self.next > self.until {
+            self.next = u64::MAX;
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Shortest-path routes with ECMP, the path that a flow takes, its base RTT and its ideal time.
+//!
+//! # The hash
+//! A flow's 32-bit hash is the upper half of [`crate::random::mix`] of its key; its packets carry
+//! it, acknowledgements the hash of the reversed flow. At a switch with `n` equally short ports the
+//! packet leaves by port number `(fmix32(hash xor salt) · n) >> 32`, where `fmix32` is the finaliser of
+//! MurmurHash3 and `salt` the upper half of `mix(node + 1)`, so that two switches in a row choose
+//! independently. Neither the seed of the run nor any other flow matters, only the flow's key.
+
+use std::collections::VecDeque;
+
+use incast_cc::Path;
+use incast_units::{Bytes, Rate, Time};
+
+use crate::describe::network::{Network, NodeId, PortId};
+use crate::random::mix;
+
+/// One direction of a link: out of a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Out {
+    /// The node at the far end.
+    pub(crate) node: NodeId,
+    /// Its port.
+    pub(crate) port: PortId,
+    pub(crate) rate: Rate,
+    pub(crate) delay: Time,
+}
+
+/// The ports of every node and the routes to every host.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    /// Ports of every node.
+    pub(crate) ports: Vec<Vec<Out>>,
+    /// For every host: the index of its switch among the attachment switches, and its port there.
+    pub(crate) attachment: Vec<(u16, PortId)>,
+    /// Tables of the switches, by node id less the number of hosts.
+    pub(crate) tables: Vec<Table>,
+    hosts: u32,
+}
+
+/// The forwarding table of one switch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// This switch's index among the attachment switches; `u16::MAX` for a switch without hosts.
+    pub(crate) own: u16,
+    /// For every attachment switch: where its group of equally short ports begins, and their number.
+    groups: Vec<(u32, u32)>,
+    ports: Vec<PortId>,
+    salt: u32,
+}
+
+impl Table {
+    /// The port toward an attachment switch other than this one.
+    #[inline]
+    pub(crate) fn port(&self, attachment: u16, hash: u32) -> Option<PortId> {
+        let &(start, len) = self.groups.get(usize::from(attachment))?;
+        let choice = (u64::from(fmix32(hash ^ self.salt)) * u64::from(len)) >> 32;
+        self.ports.get(start as usize + choice as usize).copied()
+    }
+}
+
+/// The finaliser of MurmurHash3: every input bit reaches every output bit.
+pub(crate) const fn fmix32(mut h: u32) -> u32 {
+    h ^= h >> 16;
+    h = h.wrapping_mul(0x85eb_ca6b);
+    h ^= h >> 13;
+    h = h.wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}
+
+/// The hash of a flow's data packets and that of its acknowledgements.
+pub(crate) fn flow_hashes(key: u64) -> (u32, u32) {
+    ((mix(key) >> 32) as u32, (mix(!key) >> 32) as u32)
+}
+
+impl Routes {
+    /// Finds the routes of a network.
+    ///
+    /// # Errors
+    /// When a host has not exactly one link to a switch, or two hosts cannot reach each other.
+    pub(crate) fn new(network: &Network) -> Result<Self, String> {
+        let nodes = network.nodes.len();
+        let hosts = network.hosts as usize;
+        let mut ports: Vec<Vec<Out>> = vec![Vec::new(); nodes];
+        for link in &network.links {
+            for ((node, port), (far, far_port)) in [(link.a, link.b), (link.b, link.a)] {
+                if node as usize >= nodes || far as usize >= nodes || node == far {
+                    return Err(format!("a link joins nodes {node} and {far}, of {nodes}"));
+                }
+                if ports[node as usize].len() != usize::from(port) {
+                    return Err(format!(
+                        "ports of {} are not numbered in order",
+                        network.nodes[node as usize]
+                    ));
+                }
+                if link.delay == Time::ZERO || link.rate == Rate::ZERO {
+                    return Err("every link needs a rate and a delay above zero".into());
+                }
+                ports[node as usize].push(Out {
+                    node: far,
+                    port: far_port,
+                    rate: link.rate,
+                    delay: link.delay,
+                });
+            }
+        }
+        let mut attachments: Vec<NodeId> = Vec::new();
+        let mut attachment = Vec::with_capacity(hosts);
+        for (host, out) in ports.iter().enumerate().take(hosts) {
+            let [out] = out[..] else {
+                return Err(format!("host {} has {} links instead of one", network.nodes[host], out.len()));
+            };
+            if network.is_host(out.node) {
+                return Err(format!("host {} is linked to a host", network.nodes[host]));
+            }
+            let index = attachments.iter().position(|a| *a == out.node).unwrap_or_else(|| {
+                attachments.push(out.node);
+                attachments.len() - 1
+            });
+            attachment.push((index as u16, out.port));
+        }
+        let mut tables: Vec<Table> = (hosts..nodes)
+            .map(|node| Table {
+                own: u16::MAX,
+                salt: (mix(node as u64 + 1) >> 32) as u32,
+                ..Table::default()
+            })
+            .collect();
+        for (index, &switch) in attachments.iter().enumerate() {
+            tables[switch as usize - hosts].own = index as u16;
+            let distance = distances(&ports, hosts, switch);
+            for (i, table) in tables.iter_mut().enumerate() {
+                let here = distance[hosts + i];
+                let start = table.ports.len() as u32;
+                if here != u32::MAX && here > 0 {
+                    let nearer = |o: &Out| o.node as usize >= hosts && distance[o.node as usize] == here - 1;
+                    let out = ports[hosts + i].iter().enumerate().filter(|(_, o)| nearer(o));
+                    table.ports.extend(out.map(|(p, _)| p as PortId));
+                }
+                table.groups.push((start, table.ports.len() as u32 - start));
+            }
+            if let Some(&lost) = attachments.iter().find(|a| distance[**a as usize] == u32::MAX) {
+                return Err(format!(
+                    "no path between {} and {}",
+                    network.nodes[lost as usize], network.nodes[switch as usize]
+                ));
+            }
+        }
+        Ok(Self { ports, attachment, tables, hosts: network.hosts })
+    }
+
+    /// The links from one host to another that packets with this hash take, first to last.
+    pub(crate) fn path(&self, source: u32, destination: u32, hash: u32) -> Vec<Out> {
+        let (attachment, last_port) = self.attachment[destination as usize];
+        let mut path = vec![self.ports[source as usize][0]];
+        loop {
+            let switch = path[path.len() - 1].node;
+            let table = &self.tables[(switch - self.hosts) as usize];
+            let port = if table.own == attachment { Some(last_port) } else { table.port(attachment, hash) };
+            // A route exists between any two hosts: `new` has checked it.
+            let Some(port) = port else { return path };
+            let out = self.ports[switch as usize][usize::from(port)];
+            path.push(out);
+            if out.node == destination {
+                return path;
+            }
+        }
+    }
+}
+
+/// Links between every node and `from`, through switches only.
+fn distances(ports: &[Vec<Out>], hosts: usize, from: NodeId) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; ports.len()];
+    distance[from as usize] = 0;
+    let mut line = VecDeque::from([from]);
+    while let Some(node) = line.pop_front() {
+        for out in &ports[node as usize] {
+            let far = out.node as usize;
+            if far >= hosts && distance[far] == u32::MAX {
+                distance[far] = distance[node as usize] + 1;
+                line.push_back(out.node);
+            }
+        }
+    }
+    distance
+}
+
+/// Sizes on the wire of a flow's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// Payload of a full data packet.
+    pub(crate) payload: u64,
+    /// What a data packet is larger than its payload.
+    pub(crate) header: u64,
+    /// An acknowledgement.
+    pub(crate) ack: u64,
+    /// The smallest packet.
+    pub(crate) smallest: u64,
+}
+
+impl Sizes {
+    /// Size on the wire of a data packet.
+    #[inline]
+    pub(crate) fn data(&self, payload: u64) -> u64 {
+        (payload + self.header).max(self.smallest)
+    }
+}
+
+fn one_way(path: &[Out], size: u64) -> Time {
+    path.iter().map(|o| o.delay + o.rate.time_for(Bytes::new(size))).sum()
+}
+
+/// What an algorithm is told of a path.
+pub(crate) fn describe_path(forward: &[Out], back: &[Out], sizes: &Sizes) -> Path {
+    let packet = sizes.data(sizes.payload);
+    let base_owd = one_way(forward, packet);
+    Path {
+        base_rtt: base_owd + one_way(back, sizes.ack),
+        base_owd,
+        line_rate: forward[0].rate,
+        packet: Bytes::new(packet),
+        payload: Bytes::new(sizes.payload),
+        hops: forward.len() as u32,
+    }
+}
+
+/// Completion time of `size` payload bytes on an idle path, from the first bit sent to the last
+/// acknowledgement received, for a sender that is never held back.
+///
+/// Full packets leave a row of store-and-forward links of times s₁…s_h spaced by the largest s, so
+/// packet `k` (from 0) leaves link `i` at Σ_{j≤i} s_j + k·max_{j≤i} s_j (plus delays). The last packet
+/// may be shorter and catch up with the one before it: it begins at each link when it has arrived
+/// there and the one before has left.
+pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64) -> Time {
+    let packets = size.div_ceil(sizes.payload).max(1);
+    let last = sizes.data(size - (packets - 1) * sizes.payload);
+    let full = Bytes::new(sizes.data(sizes.payload));
+    let (mut sum, mut largest, mut delays) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    let mut arrival = Time::ZERO;
+    for out in forward {
+        let step = out.rate.time_for(full);
+        sum += step;
+        largest = largest.max(step);
+        let before = match packets {
+            1 => Time::ZERO,
+            // When the packet before the last has left this link.
+            n => delays + sum + largest.times(n - 2),
+        };
+        delays += out.delay;
+        arrival = arrival.max(before) + out.rate.time_for(Bytes::new(last)) + out.delay;
+    }
+    arrival + one_way(back, sizes.ack)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn out(rate: Rate) -> Out {
+        Out { node: 0, port: 0, rate, delay: Time::from_us(1) }
+    }
+
+    const SIZES: Sizes = Sizes { payload: 1000, header: 54, ack: 64, smallest: 64 };
+
+    #[test]
+    fn base_rtt_of_the_oscar_star() {
+        // Two hops of 3 us at 100 Gbps: 12 us of propagation, 2 * 1054 B * 80 ps forward and
+        // 2 * 64 B * 80 ps back: 12_000_000 + 168_640 + 10_240 ps.
+        let link = Out { delay: Time::from_us(3), ..out(Rate::from_gbps(100)) };
+        let path = describe_path(&[link, link], &[link, link], &SIZES);
+        assert_eq!(path.base_rtt, Time::from_ps(12_178_880));
+        assert_eq!(path.base_owd, Time::from_ps(6_168_640));
+        assert_eq!(path.packet, Bytes::new(1054));
+    }
+
+    #[test]
+    fn ideal_time_by_hand() {
+        let fast = out(Rate::from_gbps(100));
+        let slow = out(Rate::from_gbps(50));
+        // One packet of 500 B over two fast links: 2 * (554 * 80 ps + 1 us) + 2 * (64 * 80 ps + 1 us).
+        assert_eq!(ideal_time(&[fast, fast], &[fast, fast], &SIZES, 500), Time::from_ps(4_098_880));
+        // Three full packets over a fast then a slow link: the slow one spaces them by 168_640 ps:
+        // first at 84_320 + 168_640 + 2 us, last 2 * 168_640 later, then the acknowledgement's
+        // 5_120 + 10_240 ps + 2 us.
+        assert_eq!(ideal_time(&[fast, slow], &[slow, fast], &SIZES, 3000), Time::from_ps(4_605_600));
+        // A short last packet waits behind the full one at every link where it catches up:
+        // sent 84_320 to 93_440 (114 B * 80 ps), it reaches the slow link at 1_093_440, which is busy with
+        // the first until 1_252_960; 114 B take 18_240 there.
+        let arrival = 1_252_960 + 18_240 + 1_000_000;
+        let ack = 5_120 + 10_240 + 2_000_000;
+        assert_eq!(ideal_time(&[fast, slow], &[slow, fast], &SIZES, 1060), Time::from_ps(arrival + ack));
+    }
+
+    #[test]
+    fn finds_all_equal_paths_and_no_longer_one() {
+        // Two leaves with two hosts each, three spines.
+        let mut network = Network::with_hosts(4);
+        let leaves = [network.add_switch("l0"), network.add_switch("l1")];
+        let spines: Vec<_> = (0..3).map(|i| network.add_switch(format!("s{i}"))).collect();
+        for host in 0..4 {
+            network.add_link(host, leaves[host as usize / 2], Rate::from_gbps(100), Time::from_us(1));
+        }
+        for leaf in leaves {
+            for &spine in &spines {
+                network.add_link(leaf, spine, Rate::from_gbps(100), Time::from_us(1));
+            }
+        }
+        let routes = Routes::new(&network).unwrap();
+        let mut seen = [0; 3];
+        for key in 0..3000 {
+            let path = routes.path(0, 3, flow_hashes(key).0);
+            assert_eq!(path.len(), 4);
+            seen[(path[1].node - spines[0]) as usize] += 1;
+        }
+        // Binomial with n = 3000, p = 1/3: mean 1000, standard deviation 25.8; five of them.
+        assert!(seen.iter().all(|n| (871..=1129).contains(n)), "{seen:?}");
+        assert_eq!(routes.path(0, 1, 7).len(), 2);
+    }
+
+    #[test]
+    fn a_network_in_two_parts_is_refused() {
+        let mut network = Network::with_hosts(2);
+        for host in 0..2 {
+            let switch = network.add_switch(format!("s{host}"));
+            network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
+        }
+        assert_eq!(Routes::new(&network).unwrap_err(), "no path between s1 and s0");
+    }
+}

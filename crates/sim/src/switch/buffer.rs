@@ -1,0 +1,336 @@
+//! Who may take how much of a switch's packet buffer, and when PFC pauses.
+
+use incast_cc::Fixed;
+use incast_units::Bytes;
+
+use crate::describe::switch::{self as describe, Pfc};
+use crate::route::Out;
+
+/// A switch's buffer and what is charged to each (ingress port, priority).
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    rule: Rule,
+    /// Bytes held, all together.
+    pub(crate) held: u64,
+    /// Most bytes ever held.
+    pub(crate) peak: u64,
+    /// All of it.
+    pub(crate) size: u64,
+    /// Per (ingress port, priority), in lossless switches.
+    ingress: Vec<Ingress>,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Unlimited,
+    PerPort(u64),
+    Shared { pool: u64, used: u64, reserve: u64, egress_alpha: Fixed },
+}
+
+/// What a lossless (ingress port, priority) holds.
+#[derive(Clone, Debug)]
+struct Ingress {
+    held: u64,
+    reserved: u64,
+    headroom_used: u64,
+    headroom: u64,
+    paused: bool,
+    /// Static threshold.
+    xoff: Option<u64>,
+    xon_offset: u64,
+    alpha: Fixed,
+}
+
+/// What became of a packet at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It may stay.
+    Stay,
+    /// It may stay, and the far end is to be paused.
+    StayAndPause,
+    /// It is dropped.
+    Drop,
+}
+
+impl Buffer {
+    /// The buffer of a switch with these ports.
+    ///
+    /// # Errors
+    /// When reserves and headroom leave no shared part, or PFC has nothing that triggers it.
+    pub(crate) fn new(
+        description: &describe::Switch,
+        ports: &[Out],
+        largest_packet: Bytes,
+    ) -> Result<Self, String> {
+        let queues = description.queues;
+        let ingress: Vec<Ingress> = match description.pfc {
+            None => Vec::new(),
+            Some(pfc) => ports
+                .iter()
+                .flat_map(|out| {
+                    let computed = Pfc::headroom_for(out.rate, out.delay, largest_packet, queues);
+                    let headroom = pfc.headroom.unwrap_or(computed).get();
+                    let alpha = match description.buffer {
+                        describe::Buffer::Shared { ingress_alpha, .. } => ingress_alpha,
+                        _ => Fixed::MAX,
+                    };
+                    let one = Ingress {
+                        held: 0,
+                        reserved: 0,
+                        headroom_used: 0,
+                        headroom,
+                        paused: false,
+                        xoff: pfc.xoff.map(Bytes::get),
+                        xon_offset: pfc.xon_offset.get(),
+                        alpha,
+                    };
+                    vec![one; usize::from(queues)]
+                })
+                .collect(),
+        };
+        let (rule, size) = match description.buffer {
+            describe::Buffer::Unlimited => (Rule::Unlimited, u64::MAX),
+            describe::Buffer::PerPort(_) if description.pfc.is_some() => {
+                return Err("PFC needs a shared or an unlimited buffer, not one per port".into());
+            }
+            describe::Buffer::PerPort(limit) => {
+                (Rule::PerPort(limit.get()), limit.get().saturating_mul(ports.len() as u64))
+            }
+            describe::Buffer::Shared { size, reserve, egress_alpha, .. } => {
+                let headroom: u64 = ingress.iter().map(|i| i.headroom).sum();
+                let reserves = reserve.get() * ingress.len() as u64;
+                let Some(pool) = size.get().checked_sub(headroom + reserves).filter(|p| *p > 0) else {
+                    return Err(format!(
+                        "a buffer of {size} cannot hold {} of PFC headroom and {} of reserves",
+                        Bytes::new(headroom),
+                        Bytes::new(reserves)
+                    ));
+                };
+                (Rule::Shared { pool, used: 0, reserve: reserve.get(), egress_alpha }, size.get())
+            }
+        };
+        Ok(Self { rule, held: 0, peak: 0, size, ingress })
+    }
+
+    /// Whether losing a packet breaks a promise.
+    pub(crate) fn is_lossless(&self) -> bool {
+        !self.ingress.is_empty()
+    }
+
+    /// A packet of `size` bytes wants to go from `ingress` (port times queues plus queue) into an
+    /// egress queue that holds `queue_length` bytes, on a port that holds `port_length`.
+    #[inline]
+    pub(crate) fn admit(
+        &mut self,
+        ingress: usize,
+        queue_length: u64,
+        port_length: u64,
+        size: u64,
+    ) -> Admission {
+        let admission = match self.ingress.get_mut(ingress) {
+            Some(from) => from.admit(&mut self.rule, size),
+            None => match &mut self.rule {
+                Rule::Unlimited => Admission::Stay,
+                Rule::PerPort(limit) if port_length + size <= *limit => Admission::Stay,
+                Rule::PerPort(_) => Admission::Drop,
+                Rule::Shared { pool, used, egress_alpha, .. } => {
+                    let free = *pool - *used;
+                    if size <= free && queue_length + size <= egress_alpha.scale(free) {
+                        *used += size;
+                        Admission::Stay
+                    } else {
+                        Admission::Drop
+                    }
+                }
+            },
+        };
+        if admission != Admission::Drop {
+            self.held += size;
+            self.peak = self.peak.max(self.held);
+        }
+        admission
+    }
+
+    /// A packet that came from `ingress` leaves. Says whether the far end may go on.
+    #[inline]
+    pub(crate) fn release(&mut self, ingress: usize, size: u64) -> bool {
+        self.held -= size;
+        match self.ingress.get_mut(ingress) {
+            Some(from) => from.release(&mut self.rule, size),
+            None => {
+                if let Rule::Shared { used, .. } = &mut self.rule {
+                    *used -= size;
+                }
+                false
+            }
+        }
+    }
+}
+
+impl Ingress {
+    /// How much of the shared part it may hold now.
+    fn threshold(&self, rule: &Rule) -> u64 {
+        match (self.xoff, rule) {
+            (Some(xoff), _) => xoff,
+            (None, Rule::Shared { pool, used, .. }) => self.alpha.scale(*pool - *used),
+            (None, _) => u64::MAX,
+        }
+    }
+
+    /// What it holds of the shared part.
+    fn shared(&self) -> u64 {
+        self.held - self.reserved - self.headroom_used
+    }
+
+    fn admit(&mut self, rule: &mut Rule, size: u64) -> Admission {
+        let threshold = self.threshold(rule);
+        let mut admission = Admission::Stay;
+        match rule {
+            Rule::Shared { reserve, .. } if self.reserved + size <= *reserve => self.reserved += size,
+            Rule::Shared { pool, used, .. }
+                if self.headroom_used == 0
+                    && self.held - self.reserved + size <= threshold
+                    && *used + size <= *pool =>
+            {
+                *used += size;
+            }
+            Rule::Unlimited | Rule::PerPort(_) if self.held + size <= threshold => {}
+            Rule::Unlimited | Rule::PerPort(_) => {
+                // Without a limit there is no headroom to run out of, only the order to pause.
+                admission = if self.paused { Admission::Stay } else { Admission::StayAndPause };
+            }
+            Rule::Shared { .. } => {
+                if self.headroom_used + size > self.headroom {
+                    return Admission::Drop;
+                }
+                self.headroom_used += size;
+                admission = if self.paused { Admission::Stay } else { Admission::StayAndPause };
+            }
+        }
+        self.paused |= admission == Admission::StayAndPause;
+        self.held += size;
+        admission
+    }
+
+    fn release(&mut self, rule: &mut Rule, size: u64) -> bool {
+        // Headroom empties first, then the shared part, then the reserve.
+        let from_headroom = size.min(self.headroom_used);
+        let from_shared = (size - from_headroom).min(self.shared());
+        self.headroom_used -= from_headroom;
+        self.reserved -= size - from_headroom - from_shared;
+        self.held -= size;
+        let lower = match rule {
+            Rule::Shared { used, .. } => {
+                *used -= from_shared;
+                self.shared()
+            }
+            // Without a shared part everything is counted against the threshold.
+            _ => self.held,
+        };
+        let resume = self.paused
+            && self.headroom_used == 0
+            && (lower == 0 || lower.saturating_add(self.xon_offset) <= self.threshold(rule));
+        self.paused &= !resume;
+        resume
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_units::{Rate, Time};
+
+    fn switch(buffer: describe::Buffer, pfc: Option<Pfc>) -> describe::Switch {
+        describe::Switch { buffer, pfc, ecn: None, queues: 1, scheduler: describe::Scheduler::StrictPriority }
+    }
+
+    fn ports(n: usize) -> Vec<Out> {
+        vec![Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) }; n]
+    }
+
+    const PACKET: Bytes = Bytes::new(1000);
+
+    #[test]
+    fn dynamic_threshold_admits_exactly_up_to_alpha_times_the_free_part() {
+        // Choudhury and Hahne: with one queue and alpha = 1 the queue takes half of the buffer, for at
+        // q = B/2 the free part is B/2. B = 20 packets: the queue stops at 10.
+        let shared = describe::Buffer::Shared {
+            size: Bytes::new(20_000),
+            reserve: Bytes::ZERO,
+            ingress_alpha: Fixed::ONE,
+            egress_alpha: Fixed::ONE,
+        };
+        let mut buffer = Buffer::new(&switch(shared, None), &ports(2), PACKET).unwrap();
+        let mut queue = 0;
+        while buffer.admit(0, queue, queue, 1000) == Admission::Stay {
+            queue += 1000;
+        }
+        assert_eq!(queue, 10_000);
+        // A second queue takes half of what is left free while the first stays: 5 packets.
+        let mut second = 0;
+        while buffer.admit(1, second, second, 1000) == Admission::Stay {
+            second += 1000;
+        }
+        assert_eq!(second, 5_000);
+        // Room that comes free may be taken again.
+        buffer.release(0, 1000);
+        assert_eq!(buffer.admit(1, second, second, 1000), Admission::Drop);
+        buffer.release(0, 1000);
+        assert_eq!(buffer.admit(1, second, second, 1000), Admission::Stay);
+        assert_eq!(buffer.peak, 15_000);
+    }
+
+    #[test]
+    fn per_port_limit_is_exact() {
+        let mut buffer =
+            Buffer::new(&switch(describe::Buffer::PerPort(Bytes::new(2500)), None), &ports(2), PACKET)
+                .unwrap();
+        assert_eq!(buffer.admit(0, 0, 0, 1000), Admission::Stay);
+        assert_eq!(buffer.admit(0, 1000, 1000, 1500), Admission::Stay);
+        assert_eq!(buffer.admit(0, 2500, 2500, 1), Admission::Drop);
+    }
+
+    #[test]
+    fn pfc_pauses_once_uses_headroom_and_resumes_below_the_offset() {
+        let pfc = Pfc {
+            xoff: Some(Bytes::new(2000)),
+            xon_offset: Bytes::new(1000),
+            headroom: Some(Bytes::new(2000)),
+        };
+        let shared = describe::Buffer::Shared {
+            size: Bytes::new(1_000_000),
+            reserve: Bytes::new(1000),
+            ingress_alpha: Fixed::ONE,
+            egress_alpha: Fixed::ONE,
+        };
+        let mut buffer = Buffer::new(&switch(shared, Some(pfc)), &ports(2), PACKET).unwrap();
+        let mut admit = || buffer.admit(0, 0, 0, 1000);
+        // One in the reserve, two up to Xoff, two in the headroom, then none.
+        assert_eq!(admit(), Admission::Stay);
+        assert_eq!(admit(), Admission::Stay);
+        assert_eq!(admit(), Admission::Stay);
+        assert_eq!(admit(), Admission::StayAndPause);
+        assert_eq!(admit(), Admission::Stay);
+        assert_eq!(admit(), Admission::Drop);
+        // Headroom drains first (5 -> 3 held), then 3 -> 2: shared 1000 + 1000 <= 2000.
+        assert!(!buffer.release(0, 1000));
+        assert!(!buffer.release(0, 1000));
+        assert!(buffer.release(0, 1000));
+        assert!(!buffer.release(0, 1000));
+        assert!(!buffer.release(0, 1000));
+        assert_eq!(buffer.held, 0);
+    }
+
+    #[test]
+    fn headroom_larger_than_the_buffer_is_refused() {
+        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(600)) };
+        let shared = describe::Buffer::Shared {
+            size: Bytes::new(1000),
+            reserve: Bytes::ZERO,
+            ingress_alpha: Fixed::ONE,
+            egress_alpha: Fixed::ONE,
+        };
+        let error = Buffer::new(&switch(shared, Some(pfc)), &ports(2), PACKET).unwrap_err();
+        assert_eq!(error, "a buffer of 1KB cannot hold 1.2KB of PFC headroom and 0B of reserves");
+    }
+}
