@@ -227,4 +227,8 @@ algorithms! {
     Dcqcn: crate::dcqcn::Dcqcn, crate::dcqcn::DcqcnParams;
     /// [`crate::dctcp`].
     Dctcp: crate::dctcp::Dctcp, crate::dctcp::DctcpParams;
+    /// [`crate::swift`].
+    Swift: crate::swift::Swift, crate::swift::SwiftParams;
+    /// [`crate::timely`].
+    Timely: crate::timely::Timely, crate::timely::TimelyParams;
 }

@@ -96,6 +96,35 @@ impl Fixed {
         self.0 < 0
     }
 
+    /// The square root, rounded down to the resolution; zero when negative.
+    ///
+    /// It is found digit by digit in base 4, as by hand, so that the 96-bit radicand is never formed
+    /// and nothing is divided.
+    #[must_use]
+    pub const fn sqrt(self) -> Self {
+        if self.0 <= 0 {
+            return Self::ZERO;
+        }
+        let value = self.0 as u64;
+        let fraction_digits = FRACTION_BITS / 2;
+        // Digits of the number from its first that is not zero, then those of the added fraction.
+        let mut place = (63 - value.leading_zeros()) / 2 + 1 + fraction_digits;
+        let (mut root, mut rest) = (0_u64, 0_u64);
+        while place > 0 {
+            place -= 1;
+            let digit =
+                if place >= fraction_digits { (value >> (2 * (place - fraction_digits))) & 3 } else { 0 };
+            rest = (rest << 2) | digit;
+            let trial = (root << 2) | 1;
+            root <<= 1;
+            if rest >= trial {
+                rest -= trial;
+                root |= 1;
+            }
+        }
+        Self(root as i64)
+    }
+
     /// This number, but at least `low` and at most `high` (which wins if they cross).
     #[must_use]
     pub fn clamp_to(self, low: Self, high: Self) -> Self {
@@ -260,6 +289,25 @@ mod tests {
         assert_eq!(Fixed::ratio(1, 4).divide(100), 400);
         assert_eq!(Fixed::ZERO.divide(100), u64::MAX);
         assert_eq!(Fixed::whole(7).floor(), 7);
+    }
+
+    #[test]
+    fn square_root_is_exact() {
+        let ends = [1, 2, 3, ONE - 1, ONE, ONE + 1, LARGEST - 1, LARGEST];
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        let values = ends.into_iter().chain((0..20_000).map(|i| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            x >> (1 + i % 62)
+        }));
+        for bits in values {
+            let root = Fixed::from_bits(bits as i64).sqrt().bits() as u128;
+            // The largest root whose square is not above the value, both in units of 2^-64.
+            let square = u128::from(bits) << FRACTION_BITS;
+            assert!(root * root <= square && (root + 1) * (root + 1) > square, "{bits}");
+        }
+        assert_eq!(Fixed::ratio(9, 4).sqrt(), Fixed::ratio(3, 2));
+        assert_eq!(Fixed::ZERO.sqrt(), Fixed::ZERO);
+        assert_eq!((-Fixed::ONE).sqrt(), Fixed::ZERO);
     }
 
     #[test]

@@ -25,7 +25,9 @@ pub mod hpcc;
 pub mod oscar;
 pub mod params;
 pub mod powertcp;
+pub mod swift;
 pub mod theta_powertcp;
+pub mod timely;
 
 pub use any::{AnyController, AnyParams};
 pub use contract::{

@@ -1,0 +1,547 @@
+//! Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the
+//! Datacenter", SIGCOMM 2020), Algorithm 1 and section 3.5.
+//!
+//! The window grows by a constant per RTT while the delay is below a target and shrinks in
+//! proportion to the excess, at most once per RTT, while it is not. The target grows with the hops
+//! of the path and with a small window (many flows). A window below one packet is paced.
+//!
+//! Where the paper leaves something open:
+//! * It prints no values for most of its parameters; `paper` takes those of the simulator csg-htsim,
+//!   whose authors call several of them guesses. Each parameter names its source.
+//! * The RTT of "at most once per RTT" and of the pacing is the latest measurement, so that a
+//!   decrease needs the acknowledgement of a packet sent after the last one.
+//! * t_last_decrease moves when the window became smaller. (At "not larger", the letter of the
+//!   listing, a window held at its limit would never be allowed to shrink.)
+//! * Delay is the whole round trip: the contract does not divide it into fabric and endpoint.
+//! * The flow starts with a window of one base BDP.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Fixed;
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Path, Signals};
+use crate::params::{Described, Param, Preset, choice, param};
+
+choice! {
+    /// What the parameters that are windows count in.
+    Unit {
+        /// Full packets, as in the paper.
+        Packet = "packet",
+        /// Base bandwidth-delay products.
+        Bdp = "bdp",
+    }
+}
+
+/// Parameters of [`Swift`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SwiftParams {
+    /// Least target delay.
+    pub base_target: Time,
+    /// Multiple of the base RTT that is added to it.
+    pub base_rtt_share: Fixed,
+    /// Target delay per hop, ħ.
+    pub hop: Time,
+    /// Most that flow scaling adds to the target.
+    pub fs_range: Time,
+    /// Window at and below which flow scaling adds all of its range, in `unit`.
+    pub fs_min: Fixed,
+    /// Window at and above which it adds nothing, in `unit`.
+    pub fs_max: Fixed,
+    /// Additive increase per RTT, in `unit`.
+    pub ai: Fixed,
+    /// Multiplicative decrease β.
+    pub beta: Fixed,
+    /// Largest decrease of one step.
+    pub max_mdf: Fixed,
+    /// Smallest window, in `unit`.
+    pub min_cwnd: Fixed,
+    /// Largest window, in `unit`.
+    pub max_cwnd: Fixed,
+    /// Timeouts in a row that bring the window to its smallest.
+    pub retx_reset: u64,
+    /// What the windows above count in.
+    pub unit: Unit,
+}
+
+impl SwiftParams {
+    fn paper() -> Self {
+        Self {
+            base_target: Time::from_us(20),
+            base_rtt_share: Fixed::ZERO,
+            hop: Time::from_ns(3_050),
+            fs_range: Time::from_us(100),
+            fs_min: Fixed::ratio(1, 10),
+            fs_max: Fixed::whole(100),
+            ai: Fixed::ONE,
+            beta: Fixed::ratio(8, 10),
+            max_mdf: Fixed::ratio(1, 2),
+            min_cwnd: Fixed::ratio(1, 100),
+            max_cwnd: Fixed::whole(1_000_000),
+            retx_reset: 5,
+            unit: Unit::Packet,
+        }
+    }
+
+    fn oscar() -> Self {
+        Self {
+            base_target: Time::from_us(25),
+            base_rtt_share: Fixed::ONE,
+            hop: Time::ZERO,
+            fs_max: Fixed::ONE,
+            ai: Fixed::ratio(1, 1000),
+            min_cwnd: Fixed::ratio(1, 10_000),
+            max_cwnd: Fixed::ONE,
+            unit: Unit::Bdp,
+            ..Self::paper()
+        }
+    }
+
+    /// The target delay without flow scaling.
+    fn unscaled_target(&self, path: &Path) -> Time {
+        self.base_target
+            + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
+            + self.hop.times(u64::from(path.hops))
+    }
+
+    /// One `unit` in bytes.
+    fn unit_bytes(&self, path: &Path) -> Fixed {
+        Fixed::whole(match self.unit {
+            Unit::Packet => path.packet.get(),
+            Unit::Bdp => path.bdp().get(),
+        })
+    }
+
+    /// α and β of flow scaling (section 3.5), for a range of one. Without a span between `fs_min`
+    /// and `fs_max` there is no scaling.
+    fn scaling(&self) -> (Fixed, Fixed) {
+        let (low, high) = (Fixed::ONE / self.fs_max.sqrt(), Fixed::ONE / self.fs_min.sqrt());
+        if high <= low {
+            return (Fixed::ZERO, Fixed::ZERO);
+        }
+        let alpha = Fixed::ONE / (high - low);
+        (alpha, -(alpha * low))
+    }
+}
+
+impl Default for SwiftParams {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Described for SwiftParams {
+    const NAME: &'static str = "swift";
+    const TITLE: &'static str = "Swift";
+    const SUMMARY: &'static str = "additive increase, multiplicative decrease around a target delay";
+    const PRESETS: &'static [Preset<Self>] = &[
+        Preset {
+            name: "paper",
+            meaning: "Swift, SIGCOMM 2020, with the values of the simulator csg-htsim where it prints none",
+            params: Self::paper,
+        },
+        Preset {
+            name: "oscar",
+            meaning: "as compared with in OSCAR, NSDI'26 (public artifact): target 25us above the base RTT, window up to the base BDP",
+            params: Self::oscar,
+        },
+    ];
+    const PARAMS: &'static [Param<Self>] = &[
+        param!(
+            Time "base_target",
+            base_target,
+            Time::ZERO,
+            Time::from_ms(100),
+            "least target delay",
+            "csg-htsim: 20us; OSCAR's public artifact: 25us"
+        ),
+        param!(
+            Ratio "base_rtt_share",
+            base_rtt_share,
+            Fixed::ZERO,
+            Fixed::whole(100),
+            "multiple of the base RTT that is added to base_target",
+            "Swift: 0; OSCAR's public artifact: 1"
+        ),
+        param!(
+            Time "hop",
+            hop,
+            Time::ZERO,
+            Time::from_ms(1),
+            "target delay per link from sender to receiver",
+            "Swift section 3.5 without a value; csg-htsim: 20us/6.55; OSCAR's public artifact: none"
+        ),
+        param!(
+            Time "fs_range",
+            fs_range,
+            Time::ZERO,
+            Time::from_ms(100),
+            "most that flow scaling adds to the target delay",
+            "csg-htsim: 5 times its base target; OSCAR's public artifact: 4 times its own"
+        ),
+        param!(
+            Ratio "fs_min",
+            fs_min,
+            Fixed::ratio(1, 1_000_000),
+            Fixed::whole(1_000_000),
+            "window, in unit, at which flow scaling adds all of fs_range",
+            "Swift section 3.5 and csg-htsim: 0.1 packets; OSCAR's public artifact: 0.1 base BDP"
+        ),
+        param!(
+            Ratio "fs_max",
+            fs_max,
+            Fixed::ratio(1, 1_000_000),
+            Fixed::whole(1_000_000),
+            "window, in unit, at which flow scaling adds nothing",
+            "csg-htsim: 100 packets; OSCAR's public artifact: 1 base BDP"
+        ),
+        param!(
+            Ratio "ai",
+            ai,
+            Fixed::ZERO,
+            Fixed::whole(1000),
+            "additive increase per RTT, in unit",
+            "csg-htsim: 1 packet; OSCAR's public artifact: 0.001 base BDP"
+        ),
+        param!(
+            Ratio "beta",
+            beta,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "share of the relative excess delay by which the window shrinks",
+            "csg-htsim and OSCAR's public artifact: 0.8"
+        ),
+        param!(
+            Ratio "max_mdf",
+            max_mdf,
+            Fixed::ZERO,
+            Fixed::ratio(99, 100),
+            "largest share of the window that one decrease takes",
+            "csg-htsim and OSCAR's public artifact: 0.5"
+        ),
+        param!(
+            Ratio "min_cwnd",
+            min_cwnd,
+            Fixed::ratio(1, 1_000_000),
+            Fixed::whole(1000),
+            "smallest window, in unit",
+            "csg-htsim: 10 bytes of packets of about 1000; OSCAR's public artifact: 0.0001 base BDP"
+        ),
+        param!(
+            Ratio "max_cwnd",
+            max_cwnd,
+            Fixed::ratio(1, 100),
+            Fixed::whole(1_000_000_000),
+            "largest window, in unit",
+            "Swift without a value, here in effect none; OSCAR's public artifact: 1 base BDP"
+        ),
+        param!(
+            Count "retx_reset",
+            retx_reset,
+            1,
+            1000,
+            "timeouts in a row after which the window is the smallest",
+            "Swift Algorithm 1, RETX_RESET_THRESHOLD; csg-htsim: 5"
+        ),
+        param!(
+            choice "unit",
+            unit,
+            Unit,
+            "what fs_min, fs_max, ai, min_cwnd and max_cwnd count in: full packets or base BDPs",
+            "Swift: packets; OSCAR's public artifact: base BDPs"
+        ),
+    ];
+}
+
+/// The state of one flow. Size: 48 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Swift {
+    /// The window in bytes.
+    cwnd: Fixed,
+    /// α and β of flow scaling for a range of one: the same for all flows, kept because they cost
+    /// two roots and three divisions.
+    fs_alpha: Fixed,
+    fs_beta: Fixed,
+    last_decrease: Time,
+    rtt: Time,
+    timeouts: u64,
+}
+
+impl Swift {
+    /// Target delay (section 3.5): base, hops, and flow scaling clamp(α/√cwnd + β, 0, range).
+    #[must_use]
+    pub fn target_delay(&self, params: &SwiftParams, path: &Path) -> Time {
+        let cwnd = self.cwnd / params.unit_bytes(path);
+        let share = (self.fs_alpha / cwnd.sqrt() + self.fs_beta).clamp_to(Fixed::ZERO, Fixed::ONE);
+        params.unscaled_target(path) + Time::from_ps(share.scale(params.fs_range.ps()))
+    }
+
+    /// A decrease by `factor`, if the last one is a round trip ago.
+    fn decrease(&mut self, factor: Fixed, now: Time) {
+        if now - self.last_decrease >= self.rtt {
+            self.cwnd = self.cwnd * factor;
+        }
+    }
+
+    /// The end of Algorithm 1: the window's limits, and when it last shrank.
+    fn settle(&mut self, params: &SwiftParams, path: &Path, before: Fixed, now: Time) {
+        let unit = params.unit_bytes(path);
+        let low = (params.min_cwnd * unit).max(Fixed::ONE);
+        self.cwnd = self.cwnd.clamp_to(low, (params.max_cwnd * unit).max(low));
+        if self.cwnd < before {
+            self.last_decrease = now;
+        }
+    }
+}
+
+impl CongestionControl for Swift {
+    type Params = SwiftParams;
+
+    fn signals(_params: &SwiftParams) -> Signals {
+        Signals::NONE
+    }
+
+    fn overhead(_params: &SwiftParams) -> Overhead {
+        Overhead::default()
+    }
+
+    fn new(params: &SwiftParams, path: &Path, now: Time) -> Self {
+        let (fs_alpha, fs_beta) = params.scaling();
+        let cwnd = Fixed::whole(path.bdp().get());
+        let mut flow = Self { cwnd, fs_alpha, fs_beta, last_decrease: now, rtt: path.base_rtt, timeouts: 0 };
+        flow.settle(params, path, cwnd, now);
+        flow
+    }
+
+    fn on_ack(&mut self, params: &SwiftParams, path: &Path, ack: &Ack, _int: &IntStack) {
+        let before = self.cwnd;
+        let delay = ack.rtt();
+        self.rtt = delay;
+        self.timeouts = 0;
+        // Below its least value the target needs no root.
+        let least = params.unscaled_target(path);
+        let target = if delay < least { least } else { self.target_delay(params, path) };
+        if delay < target {
+            let packet = Fixed::whole(path.packet.get());
+            let acked = Fixed::whole(ack.acked.get()) / self.cwnd.max(packet);
+            self.cwnd += params.ai * params.unit_bytes(path) * acked;
+        } else {
+            let excess = Fixed::ratio((delay - target).ps(), delay.ps());
+            let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
+            self.decrease(factor, ack.now);
+        }
+        self.settle(params, path, before, ack.now);
+    }
+
+    fn on_loss(&mut self, params: &SwiftParams, path: &Path, loss: &Loss) {
+        let before = self.cwnd;
+        self.timeouts = match loss.kind {
+            LossKind::Hole => 0,
+            LossKind::Timeout => self.timeouts.saturating_add(1),
+        };
+        if self.timeouts >= params.retx_reset {
+            self.cwnd = Fixed::ZERO; // settles at the smallest window
+        } else {
+            self.decrease(Fixed::ONE - params.max_mdf, loss.now);
+        }
+        self.settle(params, path, before, loss.now);
+    }
+
+    /// Line rate with a window of a packet or more, else one packet per rtt · packet/cwnd.
+    fn allowance(&self, _params: &SwiftParams, path: &Path) -> Allowance {
+        let rate = if self.cwnd < Fixed::whole(path.packet.get()) {
+            // In 2^-16 of a byte, so that a window of a few bytes keeps its precision.
+            let scaled = Rate::of(Bytes::new(self.cwnd.scale(1 << 16)), self.rtt);
+            Rate::from_bps((scaled.bps() >> 16).max(1)).min(path.line_rate)
+        } else {
+            path.line_rate
+        };
+        Allowance { window: Bytes::new(self.cwnd.floor()), rate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 Gbps, base RTT 12 µs, packets of 1000 B: base BDP 150 KB.
+    const PATH: Path = Path {
+        base_rtt: Time::from_us(12),
+        base_owd: Time::from_us(7),
+        line_rate: Rate::from_gbps(100),
+        packet: Bytes::new(1000),
+        payload: Bytes::new(946),
+        hops: 2,
+    };
+
+    fn f(value: Fixed) -> f64 {
+        value.bits() as f64 / 4_294_967_296.0
+    }
+
+    /// The acknowledgement of one packet at `now_us`, after `rtt_us`.
+    fn ack(now_us: u64, rtt_us: u64) -> Ack {
+        let (now, rtt) = (Time::from_us(now_us), Time::from_us(rtt_us));
+        Ack {
+            now,
+            sent: now - rtt,
+            received: now,
+            acked: Bytes::new(1000),
+            sequence: 0,
+            next_sequence: 0,
+            inflight: Bytes::ZERO,
+            inflight_now: Bytes::ZERO,
+            packets: 1,
+            marked: 0,
+            hop_delay: Time::ZERO,
+            receiver_flows: 0,
+            hole: false,
+        }
+    }
+
+    fn with_window(params: &SwiftParams, bytes: u64) -> Swift {
+        Swift { cwnd: Fixed::whole(bytes), ..Swift::new(params, &PATH, Time::ZERO) }
+    }
+
+    fn lose(flow: &mut Swift, params: &SwiftParams, kind: LossKind, now_us: u64) {
+        let loss = Loss { now: Time::from_us(now_us), kind, sequence: 0, next_sequence: 0 };
+        flow.on_loss(params, &PATH, &loss);
+    }
+
+    #[test]
+    fn state_is_as_large_as_documented() {
+        assert_eq!(size_of::<Swift>(), 48);
+    }
+
+    #[test]
+    fn starts_with_one_base_bdp_at_line_rate() {
+        for params in [SwiftParams::paper(), SwiftParams::oscar()] {
+            let allowance = Swift::new(&params, &PATH, Time::ZERO).allowance(&params, &PATH);
+            assert_eq!(allowance, Allowance { window: Bytes::new(150_000), rate: PATH.line_rate });
+        }
+    }
+
+    #[test]
+    fn target_delay_worked_by_hand() {
+        // Section 3.5 with fs_min 0.1, fs_max 100: α = 1/(1/√0.1 − 1/√100) = 1/(3.162278 − 0.1) =
+        // 0.3265543, β = −0.0326554. Base 20 + 2 hops · 3.05 = 26.1 µs.
+        let params = SwiftParams::paper();
+        let target = |bytes| with_window(&params, bytes).target_delay(&params, &PATH).ps() as f64 / 1e6;
+        // 100 packets and more: nothing.
+        assert_eq!(target(100_000), 26.1);
+        assert_eq!(target(1_000_000), 26.1);
+        // One packet: 0.3265543 − 0.0326554 = 0.2938989 of 100 µs.
+        assert!((target(1000) - (26.1 + 29.38989)).abs() < 1e-4, "{}", target(1000));
+        // Four packets: 0.3265543/2 − 0.0326554 = 0.1306217.
+        assert!((target(4000) - (26.1 + 13.06217)).abs() < 1e-4);
+        // A tenth of a packet and less: all 100 µs.
+        assert!((target(100) - 126.1).abs() < 1e-4);
+        assert_eq!(target(10), 126.1);
+    }
+
+    #[test]
+    fn target_delay_of_the_oscar_preset() {
+        // r = cwnd/BDP; g = 1/(1/√0.1 − 1) = 0.462475; 25 + 12 + 100 · g(1/√r − 1) µs.
+        let params = SwiftParams::oscar();
+        let target = |bytes| with_window(&params, bytes).target_delay(&params, &PATH).ps() as f64 / 1e6;
+        assert!((target(150_000) - 37.0).abs() < 1e-4);
+        // r = 1/4: 37 + 46.2475.
+        assert!((target(37_500) - 83.2475).abs() < 1e-3, "{}", target(37_500));
+        assert!((target(15_000) - 137.0).abs() < 1e-3);
+        assert_eq!(target(1500), 137.0);
+    }
+
+    #[test]
+    fn additive_increase() {
+        // cwnd ≥ 1: cwnd + ai/cwnd · num_acked = 10 000 + 1000 · 1000/10 000 = 10 100 B.
+        let params = SwiftParams::paper();
+        let mut flow = with_window(&params, 10_000);
+        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 10_100.0).abs() < 1e-3);
+        // cwnd < 1: cwnd + ai · num_acked = 500 + 1000 B.
+        let mut flow = with_window(&params, 500);
+        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        assert_eq!(flow.cwnd, Fixed::whole(1500));
+        // The oscar preset: 0.001 · 150 KB · 1000/30 000 = 5 B.
+        let params = SwiftParams::oscar();
+        let mut flow = with_window(&params, 30_000);
+        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 30_005.0).abs() < 1e-3, "{}", flow.cwnd);
+    }
+
+    #[test]
+    fn decrease_in_proportion_once_per_round_trip() {
+        // 200 packets: target 26.1 µs. Delay 30 µs: 1 − 0.8 · 3.9/30 = 0.896.
+        let params = SwiftParams::paper();
+        let mut flow = with_window(&params, 200_000);
+        flow.on_ack(&params, &PATH, &ack(100, 30), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3, "{}", flow.cwnd);
+        // 29 µs later, a round trip of 30 µs is not over.
+        flow.on_ack(&params, &PATH, &ack(129, 30), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3);
+        // At 130 µs it is. Delay 130 µs would take 0.8 · 103.9/130 = 0.64: limited to max_mdf 0.5.
+        flow.on_ack(&params, &PATH, &ack(130, 30), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 179_200.0 * 0.896).abs() < 1e-3);
+        flow.on_ack(&params, &PATH, &ack(260, 130), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 179_200.0 * 0.896 * 0.5).abs() < 1e-3);
+    }
+
+    #[test]
+    fn holes_halve_once_per_round_trip() {
+        let params = SwiftParams::paper();
+        let mut flow = with_window(&params, 100_000);
+        lose(&mut flow, &params, LossKind::Hole, 50);
+        assert_eq!(flow.cwnd, Fixed::whole(50_000));
+        // RTT is 12 µs as long as none was measured.
+        lose(&mut flow, &params, LossKind::Hole, 61);
+        assert_eq!(flow.cwnd, Fixed::whole(50_000));
+        lose(&mut flow, &params, LossKind::Hole, 62);
+        assert_eq!(flow.cwnd, Fixed::whole(25_000));
+    }
+
+    #[test]
+    fn five_timeouts_in_a_row_lead_to_the_smallest_window() {
+        let params = SwiftParams::paper();
+        let mut flow = with_window(&params, 160_000);
+        for (i, expected) in [80_000, 40_000, 20_000, 10_000].into_iter().enumerate() {
+            lose(&mut flow, &params, LossKind::Timeout, 1000 * (i as u64 + 1));
+            assert_eq!(flow.cwnd, Fixed::whole(expected));
+        }
+        lose(&mut flow, &params, LossKind::Timeout, 5000);
+        // 0.01 packets of 1000 B.
+        assert_eq!(flow.allowance(&params, &PATH).window.get().max(10), 10);
+        assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
+        // An acknowledgement between them starts the count again.
+        let mut flow = with_window(&params, 160_000);
+        for i in 1..=4 {
+            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
+        }
+        flow.on_ack(&params, &PATH, &ack(4500, 12), &IntStack::EMPTY);
+        let before = f(flow.cwnd);
+        lose(&mut flow, &params, LossKind::Timeout, 5000);
+        assert!((f(flow.cwnd) - before / 2.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_window_below_one_packet_is_paced() {
+        // A tenth of a packet, measured RTT 40 µs (above the target): 100 B per 40 µs = 20 Mbps, one
+        // packet in 400 µs.
+        let params = SwiftParams { ai: Fixed::ZERO, ..SwiftParams::paper() };
+        let mut flow = with_window(&params, 100);
+        flow.on_ack(&params, &PATH, &ack(100, 40), &IntStack::EMPTY);
+        let allowance = flow.allowance(&params, &PATH);
+        assert_eq!(allowance, Allowance { window: Bytes::new(100), rate: Rate::from_mbps(20) });
+        let flow = with_window(&params, 1000);
+        assert_eq!(flow.allowance(&params, &PATH).rate, PATH.line_rate);
+    }
+
+    #[test]
+    fn window_stays_within_its_limits() {
+        // The oscar preset never exceeds one base BDP.
+        let params = SwiftParams::oscar();
+        let mut flow = Swift::new(&params, &PATH, Time::ZERO);
+        for i in 1..1000 {
+            flow.on_ack(&params, &PATH, &ack(100 + i, 12), &IntStack::EMPTY);
+        }
+        assert_eq!(flow.cwnd, Fixed::whole(150_000));
+    }
+}
