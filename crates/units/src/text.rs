@@ -187,18 +187,16 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Prints `value` in the largest of `units` in which it has at most three decimals, so that what is
-/// printed reads back as the same value.
+/// Prints `value` in the largest of `units` that it reaches, with all the decimals that it has, so
+/// that what is printed reads back as the same value. The units' sizes are powers of 1000.
 fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let fits = |size: u64| value >= size && (size < 1000 || value.is_multiple_of(size / 1000));
-    let (name, size) =
-        units.iter().rev().find(|(_, size)| fits(*size)).or(units.first()).copied().unwrap_or(("", 1));
-    let whole = value / size;
-    let mut fraction = if size < 1000 { 0 } else { value % size / (size / 1000) };
+    let reached = units.iter().rev().find(|(_, size)| value >= *size);
+    let (name, size) = reached.or(units.first()).copied().unwrap_or(("", 1));
+    let (whole, mut fraction) = (value / size, value % size);
     if fraction == 0 {
         return write!(f, "{whole}{name}");
     }
-    let mut width = 3;
+    let mut width = size.ilog10() as usize;
     while fraction.is_multiple_of(10) {
         fraction /= 10;
         width -= 1;
@@ -307,6 +305,7 @@ mod tests {
             assert_eq!(r.to_string().parse(), Ok(r), "{r}");
         }
         assert_eq!(Time::from_ps(12_180_000).to_string(), "12.18us");
+        assert_eq!(Time::from_ps(29_638_880).to_string(), "29.63888us");
         assert_eq!(Bytes::new(32 << 20).to_string(), "32MiB");
         assert_eq!(Bytes::new(150_000).to_string(), "150KB");
         assert_eq!(Rate::from_gbps(100).to_string(), "100Gbps");
