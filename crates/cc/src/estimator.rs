@@ -7,6 +7,7 @@ use incast_units::math::mul_div;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
+use crate::contract::Path;
 
 /// `old` moved towards `new` by the share `weight`: `(1 − weight) · old + weight · new`.
 ///
@@ -126,24 +127,22 @@ impl Estimate {
 }
 
 /// Delays farther from the base count as this far in the gradient.
-const FARTHEST_DELAY: Time = Time::from_ps(1 << 38);
+const FARTHEST_DELAY: Time = Time::from_ps(1 << 37);
 /// Fewest acknowledgements of a batch (OSCAR, Algorithm 1 line 7).
 const LEAST_SAMPLES: u32 = 3;
-/// Smallest Ethernet frame: no more of them fit into a period than this size allows.
-const SMALLEST_FRAME: Bytes = Bytes::new(64);
 
 /// Estimates delay, delay gradient, inflight and send rate over batches of acknowledgements, in
 /// constant time and space (OSCAR, NSDI'26, Algorithm 1).
 ///
 /// The gradient's coordinates are kept small: send times relative to the batch's start, delays
 /// relative to the base delay, both in ticks of `2^s` picoseconds. Let the period have `b` bits of
-/// picoseconds and let `2^N` exceed twice the number of smallest frames that fit into it at line
-/// rate. Send times count up to four periods from the start, delays up to 2^38 ps (0.27 s) from the
-/// base; then Σx² fits if `2(b + 2 − s) + N ≤ 62`, Σxy if `(b + 2 − s) + (38 − s) + N ≤ 62`, and `s`
-/// is the smallest number that satisfies both. A tick is 128 ps at 100 Gbps and a period of 6 µs,
-/// 0.5 µs at 1.6 Tbps and 10 ms: a period always has more than 15 000 of them. Beyond these
-/// bounds (a batch of more frames than the line can carry) sums saturate: the gradient is wrong then,
-/// but nothing overflows.
+/// picoseconds and let `2^N` exceed twice the number of full packets that fit into it at line rate.
+/// Send times count up to four periods from the start, delays up to 2^37 ps (137 ms) from the base;
+/// then Σx² fits into 62 bits if `2(b + 2 − s) + N ≤ 62`, Σxy if `(b + 2 − s) + (37 − s) + N ≤ 62`,
+/// and `s` is the smallest number that satisfies both. A tick is 16 ps at 100 Gbps and a period of
+/// 6 µs, 131 ns at 1.6 Tbps and 10 ms: a period always has more than 70 000 of them. Beyond these
+/// bounds (far more packets than the line can carry) sums saturate: the gradient is wrong then, but
+/// nothing overflows.
 ///
 /// Time here has 64 bits and does not wrap, so the reset of Appendix A.1 is not needed; whoever
 /// carries 4-byte send times on a wire restores them before they come here.
@@ -161,10 +160,9 @@ pub struct BatchedEstimator {
 }
 
 impl BatchedEstimator {
-    /// An estimator whose first batch starts at `now`, for periods of up to `period` on a link of
-    /// `line_rate`.
+    /// An estimator of periods of `period` on `path`, whose first batch starts at `now`.
     #[must_use]
-    pub fn new(line_rate: Rate, period: Time, now: Time) -> Self {
+    pub fn new(path: &Path, period: Time, now: Time) -> Self {
         Self {
             start: now,
             line: LeastSquares::default(),
@@ -172,7 +170,7 @@ impl BatchedEstimator {
             inflight_sum: Bytes::ZERO,
             packets: 0,
             samples: 0,
-            shift: u64::from(tick_bits(line_rate, period)),
+            shift: u64::from(tick_bits(path, period)),
         }
     }
 
@@ -268,12 +266,12 @@ impl BatchedEstimator {
 }
 
 /// Bits of a tick in picoseconds: the `s` of [`BatchedEstimator`].
-fn tick_bits(line_rate: Rate, period: Time) -> u32 {
+fn tick_bits(path: &Path, period: Time) -> u32 {
     let length = |value: u64| 64 - value.leading_zeros();
-    let frames = mul_div(line_rate.bytes_in(period).get(), 2, SMALLEST_FRAME.get());
-    let (b, n) = (length(period.ps()), length(frames));
+    let packets = mul_div(path.line_rate.bytes_in(period).get(), 2, path.packet.get());
+    let (b, n) = (length(period.ps()), length(packets));
     let squares = (2 * b + n).saturating_sub(58);
-    let products = (b + n).saturating_sub(22);
+    let products = (b + n).saturating_sub(23);
     squares.max(products).div_ceil(2)
 }
 
@@ -283,6 +281,17 @@ mod tests {
 
     fn f(value: Fixed) -> f64 {
         value.bits() as f64 / 4_294_967_296.0
+    }
+
+    fn path(line_rate: Rate) -> Path {
+        Path {
+            base_rtt: Time::from_us(10),
+            base_owd: Time::from_us(5),
+            line_rate,
+            packet: Bytes::new(1000),
+            payload: Bytes::new(946),
+            hops: 2,
+        }
     }
 
     fn rules(period: Time, base_delay: Time) -> BatchRules {
@@ -353,7 +362,8 @@ mod tests {
         // 13.5 µs; the delay grows 1 µs in 2 µs: gradient 0.5; inflight (1+2+3+4)/4 = 2.5 KB; rate
         // 4 · 1000 B / 8 µs = 4 Gbps.
         let rules = rules(Time::from_us(8), Time::from_us(10));
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), rules.period, Time::from_us(100));
+        let mut estimator =
+            BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
         let estimate = four(&mut estimator, &rules, 100).unwrap();
         assert_eq!(estimate.delay, Time::from_ns(13_500));
         assert!((f(estimate.gradient) - 0.5).abs() < 1e-4, "{}", estimate.gradient);
@@ -369,7 +379,8 @@ mod tests {
     fn batch_that_starts_with_the_next_packet_spans_one_gap_less() {
         // From the packet sent at 102 µs the fourth, at 108 µs, is 6 µs away.
         let rules = BatchRules { start_with_next: true, ..rules(Time::from_us(6), Time::from_us(10)) };
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), rules.period, Time::from_us(100));
+        let mut estimator =
+            BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
         let estimate = four(&mut estimator, &rules, 100).unwrap();
         assert_eq!(estimate.span, Time::from_us(6));
         // 4 · 1000 B / 6 µs = 5.33 Gbps.
@@ -379,7 +390,7 @@ mod tests {
     #[test]
     fn waits_for_three_acknowledgements() {
         let rules = rules(Time::from_us(5), Time::ZERO);
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), rules.period, Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
         let mut at = |us| {
             let sent = Time::from_us(us);
             estimator.add(&Sample { sent, delay: sent, packets: 9, inflight: Bytes::new(1) }, &rules)
@@ -395,7 +406,7 @@ mod tests {
         // Period 8 µs from 0. Sent at 2, 3, 5, 6, 8 µs: first 2, first of the second half 5, last 8.
         // Delays 1, 9, 4, 9, 7 µs: through (2, 1), (5, 4), (8, 7) the slope is 1.
         let rules = BatchRules { three_points: true, ..rules(Time::from_us(8), Time::ZERO) };
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), rules.period, Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
         let mut estimate = None;
         for (sent, delay) in [(2, 1), (3, 9), (5, 4), (6, 9), (8, 7)] {
             let (sent, delay) = (Time::from_us(sent), Time::from_us(delay));
@@ -409,7 +420,7 @@ mod tests {
 
     #[test]
     fn alone_takes_the_difference_quotient() {
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), Time::from_us(5), Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), Time::from_us(5), Time::ZERO);
         let mut at = |sent, delay| {
             let (sent, delay) = (Time::from_us(sent), Time::from_us(delay));
             estimator.add_alone(&Sample { sent, delay, packets: 1, inflight: Bytes::new(5000) })
@@ -425,8 +436,8 @@ mod tests {
         assert_eq!(at(15, 8).unwrap().gradient, -Fixed::whole(10));
     }
 
-    /// The documented bound at its edge: a full batch of the smallest frames, the largest spans and
-    /// delays, at the fastest line and the longest round trip. Nothing may saturate.
+    /// The documented bound at its edge: twice as many packets as fit, all with the largest send time
+    /// and delay, at the fastest line and the longest round trip. Nothing may saturate.
     #[test]
     fn sums_fit_at_the_edge() {
         for (rate, period) in [
@@ -436,14 +447,14 @@ mod tests {
             (Rate::from_gbps(10), Time::from_us(1)),
             (Rate::from_gbps(10), Time::from_ms(40)),
         ] {
-            let estimator = BatchedEstimator::new(rate, period, Time::ZERO);
+            let estimator = BatchedEstimator::new(&path(rate), period, Time::ZERO);
             let tick = estimator.tick().ps();
-            let frames = u128::from(2 * rate.bytes_in(period).get() / 64);
+            let packets = u128::from(2 * rate.bytes_in(period).get() / 1000);
             let x = u128::from(4 * period.ps() / tick);
             let y = u128::from(FARTHEST_DELAY.ps() / tick);
-            assert!(frames * x * x <= i64::MAX as u128, "{rate} {period}");
-            assert!(frames * x * y <= i64::MAX as u128, "{rate} {period}");
-            assert!(period.ps() / tick > 15_000, "{rate} {period}: {tick} ps a tick");
+            assert!(packets * x * x <= i64::MAX as u128, "{rate} {period}");
+            assert!(packets * x * y <= i64::MAX as u128, "{rate} {period}");
+            assert!(period.ps() / tick > 70_000, "{rate} {period}: {tick} ps a tick");
         }
     }
 
@@ -453,7 +464,7 @@ mod tests {
     fn slope_is_right_at_the_edge() {
         let (rate, period) = (Rate::from_gbps(1600), Time::from_ms(10));
         let rules = rules(period, period);
-        let mut estimator = BatchedEstimator::new(rate, period, Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(rate), period, Time::ZERO);
         let mut estimate = None;
         for i in 1..=1_250_000_u64 {
             let sent = Time::from_ns(8 * i);
@@ -468,7 +479,7 @@ mod tests {
     #[test]
     fn storms_saturate_instead_of_overflowing() {
         let rules = rules(Time::from_us(5), Time::ZERO);
-        let mut estimator = BatchedEstimator::new(Rate::from_gbps(100), rules.period, Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
         for i in 0..100_000_u64 {
             let sent = if i % 2 == 0 { Time::NEVER } else { Time::ZERO };
             let sample = Sample { sent, delay: Time::NEVER, packets: u32::MAX, inflight: Bytes::UNLIMITED };

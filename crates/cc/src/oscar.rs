@@ -355,7 +355,7 @@ impl CongestionControl for Oscar {
     }
 
     fn new(params: &OscarParams, path: &Path, now: Time) -> Self {
-        Self { estimator: BatchedEstimator::new(path.line_rate, params.period(path), now), u: Fixed::ONE }
+        Self { estimator: BatchedEstimator::new(path, params.period(path), now), u: Fixed::ONE }
     }
 
     fn on_ack(&mut self, params: &OscarParams, path: &Path, ack: &Ack, _int: &IntStack) {

@@ -268,6 +268,12 @@ pub struct Swift {
 }
 
 impl Swift {
+    /// The window in bytes, with its fraction.
+    #[must_use]
+    pub const fn window(&self) -> Fixed {
+        self.cwnd
+    }
+
     /// Target delay (section 3.5): base, hops, and flow scaling clamp(α/√cwnd + β, 0, range).
     #[must_use]
     pub fn target_delay(&self, params: &SwiftParams, path: &Path) -> Time {

@@ -1,0 +1,116 @@
+//! TIMELY in fixed point against a twin in f64, written from the paper's listing (the gradient's
+//! average in µs, normalised when it is used).
+
+mod signals;
+
+use incast_cc::params::Described;
+use incast_cc::timely::{Timely, TimelyParams, Update};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
+use incast_units::{Bytes, Rate, Time};
+
+fn f(value: Fixed) -> f64 {
+    value.bits() as f64 / 4_294_967_296.0
+}
+
+fn us(time: Time) -> f64 {
+    time.ps() as f64 / 1e6
+}
+
+struct Twin {
+    p: TimelyParams,
+    line: f64,
+    rate: f64,
+    previous: Option<f64>,
+    rtt_diff: f64,
+    acked: u64,
+    mark: u64,
+    row: u64,
+    /// Steps below T_low, above T_high, by negative gradient, by positive gradient, and hyper.
+    met: [u32; 5],
+}
+
+impl Twin {
+    fn new(p: TimelyParams, path: &Path) -> Self {
+        let line = path.line_rate.bps() as f64;
+        Self { p, line, rate: line, previous: None, rtt_diff: 0.0, acked: 0, mark: 0, row: 0, met: [0; 5] }
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        self.acked += ack.acked.get();
+        let complete = match self.p.update {
+            Update::Segment => self.acked >= self.p.segment.get(),
+            Update::RoundTrip => ack.sequence > self.mark,
+        };
+        if !complete {
+            return;
+        }
+        (self.acked, self.mark) = (0, ack.next_sequence);
+        let rtt = us(ack.rtt());
+        let Some(previous) = self.previous.replace(rtt) else { return };
+        let alpha = f(self.p.alpha);
+        self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - previous);
+        let gradient = self.rtt_diff / us(self.p.min_rtt);
+        let delta = self.p.delta.bps() as f64 + f(self.p.delta_share) * self.line;
+        let (low, high) = (us(self.p.t_low), us(self.p.t_high));
+        if rtt < low || (rtt <= high && gradient <= 0.0) {
+            self.met[if rtt < low { 0 } else { 2 }] += 1;
+            let mut n = 1.0;
+            if rtt >= low || self.p.hai_below_low {
+                self.row += 1;
+                if self.row >= self.p.hai_from {
+                    n = self.p.hai_steps as f64;
+                    self.met[4] += 1;
+                }
+            }
+            self.rate += n * delta;
+        } else {
+            self.row = 0;
+            let factor = if rtt > high {
+                self.met[1] += 1;
+                1.0 - f(self.p.beta) * (1.0 - high / rtt)
+            } else {
+                self.met[3] += 1;
+                1.0 - f(self.p.beta) * gradient
+            };
+            self.rate *= factor.max(0.0);
+        }
+        self.rate = self.rate.clamp(f(self.p.floor) * self.line, self.line);
+    }
+}
+
+/// Both sides agree to 1e-6 of the rate. The rate is a whole number of bits per second, at least
+/// 10 000 000 of them here; a step loses less than one.
+#[test]
+fn agrees_with_its_twin() {
+    for preset in TimelyParams::PRESETS {
+        for (seed, gbps) in [(1, 10), (2, 25), (3, 100)] {
+            for windowed in [false, true] {
+                // Segments of 16 KB, TIMELY's smallest, give more updates.
+                let segment = Bytes::new(16_000);
+                let params = TimelyParams { windowed, segment, ..(preset.params)() };
+                let path = Path {
+                    base_rtt: Time::from_us(20),
+                    base_owd: Time::from_us(11),
+                    line_rate: Rate::from_gbps(gbps),
+                    packet: Bytes::new(1054),
+                    payload: Bytes::new(1000),
+                    hops: 4,
+                };
+                let (mut flow, mut twin) =
+                    (Timely::new(&params, &path, Time::ZERO), Twin::new(params, &path));
+                let mut worst = 0.0_f64;
+                for ack in signals::acks(seed, &path, Time::from_us(900), 200_000) {
+                    flow.on_ack(&params, &path, &ack, &IntStack::EMPTY);
+                    twin.ack(&ack);
+                    let allowance = flow.allowance(&params, &path);
+                    worst = worst.max((allowance.rate.bps() as f64 - twin.rate).abs() / twin.rate);
+                    let window = if windowed { path.bdp() } else { Bytes::UNLIMITED };
+                    assert_eq!(allowance.window, window);
+                }
+                println!("{} at {}: {worst:.1e} {:?}", preset.name, path.line_rate, twin.met);
+                assert!(worst < 1e-6, "{} at {}: {worst}", preset.name, path.line_rate);
+                assert!(twin.met.iter().all(|n| *n > 10), "the signals leave something out: {:?}", twin.met);
+            }
+        }
+    }
+}
