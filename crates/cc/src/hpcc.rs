@@ -237,13 +237,14 @@ pub struct Hpcc {
 }
 
 /// Utilisation of one port between two records of it, and the time between them (the loop of
-/// MeasureInflight). `None` when the second is not later than the first: it says nothing.
+/// MeasureInflight). `None` when the second is not later than the first, or of another port because its
+/// counter runs backwards: then it says nothing.
 fn utilisation(before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
     let elapsed = now.at - before.at;
     if elapsed == Time::ZERO {
         return None;
     }
-    let sent = Rate::of(now.transmitted - before.transmitted, elapsed);
+    let sent = Rate::of(now.transmitted.checked_sub(before.transmitted)?, elapsed);
     let queue = now.queue.min(before.queue);
     let u = Fixed::ratio(queue.get(), now.rate.bytes_in(base_rtt).get())
         + Fixed::ratio(sent.bps(), now.rate.bps());
@@ -256,7 +257,7 @@ impl Hpcc {
         let mut busiest: Option<(Fixed, Time)> = None;
         for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
             if let Some((u, elapsed)) = utilisation(before, now, path.base_rtt)
-                && u > busiest.map_or(Fixed::ZERO, |(largest, _)| largest)
+                && busiest.is_none_or(|(largest, _)| u > largest)
             {
                 busiest = Some((u, elapsed));
             }
@@ -265,7 +266,7 @@ impl Hpcc {
         self.utilisation = if params.smoothing {
             let weight = Fixed::ratio(elapsed.min(path.base_rtt).ps(), path.base_rtt.ps())
                 .clamp_to(Fixed::ZERO, Fixed::ONE);
-            (Fixed::ONE - weight) * self.utilisation + weight * u
+            self.utilisation + weight * (u - self.utilisation)
         } else {
             u
         };
@@ -340,5 +341,211 @@ impl CongestionControl for Hpcc {
             window: Bytes::new(self.ratio.scale(path.bdp().get())).max(Bytes::new(1)),
             rate: Rate::from_bps(self.ratio.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, ack, close, port, then};
+
+    const RTT: Time = Time::from_us(12);
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    /// A flow that has seen its first acknowledgement at `us(12)`, with an empty idle port.
+    fn started(params: &HpccParams) -> Hpcc {
+        let mut hpcc = Hpcc::new(params, &PATH, Time::ZERO);
+        hpcc.on_ack(params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 0, 0));
+        hpcc
+    }
+
+    #[test]
+    fn starts_at_line_rate_and_the_first_ack_only_stores() {
+        let params = HpccParams::default();
+        let hpcc = started(&params);
+        let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
+        assert_eq!(hpcc.allowance(&params, &PATH), line);
+        assert_eq!((hpcc.utilisation, hpcc.last_update), (Fixed::ONE, 150_000));
+        assert_eq!(hpcc.previous, port(us(12), 0, 0));
+        assert_eq!(Hpcc::signals(&params), Signals::INT);
+        assert_eq!(Hpcc::overhead(&params), Overhead { data: 42, ack: 42 });
+        assert_eq!(size_of::<Hpcc>(), 480);
+    }
+
+    #[test]
+    fn utilisation_by_hand() {
+        // In 1 us the port sent 12.5 KB, which is its rate: 1. Its queue went from 300 KB to 150 KB,
+        // one BDP: 1. u = 2. Smoothed over tau/T = 1/12: U = 11/12 · 1 + 1/12 · 2 = 13/12.
+        // W = 1/(13/12 / 0.95) + 0.0005 = 0.876923077 + 0.0005.
+        let params = HpccParams::default();
+        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        hpcc.on_ack(&params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 300_000, 0));
+        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 150_000, 12_500));
+        close(hpcc.utilisation, 13.0 / 12.0);
+        close(hpcc.ratio, 0.877_423_077);
+        let allowance = hpcc.allowance(&params, &PATH);
+        assert_eq!(allowance.window, Bytes::new(131_613)); // 0.877423077 · 150,000 = 131,613.46
+        assert_eq!(allowance.rate.bps() / 1000, 87_742_307); // 0.877423077 · 100 Gbps, in Kbps
+    }
+
+    #[test]
+    fn ten_full_rate_flows_are_cut_tenfold_at_once() {
+        // OSCAR section 3.1 and Figure 2: U = 9.5. A queue of 8.5 BDP (1.275 MB) at full output gives
+        // 8.5 + 1 = 9.5; W = 1/(9.5/0.95) + 0.0005 = 0.1005.
+        let params = HpccParams::default();
+        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        hpcc.on_ack(&params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 1_275_000, 0));
+        hpcc.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 150_000), &port(us(24), 1_275_000, 150_000));
+        close(hpcc.utilisation, 9.5);
+        close(hpcc.ratio, 0.1005);
+    }
+
+    #[test]
+    fn after_the_burst_five_additive_steps_then_tenfold() {
+        // OSCAR section 3.1: with one of ten flows left U = 0.095; "after 5 RTTs" W grows tenfold.
+        // Each round trip the port sends 0.095 · 150 KB = 14,250 B.
+        let params = HpccParams::default();
+        let mut hpcc = started(&params);
+        hpcc.reference = Fixed::ratio(1, 10);
+        let mut sequence = 150_001;
+        for round in 1..=5_u64 {
+            let int = port(us(12 + 12 * round), 0, 14_250 * round);
+            hpcc.on_ack(&params, &PATH, &ack(us(12 + 12 * round), RTT, sequence, sequence), &int);
+            close(hpcc.ratio, 0.1 + 0.0005 * round as f64);
+            assert_eq!(u64::from(hpcc.stage), round);
+            sequence += 15_000;
+        }
+        // 0.1025/(0.095/0.95) + 0.0005 is above 1 and stops there.
+        let int = port(us(84), 0, 14_250 * 6);
+        hpcc.on_ack(&params, &PATH, &ack(us(84), RTT, sequence, sequence), &int);
+        close(hpcc.utilisation, 0.095);
+        close(hpcc.ratio, 1.0);
+        assert_eq!(hpcc.stage, 0);
+    }
+
+    #[test]
+    fn the_reference_is_renewed_once_per_round_trip() {
+        // Two acks of one round trip with U = 1.9 both start from W_c = 1: 1/(1.9/0.95) = 0.5.
+        let params = HpccParams { w_ai: Fixed::ZERO, smoothing: false, ..HpccParams::default() };
+        let mut hpcc = started(&params);
+        let busy = |n: u64| port(us(12 + n), 135_000, 12_500 * n); // 0.9 + 1
+        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &busy(1));
+        close(hpcc.ratio, 0.95); // the smaller of two queues, 0, counts: 1/(1/0.95)
+        for n in 2..4 {
+            hpcc.on_ack(&params, &PATH, &ack(us(12 + n), RTT, 1000 * n, 160_000), &busy(n));
+            close(hpcc.ratio, 0.5);
+            close(hpcc.reference, 1.0);
+        }
+        // An ack beyond what had been sent at the first one commits; the next starts from 0.5.
+        hpcc.on_ack(&params, &PATH, &ack(us(16), RTT, 150_001, 200_000), &busy(4));
+        close(hpcc.reference, 0.5);
+        assert_eq!(hpcc.last_update, 200_000);
+        hpcc.on_ack(&params, &PATH, &ack(us(17), RTT, 151_000, 200_000), &busy(5));
+        close(hpcc.ratio, 0.25);
+    }
+
+    #[test]
+    fn a_synchronised_reference_does_not_overreact() {
+        // OSCAR Figure 5: one RTT of congestion with U = 2. The original reference cuts to 1/2 at its
+        // first ack and to 1/4 after the commit; the synchronised one, which knows that all these
+        // packets left with a window of 1, stays at 1/2.
+        let run = |reference| {
+            let params = HpccParams {
+                reference,
+                w_ai: Fixed::ZERO,
+                eta: Fixed::ONE,
+                smoothing: false,
+                ..HpccParams::default()
+            };
+            let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+            for n in 0..12 {
+                let sent = Sent { now: us(n), bytes: PATH.packet, inflight: PATH.packet };
+                hpcc.on_sent(&params, &PATH, &sent);
+            }
+            for n in 0..12 {
+                let now = us(12 + n);
+                let commit = if n == 5 { 150_001 } else { 1000 * n };
+                let int = port(now, 150_000, 12_500 * n);
+                hpcc.on_ack(&params, &PATH, &ack(now, RTT, commit, 150_000), &int);
+                let sent = Sent { now, bytes: PATH.packet, inflight: PATH.packet };
+                hpcc.on_sent(&params, &PATH, &sent);
+            }
+            hpcc.ratio
+        };
+        close(run(Reference::Original), 0.25);
+        close(run(Reference::Synchronised), 0.5);
+    }
+
+    #[test]
+    fn the_busiest_port_counts() {
+        let params = HpccParams { smoothing: false, ..HpccParams::default() };
+        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        let both = |a: IntStack, b: IntStack| then(a, &b);
+        let first = both(port(us(10), 0, 0), port(us(12), 75_000, 0));
+        hpcc.on_ack(&params, &PATH, &ack(us(18), RTT, 1000, 2000), &first);
+        // Port 1: 0.5. Port 2: 0.5 of output and half a BDP of queue: 1.
+        let second = both(port(us(11), 0, 6_250), port(us(13), 75_000, 6_250));
+        hpcc.on_ack(&params, &PATH, &ack(us(19), RTT, 2000, 3000), &second);
+        close(hpcc.utilisation, 1.0);
+    }
+
+    #[test]
+    fn records_that_say_nothing_change_nothing() {
+        let params = HpccParams::default();
+        let mut hpcc = started(&params);
+        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 150_000), &port(us(13), 150_000, 12_500));
+        let before = hpcc;
+        // The same instant again; an earlier one; a counter that runs backwards; no telemetry at all.
+        for int in [port(us(13), 900_000, 99_999), port(us(9), 900_000, 0), port(us(20), 900_000, 3)] {
+            let mut hpcc = before;
+            hpcc.on_ack(&params, &PATH, &ack(us(20), RTT, 3000, 150_000), &int);
+            assert_eq!((hpcc.ratio, hpcc.utilisation), (before.ratio, before.utilisation));
+        }
+        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        for n in 0..3 {
+            hpcc.on_ack(&params, &PATH, &ack(us(20 + n), RTT, 3000 * n, 3000), &IntStack::EMPTY);
+        }
+        close(hpcc.ratio, 1.0);
+        // Another number of hops is another path: stored, not compared.
+        let mut hpcc = before;
+        let int = then(port(us(20), 900_000, 20_000), &port(us(21), 900_000, 20_000));
+        hpcc.on_ack(&params, &PATH, &ack(us(27), RTT, 3000, 150_000), &int);
+        assert_eq!((hpcc.ratio, hpcc.previous.count), (before.ratio, 2));
+    }
+
+    #[test]
+    fn history_finds_the_latest_record_not_after_the_packet() {
+        let half = Fixed::ratio(1, 2);
+        let mut history = History::EMPTY;
+        assert_eq!(history.find(us(1), half), half);
+        // A spacing of 8 us / 8 = 1 us; one record per packet sent 1.5 us apart, 100 of them, across
+        // the wrap of the 32-bit ticks at 2^42 ps.
+        let start = Time::from_ps((1 << 42) - 75_000_000);
+        let at = |n: u64| start + Time::from_ns(1500 * n);
+        for n in 0..100 {
+            history.record(at(n), us(8), Fixed::ratio(n + 1, 256));
+            // Too soon after: not recorded.
+            history.record(at(n) + Time::from_ns(500), us(8), Fixed::ONE);
+        }
+        for n in 68..100 {
+            assert_eq!(history.find(at(n), half), Fixed::ratio(n + 1, 256), "{n}");
+            assert_eq!(history.find(at(n) + Time::from_ns(1400), half), Fixed::ratio(n + 1, 256), "{n}");
+        }
+        // What has been overwritten: the oldest left.
+        assert_eq!(history.find(at(10), half), Fixed::ratio(69, 256));
+    }
+
+    #[test]
+    fn never_below_the_floor() {
+        let params = HpccParams::default();
+        let mut hpcc = started(&params);
+        let int = port(us(24), u64::MAX, u64::MAX);
+        hpcc.on_ack(&params, &PATH, &ack(us(24), RTT, 150_001, 150_002), &int);
+        hpcc.on_ack(&params, &PATH, &ack(us(25), RTT, 150_002, 150_002), &port(us(36), u64::MAX, u64::MAX));
+        close(hpcc.ratio, 0.001);
+        assert_eq!(hpcc.allowance(&params, &PATH).window, Bytes::new(149)); // 150 B less 2^-32
     }
 }

@@ -29,6 +29,9 @@ pub mod swift;
 pub mod theta_powertcp;
 pub mod timely;
 
+#[cfg(test)]
+mod testing;
+
 pub use any::{AnyController, AnyParams};
 pub use contract::{
     Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Overhead, Path, Sent, Signals,

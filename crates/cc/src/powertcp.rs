@@ -219,7 +219,8 @@ pub struct PowerTcp {
 }
 
 /// Normalised power of one port between two records of it (lines 11 to 19), and the time between
-/// them. `None` when the second is not later than the first: it says nothing.
+/// them. `None` when the second is not later than the first, or of another port because its counter
+/// runs backwards: then it says nothing.
 fn power(params: &PowerTcpParams, before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
     let dt = now.at - before.at;
     if dt == Time::ZERO {
@@ -227,7 +228,7 @@ fn power(params: &PowerTcpParams, before: &IntHop, now: &IntHop, base_rtt: Time)
     }
     // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
     // negative, so the sum is taken before the difference.
-    let arrived = (now.transmitted - before.transmitted + now.queue) - before.queue;
+    let arrived = (now.transmitted.checked_sub(before.transmitted)? + now.queue) - before.queue;
     let current = Fixed::ratio(Rate::of(arrived, dt).bps(), now.rate.bps()).max(params.arrival_floor);
     let voltage = Fixed::ONE + Fixed::ratio(now.queue.get(), now.rate.bytes_in(base_rtt).get());
     Some((current * voltage, dt))
@@ -239,7 +240,7 @@ impl PowerTcp {
         let mut strongest: Option<(Fixed, Time)> = None;
         for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
             if let Some((power, dt)) = power(params, before, now, path.base_rtt)
-                && power > strongest.map_or(Fixed::ZERO, |(largest, _)| largest)
+                && strongest.is_none_or(|(largest, _)| power > largest)
             {
                 strongest = Some((power, dt));
             }
@@ -247,7 +248,7 @@ impl PowerTcp {
         let Some((power, dt)) = strongest else { return false };
         let weight =
             Fixed::ratio(dt.min(path.base_rtt).ps(), path.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
-        self.power = (Fixed::ONE - weight) * self.power + weight * power;
+        self.power += weight * (power - self.power);
         true
     }
 }
@@ -293,5 +294,158 @@ impl CongestionControl for PowerTcp {
 
     fn allowance(&self, params: &PowerTcpParams, path: &Path) -> Allowance {
         params.pacing.allowance(self.window, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, ack, close, port, then};
+
+    const RTT: Time = Time::from_us(12);
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    /// A flow after its first acknowledgement at `us(12)`, from a port with `queue` bytes.
+    fn started(params: &PowerTcpParams, queue: u64) -> PowerTcp {
+        let mut flow = PowerTcp::new(params, &PATH, Time::ZERO);
+        flow.on_ack(params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), queue, 0));
+        flow
+    }
+
+    #[test]
+    fn starts_at_line_rate_and_the_first_ack_only_records() {
+        let params = PowerTcpParams::default();
+        let flow = started(&params, 99_000);
+        close(flow.power, 1.0);
+        let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
+        assert_eq!(flow.allowance(&params, &PATH), line);
+        assert_eq!(PowerTcp::signals(&params), Signals::INT);
+        assert_eq!(PowerTcp::overhead(&params), Overhead { data: 42, ack: 42 });
+        assert_eq!(size_of::<PowerTcp>(), 200);
+    }
+
+    #[test]
+    fn a_growing_queue_by_hand() {
+        // In 1 us the port sent 12.5 KB (µ = B) and its queue grew from 0 to 12.5 KB (q̇ = B):
+        // λ = 2B (lines 12 to 14). v = 12.5 KB + 150 KB = 13/12 BDP (line 16).
+        // Γ_norm = 2 · 13/12 = 13/6 (line 19). Γ_smooth = 1 + (13/6 − 1)/12 = 79/72 (line 24).
+        // cwnd = 0.9 · (72/79 + 0.006) + 0.1 = 0.925653165 (line 27).
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 0);
+        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 12_500, 12_500));
+        close(flow.power, 79.0 / 72.0);
+        close(flow.window, 0.925_653_165);
+        // rate = cwnd/τ (line 6).
+        assert_eq!(flow.allowance(&params, &PATH).rate.bps() / 1000, 92_565_316);
+    }
+
+    #[test]
+    fn a_draining_queue_is_less_power_than_its_length() {
+        // The queue fell from 150 KB to 137.5 KB while 12.5 KB left: nothing arrived, λ = 0.
+        // Γ_smooth = 11/12; cwnd = 0.9 · (12/11 + 0.006) + 0.1 = 1.087218182.
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 150_000);
+        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 137_500, 12_500));
+        close(flow.power, 11.0 / 12.0);
+        close(flow.window, 1.087_218_182);
+        // A rate is never above the line's, a window above one BDP may be.
+        let allowance = flow.allowance(&params, &PATH);
+        assert_eq!((allowance.window.get(), allowance.rate), (163_082, Rate::from_gbps(100)));
+        // With the arrival floor of the public artifact, λ = B/2 and v = 1 + 137.5/150:
+        // Γ_norm = 23/24, Γ_smooth = 287/288; /0.95; cwnd = 0.9 · (0.95 · 288/287 + 0.006) + 0.1 =
+        // 0.963379094.
+        let params = PowerTcpParams::artifact();
+        let mut flow = started(&params, 150_000);
+        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 137_500, 12_500));
+        close(flow.power, 287.0 / 288.0);
+        close(flow.window, 0.963_379_094);
+    }
+
+    #[test]
+    fn the_old_window_is_that_of_one_round_trip_ago() {
+        // Γ_norm = 2 with every ack: µ = B and a standing queue of one BDP. Δt of 12 us: no average.
+        // From cwnd_old = 1: 0.9 · 0.5 + 0.1 · 1 = 0.55, then 0.9 · 0.5 + 0.1 · 0.55 = 0.505.
+        let params = PowerTcpParams { flows: Fixed::MAX, ..PowerTcpParams::default() };
+        let mut flow = started(&params, 150_000);
+        for (n, sequence, window, old) in [
+            (1, 2000, 0.55, 1.0),
+            // This one acknowledges what was sent after the first: it renews cwnd_old.
+            (2, 150_001, 0.505, 0.505),
+            // 0.9 · 0.2525 + 0.1 · 0.505
+            (3, 151_000, 0.277_75, 0.505),
+        ] {
+            let int = port(us(12 + 12 * n), 150_000, 150_000 * n);
+            flow.on_ack(&params, &PATH, &ack(us(12 + 12 * n), RTT, sequence, 200_000), &int);
+            close(flow.power, 2.0);
+            close(flow.window, window);
+            close(flow.old, old);
+        }
+        // With last_term = old the second would have been 0.9 · 0.5 + 0.1 · 1 again.
+        let params = PowerTcpParams { last_term: LastTerm::Old, ..params };
+        let mut flow = started(&params, 150_000);
+        for n in 1..3 {
+            let int = port(us(12 + 12 * n), 150_000, 150_000 * n);
+            flow.on_ack(&params, &PATH, &ack(us(12 + 12 * n), RTT, 2000, 200_000), &int);
+            close(flow.window, 0.55);
+        }
+    }
+
+    #[test]
+    fn a_long_silence_counts_as_one_round_trip() {
+        // Δt = 120 us > τ: the average is the new value, not nine times beyond it.
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 0);
+        flow.on_ack(&params, &PATH, &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
+        close(flow.power, 0.5);
+    }
+
+    #[test]
+    fn the_most_powerful_port_counts() {
+        let params = PowerTcpParams::default();
+        let mut flow = PowerTcp::new(&params, &PATH, Time::ZERO);
+        let first = then(port(us(10), 0, 0), &port(us(12), 0, 0));
+        flow.on_ack(&params, &PATH, &ack(us(18), RTT, 1000, 2000), &first);
+        // 0.25 and 0.75 of the rate in 12 us.
+        let second = then(port(us(22), 0, 37_500), &port(us(24), 0, 112_500));
+        flow.on_ack(&params, &PATH, &ack(us(30), RTT, 2000, 3000), &second);
+        close(flow.power, 0.75);
+    }
+
+    #[test]
+    fn records_that_say_nothing_change_nothing() {
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 0);
+        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 150_000), &port(us(13), 150_000, 12_500));
+        for int in [port(us(13), 900_000, 99_999), port(us(9), 900_000, 0), port(us(20), 900_000, 3)] {
+            let mut later = flow;
+            later.on_ack(&params, &PATH, &ack(us(20), RTT, 3000, 150_000), &int);
+            assert_eq!((later.window, later.power), (flow.window, flow.power));
+        }
+        let mut later = flow;
+        let int = then(port(us(20), 900_000, 20_000), &port(us(21), 900_000, 20_000));
+        later.on_ack(&params, &PATH, &ack(us(27), RTT, 3000, 150_000), &int);
+        assert_eq!((later.window, later.previous.count), (flow.window, 2));
+    }
+
+    #[test]
+    fn pacing_and_limits() {
+        // Window only: line rate while a packet (1000 B of 150 KB) fits, cwnd/τ below.
+        let two = Pacing::Line.allowance(Fixed::ratio(2, 150), &PATH);
+        assert_eq!((two.window.get(), two.rate), (1999, Rate::from_gbps(100)));
+        let half = Pacing::Line.allowance(Fixed::ratio(1, 300), &PATH);
+        assert_eq!(half, Pacing::Window.allowance(Fixed::ratio(1, 300), &PATH));
+        assert_eq!(half.rate.bps() / 100_000, 3333);
+        // Enormous power: the floor. None at all: the cap.
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 0);
+        flow.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 3000), &port(us(24), u64::MAX / 2, u64::MAX));
+        close(flow.power, 2_147_483_647.999_999_9);
+        assert!(flow.window <= Fixed::ratio(107, 1000));
+        let mut flow = started(&params, 150_000);
+        flow.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 3000), &port(us(24), 0, 0));
+        close(flow.window, 2.0);
     }
 }

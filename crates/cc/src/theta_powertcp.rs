@@ -215,7 +215,7 @@ impl ThetaPowerTcp {
         let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
         let weight =
             Fixed::ratio(dt.min(self.base_rtt).ps(), self.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
-        self.power = (Fixed::ONE - weight) * self.power + weight * power;
+        self.power += weight * (power - self.power);
         self.previous_rtt = rtt;
         self.previous_at = now;
     }
