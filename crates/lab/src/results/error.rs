@@ -1,0 +1,85 @@
+use core::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result could not be written or read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResultError {
+    /// The operating system refused.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried: "write", "create".
+        tried: &'static str,
+        /// What it said.
+        error: io::Error,
+    },
+    /// The folder holds something that is not of a result.
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// A name in it that no result has.
+        name: String,
+    },
+    /// The folder holds a complete result, and replacing it was not asked for.
+    Exists(PathBuf),
+    /// Another run writes into the folder right now.
+    Running(PathBuf),
+    /// There is no result here.
+    NoResult(PathBuf),
+    /// A file of the result cannot be understood.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ResultError {
+    /// Makes an error of what the operating system said about `path`.
+    pub(super) fn io(tried: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Io { path: path.to_owned(), tried, error }
+    }
+
+    pub(super) fn damaged(path: &Path, reason: impl fmt::Display) -> Self {
+        Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl fmt::Display for ResultError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, tried, error } => {
+                write!(f, "cannot {tried} {}: {error}", path.display())?;
+                if error.kind() == io::ErrorKind::StorageFull {
+                    f.write_str("\n    help: free some space, or probe fewer ports and flows or less often")?;
+                }
+                Ok(())
+            }
+            Self::Foreign { path, name } => write!(
+                f,
+                "{} holds \"{name}\", which is not part of a result\n    help: name a new or empty folder",
+                path.display()
+            ),
+            Self::Exists(path) => write!(
+                f,
+                "{} already holds a complete result\n    help: name another folder, or ask for it to be replaced",
+                path.display()
+            ),
+            Self::Running(path) => write!(f, "another run is writing into {}", path.display()),
+            Self::NoResult(path) => write!(f, "{} holds no result (no result.json)", path.display()),
+            Self::Damaged { path, reason } => write!(f, "{} is damaged: {reason}", path.display()),
+        }
+    }
+}
+
+impl core::error::Error for ResultError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `result.json`: what made a result, how the run ended, and what came of it in numbers.
+
+use std::collections::BTreeMap;
+
+use incast_sim::Simulation;
+use incast_sim::record::{End, Outcome};
+use incast_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::summary::Summary;
+
+/// The value of `format` in every `result.json`.
+pub const FORMAT: &str = "incast-result";
+/// Raised when a column or key changes its meaning or goes away.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultInfo {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`FORMAT_VERSION`] of whoever wrote it.
+    pub format_version: u32,
+    /// Version of Incast that made the result.
+    pub incast_version: String,
+    /// `running` until a clean end, then `complete`.
+    pub state: Written,
+    /// Name of the scenario.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The congestion control algorithms in use.
+    pub algorithms: Vec<String>,
+    /// Threads that it ran on. The results do not depend on it.
+    pub threads: usize,
+    /// When the run began, in seconds since 1970 (UTC).
+    pub started_unix_s: u64,
+    /// What the endings of keys and columns mean.
+    pub units: BTreeMap<String, String>,
+    /// What came of the run; absent until its end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub outcome: Option<OutcomeInfo>,
+    /// Slowdowns by size and the sampled ports in numbers; absent until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub summary: Option<Summary>,
+}
+
+/// How far the writing of a result came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Written {
+    /// The run goes on, or was killed.
+    Running,
+    /// Everything is there.
+    Complete,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeInfo {
+    /// `finished`, `time limit`, `interrupted` or `stalled`.
+    pub end: String,
+    /// The same in a sentence, with the reason.
+    pub why: String,
+    /// Ports that wait on each other in a cycle of pauses, each for the next: `leaf0 port 3`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub deadlock: Vec<String>,
+    /// Some of the flows that could not go on, with what each waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub waiting: Vec<Waiting>,
+    /// A hash of everything that the run produced, in hexadecimal. Equal fingerprints: equal results.
+    pub fingerprint: String,
+    /// Simulated time at the end.
+    pub now_ps: u64,
+    /// Flows in all.
+    pub flows: u64,
+    /// Flows that finished.
+    pub flows_finished: u64,
+    /// Packet-hops: one hop is one packet that left one port.
+    pub hops: u64,
+    /// Data packets that left senders.
+    pub packets_sent: u64,
+    /// Data packets that arrived at receivers.
+    pub packets_delivered: u64,
+    /// Data packets dropped.
+    pub packets_dropped: u64,
+    /// Data packets still on their way at the end.
+    pub packets_in_flight: u64,
+    /// Invariants that did not hold; empty in a sound run.
+    pub violations: Vec<String>,
+    /// Wall time of the simulation.
+    pub wall_s: f64,
+    /// Packet-hops per second of wall time.
+    pub hops_per_s: f64,
+}
+
+/// A flow that could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Its number.
+    pub flow: u32,
+    /// What it waits for.
+    pub waits_for: String,
+}
+
+impl ResultInfo {
+    /// For a run of `simulation` that begins now.
+    #[must_use]
+    pub fn begin(name: &str, simulation: &Simulation) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let units = [
+            ("_ps", "picoseconds of simulated time"),
+            ("_bytes", "bytes"),
+            ("_bps", "bits per second"),
+            ("_s", "seconds of wall time"),
+        ];
+        Self {
+            format: FORMAT.into(),
+            format_version: FORMAT_VERSION,
+            incast_version: env!("CARGO_PKG_VERSION").into(),
+            state: Written::Running,
+            name: name.into(),
+            seed: simulation.seed,
+            algorithms: simulation.algorithms.iter().map(|a| a.info().name.to_owned()).collect(),
+            threads: simulation.threads,
+            started_unix_s: now.map_or(0, |d| d.as_secs()),
+            units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),
+            outcome: None,
+            summary: None,
+        }
+    }
+}
+
+impl OutcomeInfo {
+    /// What came of a run of `simulation` that took `wall_s` seconds.
+    #[must_use]
+    pub fn new(simulation: &Simulation, outcome: &Outcome, wall_s: f64) -> Self {
+        let flows = simulation.flows.len() as u64;
+        let mut info = Self {
+            end: String::new(),
+            why: String::new(),
+            deadlock: Vec::new(),
+            waiting: Vec::new(),
+            fingerprint: format!("{:016x}", outcome.fingerprint),
+            now_ps: outcome.now.ps(),
+            flows,
+            flows_finished: outcome.flows_finished,
+            hops: outcome.hops,
+            packets_sent: outcome.sent,
+            packets_delivered: outcome.delivered,
+            packets_dropped: outcome.dropped,
+            packets_in_flight: outcome.in_flight,
+            violations: outcome.violations.clone(),
+            wall_s,
+            hops_per_s: if wall_s > 0.0 { outcome.hops as f64 / wall_s } else { 0.0 },
+        };
+        let left = flows - outcome.flows_finished.min(flows);
+        let at = Time::to_string(&outcome.now);
+        let (end, why) = match &outcome.end {
+            End::Finished => ("finished", format!("all {flows} flows finished by {at}")),
+            End::TimeLimit => {
+                ("time limit", format!("the time limit {at} came with {left} flows unfinished"))
+            }
+            End::Interrupted => {
+                ("interrupted", format!("stopped on request at {at} with {left} flows unfinished"))
+            }
+            End::Stalled(stall) => {
+                let node = |id: u32| simulation.network.nodes.get(id as usize).map_or("?", String::as_str);
+                let ports = stall.deadlock.iter().map(|&(id, port)| format!("{} port {port}", node(id)));
+                info.deadlock = ports.collect();
+                let waiting = stall.flows.iter().cloned();
+                info.waiting = waiting.map(|(flow, waits_for)| Waiting { flow, waits_for }).collect();
+                let cause = match info.deadlock.as_slice() {
+                    [] => String::new(),
+                    ports => format!(": PFC deadlock, {} wait on each other", ports.join(", ")),
+                };
+                (
+                    "stalled",
+                    format!(
+                        "nothing moved any more at {at} with {} flows unfinished{cause}",
+                        stall.unfinished
+                    ),
+                )
+            }
+        };
+        (info.end, info.why) = (end.into(), why);
+        info
+    }
+}

@@ -1,0 +1,41 @@
+//! What a run leaves behind: tables in memory, and the same tables in a folder on disk.
+//!
+//! * [`tables`]: the four tables, their columns and units.
+//! * [`info`]: `result.json`, which says what made the result and how the run ended.
+//! * [`writer`]: the folder while the run goes on.
+//! * [`folder`]: the folder afterwards, also that of a run that was killed.
+//!
+//! A result is one folder:
+//!
+//! ```text
+//! result.json          what made it, how it ended, totals, summary; its state is "complete" only at a clean end
+//! scenario.toml        the effective scenario
+//! flows.parquet        one row per flow, in the order in which they finished, unfinished ones last
+//! ports.parquet        totals, one row per port
+//! port_series.parquet  samples of the probed ports
+//! flow_series.parquet  samples of the probed flows
+//! ```
+//!
+//! While a run goes on, each growing table is a folder of numbered parts (`flows/part-00000.parquet`).
+//! A part is a whole Parquet file of one row group, written under another name first, so that what
+//! has a part's name is complete. A clean end merges the parts and writes `result.json` last.
+
+pub mod folder;
+pub mod info;
+pub mod tables;
+pub mod writer;
+
+mod error;
+mod parquet_io;
+
+pub(crate) use parquet_io::GROUP_ROWS;
+
+pub use error::ResultError;
+pub use folder::{ResultFolder, State};
+pub use info::ResultInfo;
+pub use tables::{Table, TableName};
+
+/// Name of the file that says what made a result.
+const INFO_FILE: &str = "result.json";
+/// Name of the file with the effective scenario. Whoever writes the result holds a lock on it.
+const SCENARIO_FILE: &str = "scenario.toml";

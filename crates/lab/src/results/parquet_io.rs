@@ -1,0 +1,198 @@
+//! Batches to and from Parquet files.
+//!
+//! Snappy is the one compression that every reader of Parquet has, also those in a browser. Page
+//! indexes are left out: row groups are small enough to be the unit of skipping.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+
+use super::ResultError;
+
+/// Most rows of a row group.
+pub(crate) const GROUP_ROWS: usize = 64 << 10;
+
+/// What every file says of its origin: `incast.scenario`, `incast.seed`, …
+pub(super) type Origin = Vec<(&'static str, String)>;
+
+fn properties(origin: &Origin) -> WriterProperties {
+    let pairs = origin.iter().map(|(key, value)| KeyValue::new(format!("incast.{key}"), value.clone()));
+    WriterProperties::builder()
+        .set_created_by(concat!("Incast ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_key_value_metadata(Some(pairs.collect()))
+        .build()
+}
+
+/// Writes a whole Parquet file.
+pub(super) fn write(
+    out: impl Write + Send,
+    schema: SchemaRef,
+    batches: &[RecordBatch],
+    origin: &Origin,
+) -> io::Result<()> {
+    let write = || {
+        let mut writer = ArrowWriter::try_new(out, schema, Some(properties(origin)))?;
+        batches.iter().try_for_each(|batch| writer.write(batch))?;
+        writer.close()
+    };
+    write().map(drop).map_err(io_error)
+}
+
+/// Merges the files of one table, in order, into one. Row groups are copied as they are, except that
+/// small neighbours are written anew as one, so that a slow run's many small parts do not make a slow
+/// file.
+///
+/// # Errors
+/// With `Ok(Err(…))` when a part cannot be read, with `Err(…)` when `out` cannot be written.
+pub(super) fn merge(
+    out: impl Write + Send,
+    schema: SchemaRef,
+    parts: &[impl AsRef<Path>],
+    origin: &Origin,
+) -> io::Result<Result<(), ResultError>> {
+    let writer = ArrowWriter::try_new(out, schema, Some(properties(origin)));
+    let (writer, factory) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(io_error)?;
+    let mut merged = Merged { writer, factory, groups: 0, small: Vec::new(), small_rows: 0 };
+    for part in parts {
+        let path = part.as_ref();
+        let (file, metadata) = match open(path) {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Err(error)),
+        };
+        let rows = usize::try_from(metadata.file_metadata().num_rows()).unwrap_or(usize::MAX);
+        if rows >= GROUP_ROWS / 2 {
+            merged.write_small().and_then(|()| merged.copy(&file, &metadata)).map_err(io_error)?;
+            continue;
+        }
+        if merged.small_rows + rows > GROUP_ROWS {
+            merged.write_small().map_err(io_error)?;
+        }
+        match read_file(file, path) {
+            Ok((_, batches)) => merged.small.extend(batches),
+            Err(error) => return Ok(Err(error)),
+        }
+        merged.small_rows += rows;
+    }
+    merged.write_small().and_then(|()| merged.writer.close()).map_err(io_error)?;
+    Ok(Ok(()))
+}
+
+/// A merged file in the making.
+struct Merged<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+    factory: ArrowRowGroupWriterFactory,
+    groups: usize,
+    /// Rows of small parts that will make one row group together.
+    small: Vec<RecordBatch>,
+    small_rows: usize,
+}
+
+impl<W: Write + Send> Merged<W> {
+    /// Writes the small parts that came so far as one row group.
+    fn write_small(&mut self) -> Result<(), ParquetError> {
+        self.small_rows = 0;
+        let batches = core::mem::take(&mut self.small);
+        if batches.is_empty() {
+            return Ok(());
+        }
+        let mut columns = self.factory.create_column_writers(self.groups)?;
+        for batch in &batches {
+            let fields = batch.schema_ref().fields();
+            for ((field, array), column) in fields.iter().zip(batch.columns()).zip(&mut columns) {
+                // The tables have flat columns: one leaf each.
+                compute_leaves(field, array)?.iter().try_for_each(|leaf| column.write(leaf))?;
+            }
+        }
+        let mut group = self.writer.next_row_group()?;
+        columns.into_iter().try_for_each(|column| column.close()?.append_to_row_group(&mut group))?;
+        group.close()?;
+        self.groups += 1;
+        Ok(())
+    }
+
+    /// Copies the row groups of a file without decoding them.
+    fn copy(&mut self, file: &File, metadata: &ParquetMetaData) -> Result<(), ParquetError> {
+        for from in metadata.row_groups() {
+            let mut group = self.writer.next_row_group()?;
+            for column in from.columns() {
+                let closed = ColumnCloseResult {
+                    bytes_written: column.compressed_size() as u64,
+                    rows_written: from.num_rows() as u64,
+                    metadata: column.clone(),
+                    bloom_filter: None,
+                    column_index: None,
+                    offset_index: None,
+                };
+                group.append_column(file, closed)?;
+            }
+            group.close()?;
+            self.groups += 1;
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Result<(File, ParquetMetaData), ResultError> {
+    let file = File::open(path).map_err(ResultError::io("read", path))?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
+    Ok((file, metadata.map_err(|e| read_error(e, path))?))
+}
+
+/// The rows of a file, as its own schema without the schema's metadata (the columns keep theirs).
+pub(super) fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ResultError> {
+    read_file(File::open(path).map_err(ResultError::io("read", path))?, path)
+}
+
+fn read_file(file: File, path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ResultError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| read_error(e, path))?;
+    let schema = Arc::new(Schema::new(builder.schema().fields().clone()));
+    let reader = builder.with_batch_size(GROUP_ROWS).build().map_err(|e| read_error(e, path))?;
+    let batch = |b: Result<RecordBatch, _>| b.and_then(|b| b.with_schema(schema.clone()));
+    let batches = reader.map(batch).collect::<Result<_, _>>();
+    Ok((schema.clone(), batches.map_err(|e| ResultError::damaged(path, e))?))
+}
+
+/// The keys and values in a file's metadata that say where it comes from, without `incast.`.
+pub(super) fn origin(path: &Path) -> Result<Vec<(String, String)>, ResultError> {
+    let (_, metadata) = open(path)?;
+    let pairs = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let ours = |pair: &KeyValue| Some((pair.key.strip_prefix("incast.")?.to_owned(), pair.value.clone()?));
+    Ok(pairs.iter().filter_map(ours).collect())
+}
+
+/// The error of the operating system inside, if it is one.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(inner) => *inner,
+            Err(inner) => io::Error::other(inner),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn read_error(error: ParquetError, path: &Path) -> ResultError {
+    match error {
+        ParquetError::External(inner) if inner.is::<io::Error>() => {
+            ResultError::io("read", path)(io_error(ParquetError::External(inner)))
+        }
+        other => ResultError::damaged(path, other),
+    }
+}

@@ -1,0 +1,328 @@
+//! The tables of a result: names, columns, units, and how records become rows.
+//!
+//! A column's name ends in its unit (`_ps`, `_bytes`, `_bps`), and its Arrow field carries the unit
+//! and a sentence of meaning in its metadata. Quantities are signed 64-bit integers, because the
+//! difference of two unsigned ones wraps around in most data frame libraries. What has no value (the
+//! finish of a flow that did not, a window without limit) is null.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt16Array, UInt32Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use incast_sim::Simulation;
+use incast_sim::describe::network::{NodeId, PortId};
+use incast_sim::record::{FlowRecord, FlowSample, PortSample, PortTotals};
+use incast_units::{Bytes, Rate, Time};
+
+/// One of the four tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TableName {
+    /// One row per flow.
+    Flows,
+    /// One row per port: totals over the run.
+    Ports,
+    /// Samples of the probed ports, by time.
+    PortSeries,
+    /// Samples of the probed flows, by time.
+    FlowSeries,
+}
+
+impl TableName {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries];
+
+    /// The name, as in `flows.parquet`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Ports => "ports",
+            Self::PortSeries => "port_series",
+            Self::FlowSeries => "flow_series",
+        }
+    }
+
+    /// The table's columns.
+    #[must_use]
+    pub fn schema(self) -> SchemaRef {
+        static SCHEMAS: LazyLock<[SchemaRef; 4]> =
+            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES].map(schema));
+        SCHEMAS[self as usize].clone()
+    }
+}
+
+/// A table in memory, as Arrow record batches of one schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The columns.
+    pub schema: SchemaRef,
+    /// The rows, in order; perhaps none.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// The table without rows.
+    #[must_use]
+    pub fn empty(name: TableName) -> Self {
+        Self { schema: name.schema(), batches: Vec::new() }
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// A column: name, type, unit (empty: none), whether values can be missing, meaning.
+struct Column(&'static str, DataType, &'static str, bool, &'static str);
+
+const ALWAYS: bool = false;
+const MAYBE: bool = true;
+const INT: DataType = DataType::Int64;
+const ID: DataType = DataType::UInt32;
+const TEXT: DataType = DataType::Utf8;
+
+const FLOWS: &[Column] = &[
+    Column("flow", ID, "", ALWAYS, "number of the flow, in order of start"),
+    Column("source", TEXT, "", ALWAYS, "name of the sending host"),
+    Column("destination", TEXT, "", ALWAYS, "name of the receiving host"),
+    Column("source_id", ID, "", ALWAYS, "number of the sending host"),
+    Column("destination_id", ID, "", ALWAYS, "number of the receiving host"),
+    Column("group", TEXT, "", ALWAYS, "name of the traffic block that made the flow"),
+    Column("algorithm", TEXT, "", ALWAYS, "its congestion control algorithm"),
+    Column("size_bytes", INT, "B", MAYBE, "payload to transfer; null: until the flow is stopped"),
+    Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged"),
+    Column("start_ps", INT, "ps", ALWAYS, "when it began to offer data"),
+    Column("delivered_ps", INT, "ps", MAYBE, "when its last byte arrived at the receiver"),
+    Column("finish_ps", INT, "ps", MAYBE, "when its last byte was acknowledged at the sender"),
+    Column("fct_ps", INT, "ps", MAYBE, "flow completion time: finish less start"),
+    Column("ideal_fct_ps", INT, "ps", MAYBE, "flow completion time alone on the idle path"),
+    Column(
+        "slowdown",
+        DataType::Float64,
+        "",
+        MAYBE,
+        "flow completion time over the ideal one; null unless all of the size was transferred",
+    ),
+    Column("base_rtt_ps", INT, "ps", ALWAYS, "round-trip time of the path without queues"),
+    Column("packets", INT, "packets", ALWAYS, "data packets sent, with those sent again"),
+    Column("resent_packets", INT, "packets", ALWAYS, "data packets sent again"),
+    Column("marked_packets", INT, "packets", ALWAYS, "acknowledged packets that carried an ECN mark"),
+    Column("timeouts", ID, "", ALWAYS, "retransmission timeouts"),
+    Column("finished", DataType::Boolean, "", ALWAYS, "whether it finished"),
+];
+
+const PORTS: &[Column] = &[
+    Column("node", TEXT, "", ALWAYS, "name of the node"),
+    Column("node_id", ID, "", ALWAYS, "number of the node; hosts come first"),
+    Column("port", DataType::UInt16, "", ALWAYS, "number of the port at its node"),
+    Column("peer", TEXT, "", MAYBE, "name of the node at the far end"),
+    Column("rate_bps", INT, "bit/s", MAYBE, "rate of the link"),
+    Column("transmitted_bytes", INT, "B", ALWAYS, "bytes transmitted, all packets"),
+    Column("transmitted_packets", INT, "packets", ALWAYS, "packets transmitted"),
+    Column("dropped_bytes", INT, "B", ALWAYS, "bytes dropped on their way into the port's queues"),
+    Column("dropped_packets", INT, "packets", ALWAYS, "packets dropped on their way into the port's queues"),
+    Column("marked_packets", INT, "packets", ALWAYS, "packets that got an ECN mark"),
+    Column("peak_queue_bytes", INT, "B", ALWAYS, "longest queue"),
+    Column("paused_ps", INT, "ps", ALWAYS, "time spent paused by the far end"),
+    Column("pauses_sent", INT, "", ALWAYS, "pause frames sent to the far end"),
+];
+
+const PORT_SERIES: &[Column] = &[
+    Column("time_ps", INT, "ps", ALWAYS, "when"),
+    Column("node", TEXT, "", ALWAYS, "name of the node"),
+    Column("node_id", ID, "", ALWAYS, "number of the node"),
+    Column("port", DataType::UInt16, "", ALWAYS, "number of the port at its node"),
+    Column("queue_bytes", INT, "B", ALWAYS, "bytes in the port's queues"),
+    Column("transmitted_bytes", INT, "B", ALWAYS, "bytes transmitted since the start of the run"),
+    Column("dropped_bytes", INT, "B", ALWAYS, "bytes dropped since the start of the run"),
+    Column("marked_packets", INT, "packets", ALWAYS, "packets marked since the start of the run"),
+    Column("paused", DataType::Boolean, "", ALWAYS, "whether the far end has the port paused"),
+];
+
+const FLOW_SERIES: &[Column] = &[
+    Column("time_ps", INT, "ps", ALWAYS, "when"),
+    Column("flow", ID, "", ALWAYS, "number of the flow"),
+    Column("window_bytes", INT, "B", MAYBE, "window; null: none"),
+    Column("rate_bps", INT, "bit/s", MAYBE, "sending rate; null: no limit but the line"),
+    Column("rtt_ps", INT, "ps", MAYBE, "last measured round-trip time; null before the first"),
+    Column("inflight_bytes", INT, "B", ALWAYS, "bytes in flight"),
+    Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged since the flow's start"),
+];
+
+fn schema(columns: &[Column]) -> SchemaRef {
+    let field = |Column(name, kind, unit, nullable, meaning): &Column| {
+        let mut metadata = HashMap::from([("description".to_owned(), (*meaning).to_owned())]);
+        if !unit.is_empty() {
+            metadata.insert("unit".to_owned(), (*unit).to_owned());
+        }
+        Field::new(*name, kind.clone(), *nullable).with_metadata(metadata)
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// What rows say beyond the records: names, and what the simulation was given.
+#[derive(Debug)]
+pub struct Labels<'a> {
+    simulation: &'a Simulation,
+    groups: &'a [String],
+    algorithms: Vec<&'static str>,
+    /// The link's rate and the far end of each port.
+    ports: HashMap<(NodeId, PortId), (Rate, NodeId)>,
+}
+
+impl<'a> Labels<'a> {
+    /// For a simulation whose flows' groups have these names.
+    #[must_use]
+    pub fn new(simulation: &'a Simulation, groups: &'a [String]) -> Self {
+        let links = simulation.network.links.iter();
+        let ports = links.flat_map(|l| [(l.a, (l.rate, l.b.0)), (l.b, (l.rate, l.a.0))]).collect();
+        let algorithms = simulation.algorithms.iter().map(|a| a.info().name).collect();
+        Self { simulation, groups, algorithms, ports }
+    }
+
+    fn node(&self, id: NodeId) -> &str {
+        self.simulation.network.nodes.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// Rows of [`TableName::Flows`]. Every record's flow must be one of the simulation's.
+    #[must_use]
+    pub fn flows(&self, records: &[FlowRecord]) -> RecordBatch {
+        let flows: Vec<_> = records.iter().map(|r| self.simulation.flows[r.flow as usize]).collect();
+        let both = || flows.iter().zip(records);
+        let group = |i: u16| self.groups.get(usize::from(i)).map_or("", String::as_str);
+        let algorithm = |i: u16| self.algorithms.get(usize::from(i)).copied().unwrap_or("");
+        let slowdown = both().map(|(f, r)| (r.bytes == f.size).then(|| slowdown(r)).flatten());
+        rows(
+            TableName::Flows,
+            vec![
+                Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.flow))),
+                text(flows.iter().map(|f| self.node(f.source))),
+                text(flows.iter().map(|f| self.node(f.destination))),
+                Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.source))),
+                Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.destination))),
+                text(flows.iter().map(|f| group(f.group))),
+                text(flows.iter().map(|f| algorithm(f.algorithm))),
+                optional(flows.iter().map(|f| f.size.get())),
+                count(records.iter().map(|r| r.bytes.get())),
+                count(records.iter().map(|r| r.start.ps())),
+                optional(records.iter().map(|r| r.delivered.ps())),
+                optional(records.iter().map(|r| r.finish.ps())),
+                optional(records.iter().map(|r| fct(r).unwrap_or(Time::NEVER).ps())),
+                optional(records.iter().map(|r| r.ideal.ps())),
+                Arc::new(slowdown.collect::<Float64Array>()),
+                count(records.iter().map(|r| r.base_rtt.ps())),
+                count(records.iter().map(|r| r.packets)),
+                count(records.iter().map(|r| r.resent)),
+                count(records.iter().map(|r| r.marked)),
+                Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.timeouts))),
+                flags(records.iter().map(|r| r.finish != Time::NEVER)),
+            ],
+        )
+    }
+
+    /// Rows of [`TableName::Ports`].
+    #[must_use]
+    pub fn ports(&self, totals: &[PortTotals]) -> RecordBatch {
+        let link = |t: &PortTotals| self.ports.get(&(t.node, t.port)).copied();
+        let peers = totals.iter().map(|t| link(t).map(|(_, peer)| self.node(peer)));
+        rows(
+            TableName::Ports,
+            vec![
+                text(totals.iter().map(|t| self.node(t.node))),
+                Arc::new(UInt32Array::from_iter_values(totals.iter().map(|t| t.node))),
+                Arc::new(UInt16Array::from_iter_values(totals.iter().map(|t| t.port))),
+                Arc::new(peers.collect::<StringArray>()),
+                optional(totals.iter().map(|t| link(t).map_or(u64::MAX, |(rate, _)| rate.bps()))),
+                count(totals.iter().map(|t| t.transmitted.get())),
+                count(totals.iter().map(|t| t.packets)),
+                count(totals.iter().map(|t| t.dropped.get())),
+                count(totals.iter().map(|t| t.drops)),
+                count(totals.iter().map(|t| t.marked)),
+                count(totals.iter().map(|t| t.peak_queue.get())),
+                count(totals.iter().map(|t| t.paused.ps())),
+                count(totals.iter().map(|t| t.pauses_sent)),
+            ],
+        )
+    }
+
+    /// Rows of [`TableName::PortSeries`].
+    #[must_use]
+    pub fn port_series(&self, samples: &[PortSample]) -> RecordBatch {
+        rows(
+            TableName::PortSeries,
+            vec![
+                count(samples.iter().map(|s| s.time.ps())),
+                text(samples.iter().map(|s| self.node(s.node))),
+                Arc::new(UInt32Array::from_iter_values(samples.iter().map(|s| s.node))),
+                Arc::new(UInt16Array::from_iter_values(samples.iter().map(|s| s.port))),
+                count(samples.iter().map(|s| s.queue.get())),
+                count(samples.iter().map(|s| s.transmitted.get())),
+                count(samples.iter().map(|s| s.dropped.get())),
+                count(samples.iter().map(|s| s.marked)),
+                flags(samples.iter().map(|s| s.paused)),
+            ],
+        )
+    }
+
+    /// Rows of [`TableName::FlowSeries`].
+    #[must_use]
+    pub fn flow_series(&self, samples: &[FlowSample]) -> RecordBatch {
+        let rtt = |s: &FlowSample| if s.rtt == Time::ZERO { Time::NEVER } else { s.rtt };
+        rows(
+            TableName::FlowSeries,
+            vec![
+                count(samples.iter().map(|s| s.time.ps())),
+                Arc::new(UInt32Array::from_iter_values(samples.iter().map(|s| s.flow))),
+                optional(samples.iter().map(|s| s.window.get())),
+                optional(samples.iter().map(|s| s.rate.bps())),
+                optional(samples.iter().map(|s| rtt(s).ps())),
+                count(samples.iter().map(|s| s.inflight.get())),
+                count(samples.iter().map(|s| s.acked.get())),
+            ],
+        )
+    }
+}
+
+/// The completion time of a flow that finished.
+fn fct(record: &FlowRecord) -> Option<Time> {
+    (record.finish != Time::NEVER).then(|| record.finish - record.start)
+}
+
+/// Completion time over the ideal one, of a flow that finished and has an ideal.
+fn slowdown(record: &FlowRecord) -> Option<f64> {
+    let ideal = Some(record.ideal).filter(|&t| t != Time::ZERO && t != Time::NEVER)?;
+    fct(record).map(|fct| fct.ps() as f64 / ideal.ps() as f64)
+}
+
+fn rows(table: TableName, columns: Vec<ArrayRef>) -> RecordBatch {
+    RecordBatch::try_new(table.schema(), columns).expect("the columns are those of the schema")
+}
+
+fn text<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn flags(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(values.map(Some).collect::<BooleanArray>())
+}
+
+/// Quantities that are always there. What is beyond 63 bits becomes the largest.
+fn count(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values.map(|v| i64::try_from(v).unwrap_or(i64::MAX))))
+}
+
+/// Quantities whose values beyond 63 bits mean "never" or "no limit" and become null.
+fn optional(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(values.map(|v| i64::try_from(v).ok()).collect::<Int64Array>())
+}
+
+const _: () = {
+    // What "never" and "no limit" are must be beyond 63 bits.
+    assert!(Time::NEVER.ps() > i64::MAX as u64);
+    assert!(Bytes::UNLIMITED.get() > i64::MAX as u64);
+};

@@ -1,0 +1,256 @@
+//! The folder of a result while the run goes on.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+
+use super::info::{FORMAT, Written};
+use super::parquet_io::{self, Origin};
+use super::{INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
+
+/// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
+/// that can be read up to its last part.
+#[derive(Debug)]
+pub struct ResultWriter {
+    root: PathBuf,
+    origin: Origin,
+    /// How many parts each table has.
+    parts: [usize; 4],
+    /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
+    _lock: File,
+}
+
+impl ResultWriter {
+    /// Claims the folder `root`, which is made if need be, for a new result. Says what it cleared
+    /// away, if anything: an incomplete result, or, with `replace`, a complete one.
+    ///
+    /// # Errors
+    /// When the folder holds anything else, holds a complete result and `replace` is not set, belongs
+    /// to a run that goes on, or cannot be written.
+    pub fn create(
+        root: &Path,
+        info: &ResultInfo,
+        scenario: &str,
+        replace: bool,
+    ) -> Result<(Self, Option<String>), ResultError> {
+        fs::create_dir_all(root).map_err(ResultError::io("create", root))?;
+        let old = occupant(root)?;
+        let path = root.join(SCENARIO_FILE);
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let mut lock = lock.map_err(ResultError::io("write", &path))?;
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(ResultError::Running(root.to_owned())),
+            // Some file systems have no locks; then two runs into one folder cannot be told apart.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        if old == Some(Written::Complete) && !replace {
+            return Err(ResultError::Exists(root.to_owned()));
+        }
+        let origin = vec![
+            ("version", info.incast_version.clone()),
+            ("name", info.name.clone()),
+            ("seed", info.seed.to_string()),
+            ("scenario", scenario.to_owned()),
+        ];
+        // From here on the folder does not look complete any more, whatever happens.
+        write_info(root, info)?;
+        for table in TableName::ALL {
+            remove_parts(root, table)?;
+            remove(&root.join(merged_name(table)))?;
+            remove(&root.join(temporary_name(&merged_name(table))))?;
+        }
+        let written = lock.set_len(0).and_then(|()| lock.write_all(scenario.as_bytes()));
+        written.and_then(|()| lock.sync_all()).map_err(ResultError::io("write", &path))?;
+        let cleared = old.map(|old| {
+            let what = if old == Written::Complete { "a complete" } else { "an incomplete" };
+            format!("removed {what} result of an earlier run from {}", root.display())
+        });
+        Ok((Self { root: root.to_owned(), origin, parts: [0; 4], _lock: lock }, cleared))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Adds a part to a table.
+    ///
+    /// # Errors
+    /// When it cannot be written; the earlier parts stay.
+    pub fn part(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
+        let folder = self.root.join(table.as_str());
+        let number = &mut self.parts[table as usize];
+        if *number == 0 {
+            fs::create_dir_all(&folder).map_err(ResultError::io("create", &folder))?;
+        }
+        write_whole(&folder.join(part_name(*number)), |out| {
+            parquet_io::write(out, table.schema(), core::slice::from_ref(batch), &self.origin)
+        })?;
+        *number += 1;
+        Ok(())
+    }
+
+    /// Gives the folder up before there is anything in it, and removes it if it is empty then.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn abandon(self) -> Result<(), ResultError> {
+        remove(&self.root.join(INFO_FILE))?;
+        remove(&self.root.join(SCENARIO_FILE))?;
+        // The folder may be the user's own and hold something by now.
+        let _ = fs::remove_dir(&self.root);
+        Ok(())
+    }
+
+    /// Merges the parts and completes the result with what is known at the end.
+    ///
+    /// # Errors
+    /// When something cannot be written; the result is incomplete then, and its parts can be read.
+    pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<(), ResultError> {
+        self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
+        for table in TableName::ALL {
+            let folder = self.root.join(table.as_str());
+            let parts: Vec<_> = (0..self.parts[table as usize]).map(|i| folder.join(part_name(i))).collect();
+            let mut damaged = Ok(());
+            write_whole(&self.root.join(merged_name(table)), |out| {
+                damaged = parquet_io::merge(out, table.schema(), &parts, &self.origin)?;
+                // An error keeps the merged file from getting its name.
+                if damaged.is_ok() { Ok(()) } else { Err(io::Error::other("a part cannot be read")) }
+            })
+            .or_else(|error| damaged.and(Err(error)))?;
+            remove_parts(&self.root, table)?;
+        }
+        write_info(&self.root, info)
+    }
+}
+
+/// Name of a table's file once its parts are merged.
+pub(super) fn merged_name(table: TableName) -> String {
+    format!("{}.parquet", table.as_str())
+}
+
+/// Name of a table's part in the table's folder.
+pub(super) fn part_name(number: usize) -> String {
+    format!("part-{number:05}.parquet")
+}
+
+/// Name of a file while it is being written.
+fn temporary_name(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// What is in the folder: nothing, or a result of ours.
+fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
+    let foreign = |name: String| ResultError::Foreign { path: root.to_owned(), name };
+    let mut names = names(root)?;
+    // Left by a run that was killed between making and filling it.
+    let blank = |name: &str| fs::metadata(root.join(name)).is_ok_and(|m| m.is_file() && m.len() == 0);
+    names.retain(|name| !(name == SCENARIO_FILE && blank(name)) && !is_temporary(name));
+    let Some(first) = names.first() else { return Ok(None) };
+    let Some(info) = read_info(root)? else { return Err(foreign(first.clone())) };
+    for name in names {
+        let table = TableName::ALL.into_iter().find(|t| t.as_str() == name);
+        if let Some(table) = table {
+            let inside = self::names(&root.join(table.as_str()))?;
+            if let Some(other) = inside.into_iter().find(|n| !is_part(n) && !is_temporary(n)) {
+                return Err(foreign(format!("{name}/{other}")));
+            }
+        } else if !is_file(&name) {
+            return Err(foreign(name));
+        }
+    }
+    Ok(Some(info.state))
+}
+
+/// What `result.json` says; `None` where there is none of ours.
+pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> {
+    let path = root.join(INFO_FILE);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(ResultError::io("read", &path))?,
+    };
+    let value: serde_json::Value =
+        serde_json::from_slice(&text).map_err(|e| ResultError::damaged(&path, e))?;
+    if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+        return Ok(None);
+    }
+    serde_json::from_value(value).map(Some).map_err(|e| ResultError::damaged(&path, e))
+}
+
+fn write_info(root: &Path, info: &ResultInfo) -> Result<(), ResultError> {
+    write_whole(&root.join(INFO_FILE), |out| {
+        serde_json::to_writer_pretty(&mut *out, info)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Writes a file that appears under its name only once it is whole and on the disk.
+fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), ResultError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(temporary_name(&name));
+    let try_write = || {
+        let mut out = BufWriter::with_capacity(1 << 18, File::create(&temporary)?);
+        write(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    try_write().map_err(|error| {
+        // What cannot be removed is not taken for a result either.
+        let _ = fs::remove_file(&temporary);
+        ResultError::io("write", path)(error)
+    })
+}
+
+/// Whether this is the temporary name of one of our files, left by a run that was killed.
+fn is_temporary(name: &str) -> bool {
+    name.strip_prefix('.').and_then(|n| n.strip_suffix(".tmp")).is_some_and(|n| is_file(n) || is_part(n))
+}
+
+/// Whether a result's folder has a file of this name.
+fn is_file(name: &str) -> bool {
+    name == INFO_FILE || name == SCENARIO_FILE || TableName::ALL.into_iter().any(|t| merged_name(t) == name)
+}
+
+/// Whether a table's folder has a file of this name.
+fn is_part(name: &str) -> bool {
+    let number = name.strip_prefix("part-").and_then(|n| n.strip_suffix(".parquet"));
+    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The names in a folder, sorted.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, ResultError> {
+    let entries = fs::read_dir(folder).map_err(ResultError::io("read", folder))?;
+    let name = |e: io::Result<fs::DirEntry>| e.map(|e| e.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> =
+        entries.map(name).collect::<Result<_, _>>().map_err(ResultError::io("read", folder))?;
+    names.sort();
+    Ok(names)
+}
+
+/// Removes a table's folder with its parts, and nothing else that may be in there.
+fn remove_parts(root: &Path, table: TableName) -> Result<(), ResultError> {
+    let folder = root.join(table.as_str());
+    if !folder.exists() {
+        return Ok(());
+    }
+    for name in names(&folder)? {
+        if is_part(&name) || is_temporary(&name) {
+            remove(&folder.join(name))?;
+        }
+    }
+    fs::remove_dir(&folder).map_err(ResultError::io("remove", &folder))
+}
+
+fn remove(path: &Path) -> Result<(), ResultError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ResultError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,285 @@
+//! Running a simulation: tables in memory for the caller and, if asked for, a result on disk that
+//! survives a kill up to its last part.
+
+use core::fmt;
+use core::ops::ControlFlow;
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use incast_sim::record::{FlowRecord, FlowSample, Outcome, PortSample, Progress};
+use incast_sim::{Invalid, Simulation, Sink};
+
+use crate::results::info::{OutcomeInfo, Written};
+use crate::results::tables::Labels;
+use crate::results::writer::ResultWriter;
+use crate::results::{GROUP_ROWS, ResultError, ResultInfo, Table, TableName};
+use crate::summary::{SizeClass, Summary};
+
+/// A table on disk is never further behind than this, in wall time (give or take one call of progress).
+const FLUSH_EVERY: Duration = Duration::from_secs(2);
+
+/// What to run, and what a result says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The simulation.
+    pub simulation: &'a Simulation,
+    /// Name of the scenario.
+    pub name: &'a str,
+    /// The effective scenario as text (TOML); goes into the result as it is.
+    pub scenario: &'a str,
+    /// Names of the traffic blocks, by the flows' group.
+    pub groups: &'a [String],
+}
+
+/// How to run it.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Threads, if other than the simulation says. The results do not depend on it.
+    pub threads: Option<usize>,
+    /// Folder for the result; `None` keeps it in memory only.
+    pub out: Option<PathBuf>,
+    /// Whether a complete result in that folder may be replaced. It is gone as soon as the run begins.
+    pub replace: bool,
+    /// The classes of flows in the summary.
+    pub classes: Vec<SizeClass>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { threads: None, out: None, replace: false, classes: SizeClass::defaults() }
+    }
+}
+
+/// A run that came to an end.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// What the simulator says.
+    pub outcome: Outcome,
+    /// What `result.json` says (or would say): totals, how it ended and why, summary, speed.
+    pub info: ResultInfo,
+    /// One row per flow, in the order in which they finished, unfinished ones last.
+    pub flows: Table,
+    /// Totals, one row per port.
+    pub ports: Table,
+    /// Samples of the probed ports.
+    pub port_series: Table,
+    /// Samples of the probed flows.
+    pub flow_series: Table,
+    /// Where it is on disk.
+    pub folder: Option<PathBuf>,
+    /// What the user should be told, like what was cleared away.
+    pub notices: Vec<String>,
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The simulation contradicts itself; nothing has run.
+    Invalid(Invalid),
+    /// The result's folder cannot be used or written.
+    Result(ResultError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::Result(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Invalid(error) => Some(error),
+            Self::Result(error) => Some(error),
+        }
+    }
+}
+
+impl From<ResultError> for RunError {
+    fn from(error: ResultError) -> Self {
+        Self::Result(error)
+    }
+}
+
+/// Runs `job`. `progress` is called several times a second; when it breaks, the run stops cleanly and
+/// its result is complete, with the end `interrupted`.
+///
+/// # Errors
+/// When the simulation is invalid, or the result's folder cannot be used or written. A run whose disk fails is stopped; what was
+/// written before can be read.
+pub fn run(
+    job: &Job<'_>,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunResult, RunError> {
+    run_on(&incast_sim::run, job, options, progress)
+}
+
+/// What stands for [`incast_sim::run`] in tests.
+type Engine<'a> = &'a dyn Fn(&Simulation, &mut dyn Sink) -> Result<Outcome, Invalid>;
+
+fn run_on(
+    engine: Engine<'_>,
+    job: &Job<'_>,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunResult, RunError> {
+    let mut simulation = Cow::Borrowed(job.simulation);
+    if let Some(threads) = options.threads.filter(|&threads| threads != simulation.threads) {
+        simulation.to_mut().threads = threads;
+    }
+    let mut info = ResultInfo::begin(job.name, &simulation);
+    let mut notices = Vec::new();
+    let mut writer = None;
+    if let Some(out) = &options.out {
+        let (created, cleared) = ResultWriter::create(out, &info, job.scenario, options.replace)?;
+        writer = Some(created);
+        notices.extend(cleared);
+    }
+
+    let mut recorder = Recorder {
+        flows: Growing::new(TableName::Flows, Labels::flows),
+        port_series: Growing::new(TableName::PortSeries, Labels::port_series),
+        flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
+        output: Output { labels: Labels::new(&simulation, job.groups), writer, error: None },
+        flushed: Instant::now(),
+        progress,
+    };
+    let begin = Instant::now();
+    let outcome = match engine(&simulation, &mut recorder) {
+        Ok(outcome) => outcome,
+        Err(invalid) => {
+            recorder.output.writer.map(ResultWriter::abandon).transpose()?;
+            return Err(RunError::Invalid(invalid));
+        }
+    };
+    let wall_s = begin.elapsed().as_secs_f64();
+
+    recorder.flows(&outcome.unfinished);
+    recorder.flush();
+    let Recorder { flows, port_series, flow_series, mut output, .. } = recorder;
+    let mut ports = Growing::new(TableName::Ports, Labels::ports);
+    ports.add(&outcome.ports, &mut output);
+    ports.flush(&mut output);
+    if let Some(error) = output.error {
+        return Err(RunError::Result(error));
+    }
+
+    let [flows, ports, port_series, flow_series] =
+        [flows.table, ports.table, port_series.table, flow_series.table];
+    let summary = Summary::of(&flows, &ports, &port_series, &options.classes);
+    info.state = Written::Complete;
+    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, wall_s));
+    info.summary = Some(summary.expect("the tables have the columns that they were made with"));
+    if let Some(writer) = output.writer {
+        writer.finish(&info, outcome.fingerprint)?;
+    }
+    Ok(RunResult {
+        outcome,
+        info,
+        flows,
+        ports,
+        port_series,
+        flow_series,
+        folder: options.out.clone(),
+        notices,
+    })
+}
+
+/// Where rows go: to disk, if asked for, and to memory.
+struct Output<'a> {
+    labels: Labels<'a>,
+    writer: Option<ResultWriter>,
+    /// The first failure to write; nothing is written after it.
+    error: Option<ResultError>,
+}
+
+/// A table that grows while a run goes on.
+struct Growing<'a, T> {
+    name: TableName,
+    /// Records that are not rows of the table yet.
+    pending: Vec<T>,
+    table: Table,
+    rows: fn(&Labels<'a>, &[T]) -> RecordBatch,
+}
+
+impl<'a, T: Copy> Growing<'a, T> {
+    fn new(name: TableName, rows: fn(&Labels<'a>, &[T]) -> RecordBatch) -> Self {
+        Self { name, pending: Vec::new(), table: Table::empty(name), rows }
+    }
+
+    fn add(&mut self, mut records: &[T], output: &mut Output<'a>) {
+        while !records.is_empty() {
+            let fit = records.len().min(GROUP_ROWS - self.pending.len());
+            self.pending.extend_from_slice(&records[..fit]);
+            records = &records[fit..];
+            if self.pending.len() == GROUP_ROWS {
+                self.flush(output);
+            }
+        }
+    }
+
+    fn flush(&mut self, output: &mut Output<'a>) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let batch = (self.rows)(&output.labels, &self.pending);
+        self.pending.clear();
+        if let (Some(writer), None) = (&mut output.writer, &output.error) {
+            output.error = writer.part(self.name, &batch).err();
+        }
+        self.table.batches.push(batch);
+    }
+}
+
+/// The sink of every run.
+struct Recorder<'a> {
+    flows: Growing<'a, FlowRecord>,
+    port_series: Growing<'a, PortSample>,
+    flow_series: Growing<'a, FlowSample>,
+    output: Output<'a>,
+    flushed: Instant,
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl Recorder<'_> {
+    fn flush(&mut self) {
+        self.flows.flush(&mut self.output);
+        self.port_series.flush(&mut self.output);
+        self.flow_series.flush(&mut self.output);
+        self.flushed = Instant::now();
+    }
+}
+
+impl Sink for Recorder<'_> {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        self.flows.add(records, &mut self.output);
+    }
+
+    fn port_samples(&mut self, samples: &[PortSample]) {
+        self.port_series.add(samples, &mut self.output);
+    }
+
+    fn flow_samples(&mut self, samples: &[FlowSample]) {
+        self.flow_series.add(samples, &mut self.output);
+    }
+
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if self.output.writer.is_some() && self.flushed.elapsed() >= FLUSH_EVERY {
+            self.flush();
+        }
+        if self.output.error.is_some() {
+            return ControlFlow::Break(());
+        }
+        (self.progress)(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,508 @@
+//! With the real simulator where its results matter, and with an engine that only plays one where
+//! the disk does.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use incast_cc::AnyParams;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::Network;
+use incast_sim::describe::probe::Probes;
+use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+use incast_sim::record::End;
+use incast_units::{Bytes, Rate, Time};
+
+use super::*;
+use crate::results::{ResultFolder, State};
+
+/// A folder of a test's own, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("incast-lab-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Three hosts at one switch; hosts 0 and 1 send to host 2, both 100 KB and at once, and a flow that
+/// is stopped.
+fn simulation() -> Simulation {
+    let mut network = Network::with_hosts(3);
+    let switch = network.add_switch("s0");
+    for host in 0..3 {
+        network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
+    }
+    let flow = |source, size, stop| Flow {
+        key: u64::from(source),
+        source,
+        destination: 2,
+        size,
+        start: Time::from_us(1),
+        stop,
+        queue: 0,
+        algorithm: 0,
+        group: source as u16,
+    };
+    Simulation {
+        network,
+        switch: Switch {
+            buffer: Buffer::Unlimited,
+            pfc: None,
+            ecn: None,
+            queues: 1,
+            scheduler: Scheduler::StrictPriority,
+        },
+        transport: Default::default(),
+        algorithms: vec![AnyParams::named("constant", None).unwrap()],
+        flows: vec![
+            flow(0, Bytes::new(100_000), Time::NEVER),
+            flow(1, Bytes::new(100_000), Time::NEVER),
+            flow(1, Bytes::UNLIMITED, Time::from_us(30)),
+        ],
+        probes: Probes { ports: vec![(3, 2)], flows: vec![0], ..Probes::default() },
+        seed: 7,
+        until: Time::from_ms(1),
+        stall_after: Time::from_ms(1),
+        threads: 1,
+    }
+}
+
+const SCENARIO: &str = "name = \"two\"\n";
+
+fn groups() -> Vec<String> {
+    ["first", "second"].map(String::from).into()
+}
+
+fn go(_: &Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn run_here(engine: Engine<'_>, out: Option<&Path>, replace: bool) -> Result<RunResult, RunError> {
+    let simulation = simulation();
+    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let options = RunOptions { out: out.map(Path::to_owned), replace, ..RunOptions::default() };
+    run_on(engine, &job, &options, &mut go)
+}
+
+/// Port samples with time and queue from a counter.
+fn samples(range: core::ops::Range<u64>) -> Vec<PortSample> {
+    let sample = |i| PortSample {
+        time: Time::from_ns(i),
+        node: 3,
+        port: 2,
+        queue: Bytes::new(i * 7 % 1000),
+        transmitted: Bytes::new(i * 10),
+        dropped: Bytes::ZERO,
+        marked: i / 2,
+        paused: i % 3 == 0,
+    };
+    range.map(sample).collect()
+}
+
+fn finished(hops: u64) -> Outcome {
+    Outcome {
+        end: End::Finished,
+        now: Time::from_us(9),
+        flows_finished: 0,
+        hops,
+        sent: 0,
+        delivered: 0,
+        dropped: 0,
+        in_flight: 0,
+        ports: Vec::new(),
+        unfinished: Vec::new(),
+        fingerprint: 0xfeed,
+        violations: Vec::new(),
+    }
+}
+
+/// The rows of a table as one batch.
+fn whole(table: &Table) -> RecordBatch {
+    arrow_select::concat::concat_batches(&table.schema, &table.batches).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let name = |e: Result<fs::DirEntry, _>| e.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_real_run_reads_back_as_it_was() {
+    let scratch = Scratch::new("round-trip");
+    let result = run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    assert_eq!(result.outcome.end, End::Finished);
+    assert_eq!(result.outcome.violations, Vec::<String>::new());
+    let names = names(&scratch.0);
+    let expected = [
+        "flow_series.parquet",
+        "flows.parquet",
+        "port_series.parquet",
+        "ports.parquet",
+        "result.json",
+        "scenario.toml",
+    ];
+    assert_eq!(names, expected);
+
+    let folder = ResultFolder::open(&scratch.0).unwrap();
+    assert_eq!(folder.state(), State::Complete);
+    assert_eq!(folder.info(), &result.info);
+    assert_eq!(folder.scenario().unwrap(), SCENARIO);
+    for (name, table) in [
+        (TableName::Flows, &result.flows),
+        (TableName::Ports, &result.ports),
+        (TableName::PortSeries, &result.port_series),
+        (TableName::FlowSeries, &result.flow_series),
+    ] {
+        let read = folder.table(name).unwrap();
+        assert!(read.rows() > 0, "{name:?} has no rows");
+        assert_eq!(read.schema, name.schema(), "{name:?} lost its units");
+        assert_eq!(whole(&read), whole(table), "{name:?}");
+        let origin = folder.origin(name).unwrap();
+        let value = |key: &str| origin.iter().find(|(k, _)| k == key).unwrap().1.as_str();
+        assert_eq!((value("scenario"), value("seed"), value("name")), (SCENARIO, "7", "two"));
+        assert_eq!(value("fingerprint"), format!("{:016x}", result.outcome.fingerprint));
+        assert_eq!(value("version"), env!("CARGO_PKG_VERSION"));
+    }
+}
+
+#[test]
+fn the_tables_say_what_the_run_did() {
+    let result = run_here(&incast_sim::run, None, false).unwrap();
+    assert_eq!(result.folder, None);
+    let flows = whole(&result.flows);
+    let int = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
+    let text = |name: &str| flows.column_by_name(name).unwrap().as_string::<i32>().clone();
+    assert_eq!(flows.num_rows(), 3);
+    for row in 0..3 {
+        assert_eq!(text("destination").value(row), "h2");
+        assert_eq!(text("algorithm").value(row), "constant");
+        assert_eq!(int("fct_ps").value(row), int("finish_ps").value(row) - int("start_ps").value(row));
+        assert!(int("delivered_ps").value(row) < int("finish_ps").value(row));
+        // Both 1 us links twice, and packets and acknowledgements twice: 1054 B and 64 B at 80 ps/B.
+        assert_eq!(int("base_rtt_ps").value(row), 4_000_000 + 2 * 80 * (1054 + 64));
+    }
+    // The stopped flow has no size and no slowdown; the two others share a link, so their slowdown is
+    // nearly 2 (and more, for the third flow).
+    let slowdown = flows.column_by_name("slowdown").unwrap().as_primitive::<Float64Type>().clone();
+    let stopped = (0..3).find(|&row| arrow_array::Array::is_null(&int("size_bytes"), row)).unwrap();
+    assert_eq!(text("group").value(stopped), "second");
+    for row in 0..3 {
+        assert_eq!(arrow_array::Array::is_null(&slowdown, row), row == stopped);
+        assert!(row == stopped || (1.5..4.0).contains(&slowdown.value(row)), "{}", slowdown.value(row));
+    }
+    let all = &result.info.summary.as_ref().unwrap().slowdowns;
+    let over_all = all.iter().find(|s| s.class == "all" && s.group.is_none()).unwrap();
+    assert_eq!((over_all.flows, over_all.unfinished), (2, 0));
+    // The sampled port is the bottleneck: port 2 of the switch, towards h2.
+    let port = &result.info.summary.as_ref().unwrap().ports[0];
+    assert_eq!((port.node.as_str(), port.port), ("s0", 2));
+    assert!(port.queue.max_bytes > 50_000);
+    let ports = whole(&result.ports);
+    let peers = ports.column_by_name("peer").unwrap().as_string::<i32>();
+    let nodes = ports.column_by_name("node").unwrap().as_string::<i32>();
+    assert!((0..ports.num_rows()).any(|i| (nodes.value(i), peers.value(i)) == ("s0", "h2")));
+}
+
+#[test]
+fn many_parts_merge_into_few_row_groups() {
+    // 70 parts of 1000 rows, then three of a full row group each.
+    let scratch = Scratch::new("merge");
+    let small = 70_000;
+    let full = 3 * GROUP_ROWS as u64;
+    let info = ResultInfo::begin("parts", &simulation());
+    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    let simulation = simulation();
+    let groups = groups();
+    let labels = Labels::new(&simulation, &groups);
+    for i in 0..70 {
+        writer.part(TableName::PortSeries, &labels.port_series(&samples(i * 1000..(i + 1) * 1000))).unwrap();
+    }
+    for i in 0..3 {
+        let from = small + i * GROUP_ROWS as u64;
+        let rows = samples(from..from + GROUP_ROWS as u64);
+        writer.part(TableName::PortSeries, &labels.port_series(&rows)).unwrap();
+    }
+    let before = ResultFolder::open(&scratch.0).unwrap();
+    assert_eq!(before.state(), State::Running); // the writer is alive
+    let from_parts = whole(&before.table(TableName::PortSeries).unwrap());
+    writer.finish(&ResultInfo { state: Written::Complete, ..info }, 1).unwrap();
+    let folder = ResultFolder::open(&scratch.0).unwrap();
+    let merged = folder.table(TableName::PortSeries).unwrap();
+    assert_eq!(whole(&merged), from_parts);
+    assert_eq!(from_parts, labels.port_series(&samples(0..small + full)));
+    let file = fs::File::open(scratch.0.join("port_series.parquet")).unwrap();
+    let metadata = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let groups: Vec<_> = metadata.row_groups().iter().map(|g| g.num_rows()).collect();
+    assert_eq!(groups, [65_000, 5_000, 65_536, 65_536, 65_536]);
+    assert!(!scratch.0.join("port_series").exists());
+}
+
+/// Writes rows for ever, a part at a time. The process that this is in gets killed.
+fn endless(_: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    for i in 0_u64.. {
+        let from = i * GROUP_ROWS as u64;
+        sink.port_samples(&samples(from..from + GROUP_ROWS as u64));
+        let hops = i;
+        if sink.progress(&Progress { hops, ..Progress::default() }).is_break() {
+            return Ok(finished(hops));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    unreachable!("the loop has no other end")
+}
+
+/// Name of the variable that tells a child of a test where to write.
+const CHILD_OUT: &str = "INCAST_TEST_CHILD_OUT";
+
+/// Not a test of its own: the child process of those below, which call it by name.
+#[test]
+#[ignore = "runs for ever; the child of other tests"]
+fn child_that_writes_for_ever() {
+    let out = std::env::var_os(CHILD_OUT).expect("only run by other tests");
+    match run_here(&endless, Some(Path::new(&out)), false) {
+        Ok(_) => unreachable!("it ends only by an error"),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(3);
+        }
+    }
+}
+
+fn child(out: &Path, prefix: &str) -> Command {
+    let test = "run::tests::child_that_writes_for_ever";
+    let program = std::env::current_exe().unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{prefix} exec \"$0\" --ignored --exact --nocapture {test}"));
+    shell.arg(program).env(CHILD_OUT, out).stdout(Stdio::null());
+    shell
+}
+
+/// Checks that the port samples are the first ones, whole, and says how many parts they fill.
+fn parts_of_endless(folder: &ResultFolder) -> u64 {
+    let table = folder.table(TableName::PortSeries).unwrap();
+    let rows = table.rows() as u64;
+    assert_eq!(rows % GROUP_ROWS as u64, 0);
+    let simulation = simulation();
+    if rows > 0 {
+        assert_eq!(whole(&table), Labels::new(&simulation, &[]).port_series(&samples(0..rows)));
+    }
+    rows / GROUP_ROWS as u64
+}
+
+#[test]
+#[cfg(unix)]
+fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
+    let scratch = Scratch::new("kill");
+    let out = scratch.0.join("out");
+    let mut process = child(&out, "").spawn().unwrap();
+    while !out.join("port_series/part-00003.parquet").exists() {
+        assert!(process.try_wait().unwrap().is_none(), "the child ended by itself");
+        thread::sleep(Duration::from_millis(2));
+    }
+    // While it runs: readable, and nobody else may write there.
+    let folder = ResultFolder::open(&out).unwrap();
+    assert_eq!(folder.state(), State::Running);
+    assert!(parts_of_endless(&folder) >= 4);
+    let error = run_here(&incast_sim::run, Some(&out), true).unwrap_err();
+    assert!(matches!(error, RunError::Result(ResultError::Running(_))), "{error}");
+
+    process.kill().unwrap(); // SIGKILL
+    process.wait().unwrap();
+    let folder = ResultFolder::open(&out).unwrap();
+    assert_eq!(folder.state(), State::Incomplete);
+    assert!(parts_of_endless(&folder) >= 4);
+    assert_eq!((folder.info().seed, folder.info().outcome.is_some()), (7, false));
+    assert_eq!(folder.scenario().unwrap(), SCENARIO);
+    assert_eq!(folder.table(TableName::Flows).unwrap().rows(), 0);
+
+    // What a kill in the middle of a part and of a merge leaves behind.
+    fs::write(out.join("port_series/.part-00099.parquet.tmp"), "half").unwrap();
+    fs::write(out.join(".flows.parquet.tmp"), "half").unwrap();
+    let again = run_here(&incast_sim::run, Some(&out), false).unwrap();
+    assert!(again.notices[0].contains("removed an incomplete result"), "{:?}", again.notices);
+    let folder = ResultFolder::open(&out).unwrap();
+    assert_eq!(folder.state(), State::Complete);
+    assert_eq!(whole(&folder.table(TableName::PortSeries).unwrap()), whole(&again.port_series));
+    assert_eq!(names(&out).len(), 6);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_disk_that_takes_no_more_stops_the_run_with_an_error() {
+    // A file may not grow beyond 256 KiB (of 512 B blocks), which a part does: the write fails in the
+    // same way as on a full disk.
+    let scratch = Scratch::new("full");
+    let out = scratch.0.join("out");
+    let output = child(&out, "trap '' XFSZ; ulimit -f 512;").stderr(Stdio::piped()).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("cannot write") && message.contains("part-00000.parquet: "), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+    let folder = ResultFolder::open(&out).unwrap();
+    assert_eq!((folder.state(), parts_of_endless(&folder)), (State::Incomplete, 0));
+    assert_eq!(fs::read_dir(out.join("port_series")).unwrap().count(), 0, "half a part was left");
+}
+
+#[test]
+#[ignore = "needs root to mount a small tmpfs"]
+fn a_full_disk_stops_the_run_with_an_error() {
+    let scratch = Scratch::new("tmpfs");
+    let mount = |program: &str, arguments: &[&str]| {
+        assert!(Command::new(program).args(arguments).arg(&scratch.0).status().unwrap().success());
+    };
+    mount("mount", &["-t", "tmpfs", "-o", "size=3m", "tmpfs"]);
+    let output = child(&scratch.0.join("out"), "").stderr(Stdio::piped()).output().unwrap();
+    let folder = ResultFolder::open(scratch.0.join("out")).unwrap();
+    let parts = parts_of_endless(&folder);
+    let state = folder.state();
+    mount("umount", &[]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("No space left on device") && message.contains("free some space"), "{message}");
+    assert!(state == State::Incomplete && parts > 0, "{state:?}, {parts} parts");
+}
+
+#[test]
+fn a_folder_that_is_not_ours_is_left_alone() {
+    let scratch = Scratch::new("foreign");
+    let refused = |name: &str| {
+        let error = run_here(&incast_sim::run, Some(&scratch.0), true).unwrap_err();
+        let RunError::Result(ResultError::Foreign { name: named, .. }) = &error else { panic!("{error}") };
+        assert_eq!(named, name);
+    };
+    // A user's own scenario beside which a result is asked for.
+    fs::write(scratch.0.join("scenario.toml"), "mine").unwrap();
+    refused("scenario.toml");
+    assert_eq!(fs::read_to_string(scratch.0.join("scenario.toml")).unwrap(), "mine");
+    fs::remove_file(scratch.0.join("scenario.toml")).unwrap();
+    // Somebody else's result.json.
+    fs::write(scratch.0.join("result.json"), "{}").unwrap();
+    refused("result.json");
+    fs::remove_file(scratch.0.join("result.json")).unwrap();
+    // Notes beside our own result, and in one of its folders.
+    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    fs::write(scratch.0.join("notes.txt"), "").unwrap();
+    refused("notes.txt");
+    fs::remove_file(scratch.0.join("notes.txt")).unwrap();
+    fs::create_dir(scratch.0.join("flows")).unwrap();
+    fs::write(scratch.0.join("flows/part-one.parquet"), "").unwrap();
+    refused("flows/part-one.parquet");
+    assert_eq!(ResultFolder::open(&scratch.0).unwrap().state(), State::Complete);
+}
+
+#[test]
+fn a_complete_result_is_replaced_only_when_asked() {
+    let scratch = Scratch::new("replace");
+    run_here(&|_, _| Ok(finished(1)), Some(&scratch.0), false).unwrap();
+    let error = run_here(&|_, _| Ok(finished(2)), Some(&scratch.0), false).unwrap_err();
+    assert!(error.to_string().contains("already holds a complete result"), "{error}");
+    let hops = || ResultFolder::open(&scratch.0).unwrap().info().outcome.as_ref().unwrap().hops;
+    assert_eq!(hops(), 1);
+    let result = run_here(&|_, _| Ok(finished(2)), Some(&scratch.0), true).unwrap();
+    assert!(result.notices[0].contains("removed a complete result"));
+    assert_eq!(hops(), 2);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_an_error() {
+    let scratch = Scratch::new("unwritable");
+    let file = scratch.0.join("file");
+    fs::write(&file, "").unwrap();
+    for path in [&file, &file.join("below")] {
+        let error = run_here(&incast_sim::run, Some(path), false).unwrap_err();
+        assert!(error.to_string().starts_with("cannot create "), "{error}");
+    }
+    assert!(matches!(ResultFolder::open(&scratch.0), Err(ResultError::NoResult(_))));
+}
+
+#[test]
+fn an_invalid_simulation_leaves_no_folder() {
+    let scratch = Scratch::new("invalid");
+    let out = scratch.0.join("out");
+    let mut simulation = simulation();
+    simulation.flows[0].destination = 99;
+    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let options = RunOptions { out: Some(out.clone()), ..RunOptions::default() };
+    let error = run(&job, &options, &mut go).unwrap_err();
+    assert!(matches!(error, RunError::Invalid(_)), "{error}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn damage_is_reported_with_its_file() {
+    let scratch = Scratch::new("damage");
+    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    let path = scratch.0.join("flows.parquet");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 40]).unwrap();
+    let error = ResultFolder::open(&scratch.0).unwrap().table(TableName::Flows).unwrap_err();
+    assert!(error.to_string().contains("flows.parquet is damaged"), "{error}");
+    fs::remove_file(&path).unwrap();
+    let error = ResultFolder::open(&scratch.0).unwrap().table(TableName::Flows).unwrap_err();
+    assert!(error.to_string().starts_with("cannot read"), "{error}");
+    fs::write(scratch.0.join("result.json"), "{\"format\": \"incast-result\"").unwrap();
+    let error = ResultFolder::open(&scratch.0).unwrap_err();
+    assert!(error.to_string().contains("result.json is damaged"), "{error}");
+}
+
+#[test]
+fn a_stop_on_request_is_a_complete_result() {
+    let scratch = Scratch::new("stop");
+    let simulation = simulation();
+    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
+    let engine = |_: &Simulation, sink: &mut dyn Sink| {
+        sink.port_samples(&samples(0..10));
+        assert!(sink.progress(&Progress::default()).is_break());
+        Ok(Outcome { end: End::Interrupted, ..finished(5) })
+    };
+    run_on(&engine, &job, &options, &mut |_| ControlFlow::Break(())).unwrap();
+    let folder = ResultFolder::open(&scratch.0).unwrap();
+    let outcome = folder.info().outcome.as_ref().unwrap();
+    assert_eq!((folder.state(), outcome.end.as_str()), (State::Complete, "interrupted"));
+    assert_eq!(folder.table(TableName::PortSeries).unwrap().rows(), 10);
+}
+
+#[test]
+fn two_runs_at_once_in_one_process_do_not_touch() {
+    let scratch = Scratch::new("parallel");
+    let alone = run_here(&incast_sim::run, None, false).unwrap();
+    thread::scope(|scope| {
+        for i in 0..4 {
+            let (out, alone) = (scratch.0.join(i.to_string()), &alone);
+            scope.spawn(move || {
+                let result = run_here(&incast_sim::run, Some(&out), false).unwrap();
+                assert_eq!(result.outcome, alone.outcome);
+                let flows = ResultFolder::open(&out).unwrap().table(TableName::Flows).unwrap();
+                assert_eq!(whole(&flows), whole(&alone.flows));
+            });
+        }
+    });
+    // Two into the same folder: one of them is refused, whoever comes second.
+    let out = scratch.0.join("same");
+    let slow = |_: &Simulation, _: &mut dyn Sink| {
+        thread::sleep(Duration::from_millis(300));
+        Ok(finished(1))
+    };
+    let both = thread::scope(|scope| {
+        let runs = [(); 2].map(|()| scope.spawn(|| run_here(&slow, Some(&out), false)));
+        runs.map(|run| run.join().unwrap())
+    });
+    let refused: Vec<_> = both.iter().filter_map(|r| r.as_ref().err()).map(ToString::to_string).collect();
+    assert!(refused.len() == 1 && refused[0].contains("another run is writing"), "{refused:?}");
+}

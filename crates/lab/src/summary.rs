@@ -1,0 +1,344 @@
+//! The numbers of a comparison table, computed exactly from the records of a run.
+//!
+//! **Percentiles** interpolate linearly between the two nearest ranks: of n sorted values the
+//! p-th percentile is at position (n − 1)·p/100, counted from zero (type 7 of Hyndman and Fan, *Sample
+//! Quantiles in Statistical Packages*, 1996; the default of NumPy). **Slowdown** is a flow's completion
+//! time over its completion time alone on the idle path, which the simulator computes to the
+//! picosecond; it is not clamped.
+//!
+//! Of a **sampled port** every sample counts the same, as samples are equally spaced. The *steady*
+//! queue of an interval is the mean over its last quarter.
+
+use incast_units::{Bytes, Rate, Time};
+use serde::{Deserialize, Serialize};
+
+pub mod extract;
+
+/// A class of flows by size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// Its name in tables.
+    pub name: String,
+    /// Flows larger than this in bytes, if set.
+    pub above_bytes: Option<u64>,
+    /// Flows no larger than this in bytes, if set.
+    pub up_to_bytes: Option<u64>,
+}
+
+impl SizeClass {
+    /// The class of flows larger than `above` and no larger than `up_to`.
+    #[must_use]
+    pub fn new(name: impl Into<String>, above: Option<Bytes>, up_to: Option<Bytes>) -> Self {
+        Self { name: name.into(), above_bytes: above.map(Bytes::get), up_to_bytes: up_to.map(Bytes::get) }
+    }
+
+    /// Small (up to 150 KB, the bandwidth-delay product of 100 Gbps and 12 µs), large (the rest), all.
+    #[must_use]
+    pub fn defaults() -> Vec<Self> {
+        let limit = Some(Bytes::new(150_000));
+        vec![Self::new("small", None, limit), Self::new("large", limit, None), Self::new("all", None, None)]
+    }
+
+    /// Whether a flow of this size is in the class.
+    #[must_use]
+    pub fn contains(&self, size: Bytes) -> bool {
+        self.above_bytes.is_none_or(|above| size.get() > above)
+            && self.up_to_bytes.is_none_or(|up_to| size.get() <= up_to)
+    }
+}
+
+/// What a summary needs of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowFacts<'a> {
+    /// Name of its traffic block.
+    pub group: &'a str,
+    /// Payload to transfer; `None` for a flow that ends when it is stopped.
+    pub size: Option<Bytes>,
+    /// Its slowdown, once all of its size was transferred.
+    pub slowdown: Option<f64>,
+}
+
+/// Mean, percentiles and maximum of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+impl Distribution {
+    /// Of these values, in any order; `None` when there are none.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let at = |percent| percentile(&values, percent);
+        Some(Self {
+            mean: mean(values.iter().copied())?,
+            p50: at(50.0)?,
+            p95: at(95.0)?,
+            p99: at(99.0)?,
+            p999: at(99.9)?,
+            max: *values.last()?,
+        })
+    }
+}
+
+/// The slowdowns of one class of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slowdowns {
+    /// Name of the class.
+    pub class: String,
+    /// Name of the traffic block; `None` for all blocks together.
+    pub group: Option<String>,
+    /// Flows of the class whose whole size was transferred.
+    pub flows: u64,
+    /// Flows of the class for which that is not so. They are missing from the slowdown, which is
+    /// therefore too good when there are many.
+    pub unfinished: u64,
+    /// Their slowdown; `None` when no flow finished.
+    pub slowdown: Option<Distribution>,
+}
+
+/// The slowdowns of each class, over all groups and, where there are several, for each group in the
+/// order of its first flow. Flows without a size are in no class.
+#[must_use]
+pub fn slowdowns(flows: &[FlowFacts<'_>], classes: &[SizeClass]) -> Vec<Slowdowns> {
+    let mut groups: Vec<&str> = Vec::new();
+    for flow in flows {
+        if !groups.contains(&flow.group) {
+            groups.push(flow.group);
+        }
+    }
+    let several = groups.len() > 1;
+    let selections = core::iter::once(None).chain(groups.into_iter().filter(|_| several).map(Some));
+    let one = |group: Option<&str>, class: &SizeClass| {
+        let of_group = |f: &&FlowFacts<'_>| group.is_none_or(|g| g == f.group);
+        let of_class = |f: &&FlowFacts<'_>| f.size.is_some_and(|size| class.contains(size));
+        let members: Vec<_> = flows.iter().filter(of_group).filter(of_class).collect();
+        let finished: Vec<f64> = members.iter().filter_map(|f| f.slowdown).collect();
+        Slowdowns {
+            class: class.name.clone(),
+            group: group.map(str::to_owned),
+            flows: finished.len() as u64,
+            unfinished: (members.len() - finished.len()) as u64,
+            slowdown: Distribution::of(finished),
+        }
+    };
+    selections.flat_map(|group| classes.iter().map(move |class| one(group, class))).collect()
+}
+
+/// The `percent`-th percentile of `sorted` values, as the [module](self) defines it; `None` when there
+/// are none. `percent` is taken to be between 0 and 100.
+#[must_use]
+pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = last as f64 * percent.clamp(0.0, 100.0) / 100.0;
+    let (below, part) = (position.floor() as usize, position.fract());
+    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
+    Some(low + (high - low) * part)
+}
+
+/// Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when
+/// one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984). `None` without shares or when all are
+/// zero.
+#[must_use]
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// A stretch of simulated time, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// First instant.
+    pub from: Time,
+    /// Last instant.
+    pub until: Time,
+}
+
+impl Interval {
+    /// From `from` to `until`.
+    #[must_use]
+    pub fn new(from: Time, until: Time) -> Self {
+        Self { from, until }
+    }
+
+    /// When its last quarter begins.
+    #[must_use]
+    pub fn last_quarter(self) -> Time {
+        self.from + (self.until - self.from).times_ratio(3, 4)
+    }
+}
+
+/// What a summary needs of a sample of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortPoint {
+    /// When.
+    pub time: Time,
+    /// Bytes in its queues.
+    pub queue: Bytes,
+    /// Bytes transmitted since the start of the run.
+    pub transmitted: Bytes,
+}
+
+/// The samples within an interval, of samples sorted by time.
+fn within(samples: &[PortPoint], interval: Interval) -> &[PortPoint] {
+    let first = samples.partition_point(|s| s.time < interval.from);
+    let end = samples.partition_point(|s| s.time <= interval.until);
+    samples.get(first..end).unwrap_or_default()
+}
+
+/// A queue over a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Mean of the samples.
+    pub mean_bytes: f64,
+    /// Smallest sample.
+    pub min_bytes: u64,
+    /// Largest sample.
+    pub max_bytes: u64,
+}
+
+/// The queue over the whole interval: mean, smallest and largest sample. What is longest between two
+/// samples is not seen here; the table `ports` has the exact peak of the whole run. `None` without
+/// samples.
+#[must_use]
+pub fn queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> {
+    let lengths = || within(samples, interval).iter().map(|s| s.queue.get());
+    Some(Queue {
+        mean_bytes: mean(lengths().map(|q| q as f64))?,
+        min_bytes: lengths().min()?,
+        max_bytes: lengths().max()?,
+    })
+}
+
+/// The steady queue of an interval: the queue over its last quarter. `None` without samples there.
+#[must_use]
+pub fn steady_queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> {
+    queue(samples, Interval::new(interval.last_quarter(), interval.until))
+}
+
+/// How far a settled queue may be from its steady value: by `share` of that value or by `bytes`,
+/// whichever is more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Share of the steady value, like 0.1.
+    pub share: f64,
+    /// Distance that is always allowed; a few packets, as a queue moves by whole packets.
+    pub bytes: Bytes,
+}
+
+/// 10 % or 10 KB.
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { share: 0.1, bytes: Bytes::new(10_000) }
+    }
+}
+
+/// How long after the interval's begin the queue settles: the time to the first sample from which on
+/// every sample of the interval is within `tolerance` of the steady value. `None` when there is no such
+/// sample before the last quarter, which defines the steady value and so cannot also show that the queue
+/// has reached it.
+#[must_use]
+pub fn settling_time(samples: &[PortPoint], interval: Interval, tolerance: Tolerance) -> Option<Time> {
+    let steady = steady_queue(samples, interval)?.mean_bytes;
+    let allowed = (tolerance.share * steady).max(tolerance.bytes.get() as f64);
+    let samples = within(samples, interval);
+    let outside = |s: &PortPoint| (s.queue.get() as f64 - steady).abs() > allowed;
+    let settled = samples.iter().rposition(outside).map_or(0, |last_outside| last_outside + 1);
+    let first = samples.get(settled)?.time;
+    (first < interval.last_quarter()).then(|| first - interval.from)
+}
+
+/// What a port sent in an interval, against what its link could have carried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Utilisation {
+    /// Bytes that the link could have carried.
+    pub capacity_bytes: u64,
+    /// Bytes that it did not carry.
+    pub lost_bytes: u64,
+    /// Their share of the capacity.
+    pub lost_share: f64,
+}
+
+/// The lost utilisation of a port of this rate, from the first to the last sample within the interval.
+/// A packet counts when its port has sent it, so the two ends are exact to a packet each. `None` with
+/// fewer than two samples.
+#[must_use]
+pub fn lost_utilisation(samples: &[PortPoint], rate: Rate, interval: Interval) -> Option<Utilisation> {
+    let [first, .., last] = within(samples, interval) else { return None };
+    let capacity = rate.bytes_in(last.time - first.time);
+    let lost = capacity - (last.transmitted - first.transmitted);
+    let lost_share = lost.get() as f64 / capacity.get() as f64;
+    (capacity > Bytes::ZERO).then_some(Utilisation {
+        capacity_bytes: capacity.get(),
+        lost_bytes: lost.get(),
+        lost_share,
+    })
+}
+
+/// The share of samples within the interval at which the queue is not empty. `None` without samples.
+#[must_use]
+pub fn busy_share(samples: &[PortPoint], interval: Interval) -> Option<f64> {
+    mean(within(samples, interval).iter().map(|s| f64::from(s.queue > Bytes::ZERO)))
+}
+
+/// A sampled port in numbers, from its first to its last sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortSummary {
+    /// Name of its node.
+    pub node: String,
+    /// Its number at its node.
+    pub port: u16,
+    /// The queue over all samples.
+    pub queue: Queue,
+    /// The queue over the last quarter.
+    pub steady_queue: Queue,
+    /// Share of samples with a queue that is not empty.
+    pub busy_share: f64,
+    /// What the link did not carry; `None` with a single sample.
+    pub utilisation: Option<Utilisation>,
+}
+
+/// What every result says of its run in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Slowdowns by class of size and by group.
+    pub slowdowns: Vec<Slowdowns>,
+    /// The sampled ports.
+    pub ports: Vec<PortSummary>,
+}
+
+impl PortSummary {
+    /// Of a port with these samples, sorted by time; `None` without samples.
+    #[must_use]
+    pub fn of(node: &str, port: u16, rate: Option<Rate>, samples: &[PortPoint]) -> Option<Self> {
+        let all = Interval::new(samples.first()?.time, samples.last()?.time);
+        Some(Self {
+            node: node.to_owned(),
+            port,
+            queue: queue(samples, all)?,
+            steady_queue: steady_queue(samples, all)?,
+            busy_share: busy_share(samples, all)?,
+            utilisation: rate.and_then(|rate| lost_utilisation(samples, rate, all)),
+        })
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u64), |(sum, count), v| (sum + v, count + 1));
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests;

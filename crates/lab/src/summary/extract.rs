@@ -1,0 +1,153 @@
+//! From a result's tables to what the functions of [`summary`](super) take.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use incast_units::{Bytes, Rate, Time};
+
+use super::{FlowFacts, Interval, PortPoint, PortSummary, SizeClass, Summary, slowdowns};
+use crate::results::Table;
+
+/// A port of a result: name of its node, and its number there.
+pub type PortKey = (String, u16);
+
+/// The flows of the table `flows`.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
+    let mut flows = Vec::with_capacity(table.rows());
+    for batch in &table.batches {
+        let group = texts(batch, "group")?;
+        let size = numbers::<Int64Type>(batch, "size_bytes")?;
+        let slowdown = numbers::<Float64Type>(batch, "slowdown")?;
+        flows.extend(group.zip(size).zip(slowdown).map(|((group, size), slowdown)| FlowFacts {
+            group,
+            size: size.map(|s| Bytes::new(unsigned(s))),
+            slowdown,
+        }));
+    }
+    Ok(flows)
+}
+
+/// The samples of each port in the table `port_series`, by name of node and number.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn port_points(table: &Table) -> Result<BTreeMap<PortKey, Vec<PortPoint>>, String> {
+    // Keyed by text only once per port and batch, not per sample.
+    let mut ports: BTreeMap<PortKey, Vec<PortPoint>> = BTreeMap::new();
+    for batch in &table.batches {
+        let mut here: BTreeMap<(&str, u16), Vec<PortPoint>> = BTreeMap::new();
+        let node = texts(batch, "node")?;
+        let port = numbers::<UInt16Type>(batch, "port")?;
+        let time = numbers::<Int64Type>(batch, "time_ps")?;
+        let queue = numbers::<Int64Type>(batch, "queue_bytes")?;
+        let transmitted = numbers::<Int64Type>(batch, "transmitted_bytes")?;
+        for ((((node, port), time), queue), transmitted) in
+            node.zip(port).zip(time).zip(queue).zip(transmitted)
+        {
+            here.entry((node, port.unwrap_or_default())).or_default().push(PortPoint {
+                time: Time::from_ps(unsigned(time.unwrap_or_default())),
+                queue: Bytes::new(unsigned(queue.unwrap_or_default())),
+                transmitted: Bytes::new(unsigned(transmitted.unwrap_or_default())),
+            });
+        }
+        for ((node, port), points) in here {
+            ports.entry((node.to_owned(), port)).or_default().extend(points);
+        }
+    }
+    Ok(ports)
+}
+
+/// The rate of each port's link in the table `ports`, by name of node and number.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn port_rates(table: &Table) -> Result<BTreeMap<PortKey, Rate>, String> {
+    let mut rates = BTreeMap::new();
+    for batch in &table.batches {
+        let node = texts(batch, "node")?;
+        let port = numbers::<UInt16Type>(batch, "port")?;
+        let rate = numbers::<Int64Type>(batch, "rate_bps")?;
+        for ((node, port), rate) in node.zip(port).zip(rate) {
+            if let (Some(port), Some(rate)) = (port, rate) {
+                rates.insert((node.to_owned(), port), Rate::from_bps(unsigned(rate)));
+            }
+        }
+    }
+    Ok(rates)
+}
+
+/// The goodput of each sampled flow between its first and its last sample within the interval, from
+/// the table `flow_series`; flows with fewer than two samples there are left out.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>, String> {
+    let mut ends: BTreeMap<u32, [(Time, Bytes); 2]> = BTreeMap::new();
+    for batch in &table.batches {
+        let flow = numbers::<UInt32Type>(batch, "flow")?;
+        let time = numbers::<Int64Type>(batch, "time_ps")?;
+        let acked = numbers::<Int64Type>(batch, "acked_bytes")?;
+        for ((flow, time), acked) in flow.zip(time).zip(acked) {
+            let time = Time::from_ps(unsigned(time.unwrap_or_default()));
+            let point = (time, Bytes::new(unsigned(acked.unwrap_or_default())));
+            if interval.from <= time && time <= interval.until {
+                ends.entry(flow.unwrap_or_default()).or_insert([point, point])[1] = point;
+            }
+        }
+    }
+    let goodput = |[(from, before), (until, after)]: [(Time, Bytes); 2]| {
+        (until > from).then(|| Rate::of(after - before, until - from))
+    };
+    Ok(ends.into_iter().filter_map(|(flow, ends)| Some((flow, goodput(ends)?))).collect())
+}
+
+impl Summary {
+    /// The summary of a run with these tables, with these classes of size.
+    ///
+    /// # Errors
+    /// With the name of a column that is missing or of another type.
+    pub fn of(
+        flows_table: &Table,
+        ports: &Table,
+        port_series: &Table,
+        classes: &[SizeClass],
+    ) -> Result<Self, String> {
+        let rates = port_rates(ports)?;
+        let summary = |(key, points): (&PortKey, &Vec<PortPoint>)| {
+            PortSummary::of(&key.0, key.1, rates.get(key).copied(), points)
+        };
+        Ok(Self {
+            slowdowns: slowdowns(&flows(flows_table)?, classes),
+            ports: port_points(port_series)?.iter().filter_map(summary).collect(),
+        })
+    }
+}
+
+/// Quantities in tables are never negative.
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or_default()
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, String> {
+    batch.column_by_name(name).map(AsRef::as_ref).ok_or_else(|| format!("the table has no column \"{name}\""))
+}
+
+fn numbers<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<impl Iterator<Item = Option<T::Native>> + 'a, String> {
+    let array = column(batch, name)?.as_primitive_opt::<T>();
+    let array = array.ok_or_else(|| format!("column \"{name}\" should be of type {}", T::DATA_TYPE))?;
+    Ok(array.iter())
+}
+
+fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<impl Iterator<Item = &'a str>, String> {
+    let array = column(batch, name)?.as_string_opt::<i32>();
+    let array = array.ok_or_else(|| format!("column \"{name}\" should be text"))?;
+    Ok(array.iter().map(Option::unwrap_or_default))
+}
