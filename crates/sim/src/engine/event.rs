@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn events_sort_by_time_kind_entity() {
-        let mut events = vec![
+        let mut events = [
             Event::new(5, Kind::HeldAck, 0),
             Event::new(5, Kind::Arrival, 1),
             Event::new(5, Kind::Arrival, 0),

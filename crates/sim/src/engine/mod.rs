@@ -9,7 +9,7 @@
 //! * [`world`]: a description made ready to run: nodes, routes, sizes.
 //! * [`partition`]: the nodes of one thread, their rings and agendas.
 //! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
-//! * [`reference`]: the plain engine (one heap, one event at a time) that must agree with it.
+//! * [`mod@reference`]: the plain engine (one heap, one event at a time) that must agree with it.
 
 pub(crate) mod event;
 pub(crate) mod finish;

@@ -5,6 +5,9 @@ use crate::describe::network::{NodeId, PortId};
 use crate::record::Stall;
 use crate::route::Routes;
 
+/// A port of a node.
+type At = (NodeId, PortId);
+
 /// Most flows named in a diagnosis.
 const NAMED: usize = 20;
 
@@ -27,8 +30,8 @@ pub(crate) fn diagnose(slots: &[Slot], routes: &Routes) -> Stall {
 
 /// A cycle of paused ports: port A is paused because the node at its far end holds packets that came
 /// from A and wait in a port B that is paused itself, and so on back to A.
-fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<(NodeId, PortId)> {
-    let waits_on = |(node, port): (NodeId, PortId)| -> Vec<(NodeId, PortId)> {
+fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<At> {
+    let waits_on = |(node, port): At| -> Vec<At> {
         let far = routes.ports[node as usize][usize::from(port)];
         let Some(Node::Switch(switch)) = slots.get(far.node as usize).map(|s| &s.node) else {
             return Vec::new();
@@ -39,7 +42,7 @@ fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<(NodeId, PortId)> {
         let ports = switch.ports.iter().enumerate();
         ports.filter(|(_, e)| e.wire.paused != 0 && holds(e)).map(|(i, _)| (far.node, i as PortId)).collect()
     };
-    let mut paused: Vec<(NodeId, PortId)> = Vec::new();
+    let mut paused: Vec<At> = Vec::new();
     for slot in slots {
         if let Node::Switch(switch) = &slot.node {
             let ports = switch.ports.iter().enumerate().filter(|(_, e)| e.wire.paused != 0);
@@ -47,9 +50,9 @@ fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<(NodeId, PortId)> {
         }
     }
     // Depth first from every paused port; a port met again on the way closes a cycle.
-    let mut done: Vec<(NodeId, PortId)> = Vec::new();
+    let mut done: Vec<At> = Vec::new();
     for &start in &paused {
-        let mut way: Vec<((NodeId, PortId), Vec<(NodeId, PortId)>)> = vec![(start, waits_on(start))];
+        let mut way: Vec<(At, Vec<At>)> = vec![(start, waits_on(start))];
         while let Some((at, rest)) = way.last_mut() {
             let at = *at;
             let Some(next) = rest.pop() else {

@@ -68,9 +68,11 @@ impl Limits {
         if s.interrupted {
             return Err(Cause::Interrupted);
         }
+        if s.next == u64::MAX {
+            return Err(Cause::Stalled);
+        }
         if s.next >= self.until {
-            let stalled = s.next == u64::MAX && self.until == u64::MAX;
-            return Err(if stalled { Cause::Stalled } else { Cause::TimeLimit });
+            return Err(Cause::TimeLimit);
         }
         if s.started > s.finished && s.next.saturating_sub(s.progress) > self.stall_after {
             return Err(Cause::Stalled);

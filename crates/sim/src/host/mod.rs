@@ -175,7 +175,7 @@ impl Host {
         }
         self.outgoing[index as usize].slot = slot;
         let sender = &mut self.senders[slot as usize];
-        sender.arm_control(slot, effects);
+        sender.arm_control(now, slot, effects);
         if let Some(stop) = sender.stop_event(index, world) {
             effects.schedule(stop);
         }
@@ -242,18 +242,20 @@ impl Host {
     #[inline]
     fn wake(&mut self, now: u64, slot: u32, effects: &mut impl Effects) {
         let sender = &mut self.senders[slot as usize];
-        match sender.state {
-            State::Blocked if sender.may_send() => {
-                if sender.next_at <= now {
-                    sender.state = State::Ready;
-                    self.ready.push_back(slot);
-                } else {
-                    sender.pace(slot, effects);
-                }
-            }
+        let waits = match sender.state {
+            State::Blocked => sender.may_send(),
             // A new rate may have brought the next packet forward.
-            State::Paced => sender.pace(slot, effects),
-            _ => {}
+            State::Paced => true,
+            State::Ready | State::Done => false,
+        };
+        if !waits {
+            return;
+        }
+        if sender.next_at <= now {
+            sender.state = State::Ready;
+            self.ready.push_back(slot);
+        } else {
+            sender.pace(slot, effects);
         }
     }
 

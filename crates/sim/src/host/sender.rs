@@ -173,7 +173,7 @@ impl Sender {
         self.controller.on_sent(&world.algorithms[usize::from(self.algorithm)], &self.path, &sent);
         self.take_allowance(world);
         self.next_at = now.saturating_add(self.gap_for(size));
-        self.arm_control(slot, effects);
+        self.arm_control(now, slot, effects);
         if self.retransmit_at == NEVER {
             self.restart_retransmit(now, slot, world, effects);
         }
@@ -230,7 +230,7 @@ impl Sender {
             self.go_back(now, LossKind::Hole, world);
         }
         self.take_allowance(world);
-        self.arm_control(slot, effects);
+        self.arm_control(now, slot, effects);
         false
     }
 
@@ -245,7 +245,7 @@ impl Sender {
         let params = &world.algorithms[usize::from(self.algorithm)];
         self.controller.on_cnp(params, &self.path, Time::from_ps(now));
         self.take_allowance(world);
-        self.arm_control(slot, effects);
+        self.arm_control(now, slot, effects);
     }
 
     /// The retransmission timer's event has come. Says whether anything is to be sent again.
@@ -272,7 +272,7 @@ impl Sender {
         self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
         self.go_back(now, LossKind::Timeout, world);
         self.take_allowance(world);
-        self.arm_control(slot, effects);
+        self.arm_control(now, slot, effects);
         true
     }
 
@@ -294,14 +294,15 @@ impl Sender {
             self.controller.on_timer(params, &self.path, Time::from_ps(now));
             self.take_allowance(world);
         }
-        self.arm_control(slot, effects);
+        self.arm_control(now, slot, effects);
         due
     }
 
-    /// Schedules the congestion control's next timer if it is earlier than the pending one.
+    /// Schedules the congestion control's next timer if it is earlier than the pending one. A deadline
+    /// that has passed comes at the next instant, so that no algorithm can hold the time still.
     #[inline]
-    pub(crate) fn arm_control(&mut self, slot: u32, effects: &mut impl Effects) {
-        let deadline = self.controller.deadline().ps();
+    pub(crate) fn arm_control(&mut self, now: u64, slot: u32, effects: &mut impl Effects) {
+        let deadline = self.controller.deadline().ps().max(now.saturating_add(1));
         if deadline < self.control_event {
             self.control_event = deadline;
             effects.schedule(Event::new(deadline, EventKind::Control, slot));

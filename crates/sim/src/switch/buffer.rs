@@ -272,11 +272,10 @@ mod tests {
             second += 1000;
         }
         assert_eq!(second, 5_000);
-        // Room that comes free may be taken again.
-        buffer.release(0, 1000);
-        assert_eq!(buffer.admit(1, second, second, 1000), Admission::Drop);
+        // One packet leaves the first queue: 6 are free, and a sixth may come into the second.
         buffer.release(0, 1000);
         assert_eq!(buffer.admit(1, second, second, 1000), Admission::Stay);
+        assert_eq!(buffer.admit(1, second + 1000, second + 1000, 1000), Admission::Drop);
         assert_eq!(buffer.peak, 15_000);
     }
 

@@ -1,0 +1,195 @@
+//! Small networks, simulations and a sink that keeps everything, for the tests.
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses its part")]
+
+use std::ops::ControlFlow;
+
+use incast_cc::params::Value;
+use incast_cc::{AnyParams, Fixed};
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::probe::Probes;
+use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler, Switch};
+use incast_sim::describe::transport::Transport;
+use incast_sim::random::mix;
+use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, Progress};
+use incast_sim::{Network, Simulation, Sink};
+use incast_units::{Bytes, Rate, Time};
+
+/// Keeps everything that it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub flows: Vec<FlowRecord>,
+    pub ports: Vec<PortSample>,
+    pub samples: Vec<FlowSample>,
+}
+
+impl Sink for Kept {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        self.flows.extend_from_slice(records);
+    }
+    fn port_samples(&mut self, samples: &[PortSample]) {
+        self.ports.extend_from_slice(samples);
+    }
+    fn flow_samples(&mut self, samples: &[FlowSample]) {
+        self.samples.extend_from_slice(samples);
+    }
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+pub fn gbps(rate: u64) -> Rate {
+    Rate::from_gbps(rate)
+}
+
+pub fn us(time: u64) -> Time {
+    Time::from_us(time)
+}
+
+/// One switch with `hosts` hosts.
+pub fn star(hosts: u32, rate: Rate, delay: Time) -> Network {
+    let mut network = Network::with_hosts(hosts);
+    let switch = network.add_switch("s0");
+    for host in 0..hosts {
+        network.add_link(host, switch, rate, delay);
+    }
+    network
+}
+
+/// A fat-tree of switches with `k` ports.
+pub fn fat_tree(k: u32, rate: Rate, delay: Time) -> Network {
+    let half = k / 2;
+    let mut network = Network::with_hosts(k * half * half);
+    let edges: Vec<_> = (0..k * half).map(|i| network.add_switch(format!("edge{i}"))).collect();
+    let aggs: Vec<_> = (0..k * half).map(|i| network.add_switch(format!("agg{i}"))).collect();
+    let cores: Vec<_> = (0..half * half).map(|i| network.add_switch(format!("core{i}"))).collect();
+    for host in 0..network.hosts {
+        network.add_link(host, edges[(host / half) as usize], rate, delay);
+    }
+    for pod in 0..k {
+        for i in 0..half {
+            let agg = aggs[(pod * half + i) as usize];
+            for j in 0..half {
+                network.add_link(edges[(pod * half + j) as usize], agg, rate, delay);
+            }
+        }
+        for i in 0..half {
+            for j in 0..half {
+                network.add_link(
+                    aggs[(pod * half + i) as usize],
+                    cores[(i * half + j) as usize],
+                    rate,
+                    delay,
+                );
+            }
+        }
+    }
+    network
+}
+
+/// An algorithm with some of its parameters set.
+pub fn algorithm(name: &str, settings: &[(&str, Value)]) -> AnyParams {
+    let mut params = AnyParams::named(name, None).unwrap_or_else(|| panic!("no algorithm {name}"));
+    for (key, value) in settings {
+        assert!(params.set(key, *value), "{name} has no {key} that takes {value:?}");
+    }
+    params
+}
+
+/// No control, with this window.
+pub fn window(bytes: u64) -> AnyParams {
+    algorithm("constant", &[("window", Value::Bytes(Bytes::new(bytes)))])
+}
+
+/// No control, with this rate.
+pub fn paced(rate: Rate) -> AnyParams {
+    algorithm("constant", &[("rate", Value::Rate(rate))])
+}
+
+/// A flow of `size` payload bytes.
+pub fn flow(source: u32, destination: u32, size: u64, start: Time) -> Flow {
+    Flow {
+        key: mix(u64::from(source) << 32 | u64::from(destination)) ^ start.ps(),
+        source,
+        destination,
+        size: Bytes::new(size),
+        start,
+        stop: Time::NEVER,
+        queue: 0,
+        algorithm: 0,
+        group: 0,
+    }
+}
+
+/// A flow that sends until `stop`.
+pub fn long(source: u32, destination: u32, start: Time, stop: Time) -> Flow {
+    Flow { size: Bytes::UNLIMITED, stop, ..flow(source, destination, 1, start) }
+}
+
+/// Unlimited buffers, no marks, no pauses.
+pub fn plain_switch() -> Switch {
+    Switch {
+        buffer: Buffer::Unlimited,
+        pfc: None,
+        ecn: None,
+        queues: 1,
+        scheduler: Scheduler::StrictPriority,
+    }
+}
+
+/// 32 MB shared with dynamic thresholds, PFC with computed headroom, ECN 400/1600 KB at 100 Gbps.
+pub fn lossless_switch() -> Switch {
+    Switch {
+        buffer: Buffer::Shared {
+            size: Bytes::new(32_000_000),
+            reserve: Bytes::new(4096),
+            ingress_alpha: Fixed::ratio(1, 4),
+            egress_alpha: Fixed::ONE,
+        },
+        pfc: Some(Pfc { xoff: None, xon_offset: Bytes::new(3072), headroom: None }),
+        ecn: Some(Ecn {
+            kmin: Bytes::new(400_000),
+            kmax: Bytes::new(1_600_000),
+            pmax: Fixed::ratio(1, 5),
+            reference: Some(gbps(100)),
+        }),
+        queues: 1,
+        scheduler: Scheduler::StrictPriority,
+    }
+}
+
+/// A simulation with the usual rest.
+pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<Flow>) -> Simulation {
+    flows.sort_by_key(|f| (f.start, f.key));
+    Simulation {
+        network,
+        switch: plain_switch(),
+        transport: Transport::default(),
+        algorithms,
+        flows,
+        probes: Probes::default(),
+        seed: 1,
+        until: Time::from_s(10),
+        stall_after: Time::from_ms(500),
+        threads: 1,
+    }
+}
+
+/// Runs it and expects a sound run.
+pub fn run(simulation: &Simulation) -> (Outcome, Kept) {
+    let mut kept = Kept::default();
+    let outcome = incast_sim::run(simulation, &mut kept).expect("a valid description");
+    assert_eq!(outcome.violations, Vec::<String>::new());
+    (outcome, kept)
+}
+
+/// Runs it, expects a sound run in which every flow finishes.
+pub fn run_to_end(simulation: &Simulation) -> (Outcome, Kept) {
+    let (outcome, kept) = run(simulation);
+    assert_eq!(outcome.end, End::Finished);
+    (outcome, kept)
+}
+
+/// Mean of `f` over `items`.
+pub fn mean<T>(items: &[T], f: impl Fn(&T) -> f64) -> f64 {
+    items.iter().map(f).sum::<f64>() / items.len() as f64
+}

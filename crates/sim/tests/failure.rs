@@ -1,0 +1,188 @@
+//! What goes wrong in networks, and what a run says of it.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::*;
+use incast_cc::Fixed;
+use incast_sim::describe::switch::{Buffer, Pfc};
+use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
+use incast_sim::{Network, Sink};
+use incast_units::{Bytes, Time};
+
+fn shared(size: u64) -> Buffer {
+    Buffer::Shared {
+        size: Bytes::new(size),
+        reserve: Bytes::ZERO,
+        ingress_alpha: Fixed::ratio(1, 8),
+        egress_alpha: Fixed::ONE,
+    }
+}
+
+#[test]
+fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
+    for (rate, delay) in [(gbps(100), us(1)), (gbps(25), us(5)), (gbps(400), us(2))] {
+        // Uncontrolled senders, 8 to 1.
+        let flows: Vec<_> = (0..8).map(|i| flow(i, 8, 2_000_000, Time::from_ns(u64::from(i)))).collect();
+        let mut sim = simulation(star(9, rate, delay), vec![window(u64::MAX)], flows);
+        sim.switch.buffer = shared(8_000_000);
+        sim.switch.pfc = Some(Pfc { xoff: None, xon_offset: Bytes::new(3000), headroom: None });
+        let (outcome, _) = run_to_end(&sim);
+        assert_eq!(outcome.dropped, 0);
+        assert!(outcome.ports.iter().map(|p| p.pauses_sent).sum::<u64>() > 0, "nobody was paused");
+        assert!(outcome.ports.iter().any(|p| p.paused > Time::ZERO));
+        // Room for one packet only: what is on its way when the pause goes out is lost.
+        sim.switch.pfc =
+            Some(Pfc { xoff: None, xon_offset: Bytes::new(3000), headroom: Some(Bytes::new(1100)) });
+        let mut kept = Kept::default();
+        let outcome = incast_sim::run(&sim, &mut kept).unwrap();
+        assert!(outcome.dropped > 0);
+        assert!(
+            outcome.violations.iter().any(|v| v.contains("although PFC is on")),
+            "{:?}",
+            outcome.violations
+        );
+        // The flows finish all the same.
+        assert_eq!(outcome.end, End::Finished);
+        assert!(kept.flows.iter().all(|f| f.bytes == Bytes::new(2_000_000)));
+    }
+}
+
+#[test]
+fn no_loss_pattern_hangs_a_flow() {
+    // Buffers of three packets: first, middle and last packets are lost, and acknowledgements too.
+    for name in ["constant", "dctcp", "swift", "oscar", "dcqcn", "timely", "theta-powertcp"] {
+        let mut flows: Vec<_> =
+            (0..8).map(|i| flow(i, 8, 50_000 + u64::from(i), Time::from_ns(u64::from(i)))).collect();
+        flows.extend((0..8).map(|i| flow(8, i, 30_000, us(1))));
+        let mut sim = simulation(star(9, gbps(100), us(1)), vec![algorithm(name, &[])], flows);
+        sim.switch.buffer = Buffer::PerPort(Bytes::new(3 * 1100));
+        sim.transport.rto = us(300);
+        let (outcome, kept) = run_to_end(&sim);
+        assert!(outcome.dropped > 0, "{name}: nothing was lost");
+        assert_eq!(kept.flows.len(), 16, "{name}");
+        assert!(kept.flows.iter().all(|f| f.bytes >= Bytes::new(30_000)), "{name}");
+    }
+}
+
+/// Switches in a ring, one host each, flows two switches clockwise: shortest paths depend on each other
+/// in a circle.
+fn ring(switches: u32) -> Network {
+    let mut network = Network::with_hosts(switches);
+    let nodes: Vec<_> = (0..switches).map(|i| network.add_switch(format!("s{i}"))).collect();
+    for host in 0..switches {
+        network.add_link(host, nodes[host as usize], gbps(100), us(1));
+    }
+    for i in 0..switches as usize {
+        network.add_link(nodes[i], nodes[(i + 1) % nodes.len()], gbps(100), us(1));
+    }
+    network
+}
+
+#[test]
+fn a_pfc_deadlock_is_found_and_its_cycle_named() {
+    let flows = (0..5).map(|i| flow(i, (i + 2) % 5, 20_000_000, Time::ZERO)).collect();
+    let mut sim = simulation(ring(5), vec![window(u64::MAX)], flows);
+    sim.switch.buffer = shared(1_000_000);
+    sim.switch.pfc = Some(Pfc {
+        xoff: Some(Bytes::new(20_000)),
+        xon_offset: Bytes::new(3000),
+        headroom: Some(Bytes::new(60_000)),
+    });
+    sim.stall_after = Time::from_ms(50);
+    let (outcome, _) = run(&sim);
+    let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
+    assert_eq!(stall.deadlock.len(), 5, "{stall:?}");
+    // Each port of the cycle belongs to another switch: the whole ring waits.
+    let mut nodes: Vec<_> = stall.deadlock.iter().map(|(node, _)| *node).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, [5, 6, 7, 8, 9]);
+    assert_eq!(stall.unfinished, 5);
+    assert!(stall.flows[0].1.contains("paused"), "{stall:?}");
+    assert_eq!(outcome.unfinished.len(), 5);
+    // The same on the plain engine.
+    let plain = incast_sim::run_reference(&sim, &mut Kept::default()).unwrap();
+    assert_eq!(plain, outcome);
+}
+
+#[test]
+fn a_flow_that_cannot_get_through_is_named_with_what_it_waits_for() {
+    // The buffer holds no packet at all.
+    let mut sim =
+        simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], vec![flow(0, 1, 5000, us(0))]);
+    sim.switch.buffer = Buffer::PerPort(Bytes::new(1000));
+    sim.stall_after = Time::from_ms(30);
+    let (outcome, _) = run(&sim);
+    let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
+    assert!(stall.deadlock.is_empty());
+    assert_eq!(stall.unfinished, 1);
+    let reason = &stall.flows[0].1;
+    assert!(
+        reason.contains("acknowledgements of its last packets") && reason.contains("timeouts"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn the_time_limit_keeps_what_is_there() {
+    let flows = vec![flow(0, 1, 100_000, us(0)), flow(1, 0, 100_000_000, us(0))];
+    let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+    sim.until = us(500);
+    let (outcome, kept) = run(&sim);
+    assert_eq!((outcome.end, outcome.now), (End::TimeLimit, us(500)));
+    assert_eq!(kept.flows.len(), 1);
+    assert_eq!(outcome.unfinished.len(), 1);
+    assert_eq!(outcome.unfinished[0].finish, Time::NEVER);
+    // Nothing arrives in the first 4.2 us; then 1000 B each 84.32 ns.
+    let bytes = outcome.unfinished[0].bytes.get();
+    assert!((5_800_000..5_900_000).contains(&bytes), "{bytes}");
+    assert_eq!(outcome.sent, outcome.delivered + outcome.dropped + outcome.in_flight);
+    assert!(outcome.in_flight > 0);
+}
+
+#[test]
+fn a_sink_can_stop_a_run() {
+    struct Stop(u32);
+    impl Sink for Stop {
+        fn flows(&mut self, _: &[FlowRecord]) {}
+        fn port_samples(&mut self, _: &[PortSample]) {}
+        fn flow_samples(&mut self, _: &[FlowSample]) {}
+        fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+            assert!(progress.hops > 0 && progress.flows == 2);
+            self.0 += 1;
+            ControlFlow::Break(())
+        }
+    }
+    for threads in [1, 2] {
+        let flows = vec![flow(0, 1, 1 << 40, us(0)), flow(1, 0, 1 << 40, us(0))];
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+        sim.threads = threads;
+        let mut stop = Stop(0);
+        let outcome = incast_sim::run(&sim, &mut stop).unwrap();
+        assert_eq!(outcome.end, End::Interrupted);
+        assert_eq!(outcome.violations, Vec::<String>::new());
+        assert!(stop.0 >= 1);
+    }
+}
+
+#[test]
+fn descriptions_that_contradict_themselves_do_not_run() {
+    let good = simulation(star(3, gbps(100), us(1)), vec![window(u64::MAX)], vec![flow(0, 1, 5000, us(0))]);
+    let refuse = |change: &dyn Fn(&mut incast_sim::Simulation)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        incast_sim::run(&bad, &mut Kept::default()).unwrap_err().to_string()
+    };
+    assert_eq!(refuse(&|s| s.flows[0].destination = 0), "flow 0 goes from host 0 to 0");
+    assert_eq!(refuse(&|s| s.flows[0].destination = 3), "flow 0 goes from host 0 to 3");
+    assert_eq!(refuse(&|s| s.flows[0].size = Bytes::ZERO), "flow 0 has nothing to send");
+    assert_eq!(refuse(&|s| s.flows[0].queue = 1), "flow 0 names queue 1");
+    assert_eq!(refuse(&|s| s.flows[0].algorithm = 1), "flow 0 names algorithm 1");
+    assert_eq!(
+        refuse(&|s| s.flows[0].size = Bytes::UNLIMITED),
+        "flow 0 would never end: it has neither a size nor a stop"
+    );
+    assert_eq!(refuse(&|s| s.switch.queues = 9), "a port has 1 to 8 queues, not 9");
+    assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");
+}
