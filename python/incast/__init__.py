@@ -1,5 +1,27 @@
-"""Incast: a laboratory for datacenter congestion control."""
+"""Incast: a laboratory for datacenter congestion control.
 
-from incast._core import __version__
+```python
+import incast
 
-__all__ = ["__version__"]
+scenario = incast.Scenario.load("examples/microburst.toml")
+result = scenario.with_algorithm("hpcc").run()
+result.flows.column("slowdown")
+```
+"""
+
+from incast._core import ResultError, ScenarioError, Table, __version__
+from incast.result import FlowTimes, PortSeries, Result
+from incast.scenario import Interrupted, Progress, Scenario
+
+__all__ = [
+    "FlowTimes",
+    "Interrupted",
+    "PortSeries",
+    "Progress",
+    "Result",
+    "ResultError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+]

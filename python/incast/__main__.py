@@ -1,0 +1,5 @@
+"""``python -m incast``: the command line."""
+
+from incast.cli import main
+
+main()

@@ -1,0 +1,176 @@
+"""The command ``incast``.
+
+Exit codes: 0 when all went well; 1 when a run did not come to a proper end (it stalled, or an
+invariant did not hold) or its result could not be saved; 2 when the input was bad; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from incast import Interrupted, ResultError, ScenarioError, __version__
+from incast.cli import compare, lists, run, validate
+
+OK = 0
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+_EPILOG = """\
+exit codes:
+  0    all went well
+  1    a run did not come to a proper end, or its result could not be saved
+  2    the input was bad
+  130  stopped by Ctrl-C
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command and ends the process with its exit code."""
+    # A batch system stops a job with SIGTERM: that keeps what is there, like Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = command(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader left (`incast list | head`): nothing more to say to it, now or at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = OK
+    sys.exit(code)
+
+
+def command(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command.
+
+    Args:
+        arguments: The words after ``incast``; by default those of this process.
+
+    Returns:
+        The exit code.
+    """
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.act(options))
+    except Interrupted as stop:
+        print(f"\nincast: {stop}", file=sys.stderr)
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        print("\nincast: stopped", file=sys.stderr)
+        return INTERRUPTED
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except ResultError as error:
+        print(f"incast: {error}", file=sys.stderr)
+        return FAILED
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command understands."""
+    top = argparse.ArgumentParser(
+        prog="incast",
+        description="A laboratory for datacenter congestion control.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"incast {__version__}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    sub = commands.add_parser(
+        "run", help="run a scenario", description="Runs a scenario and saves what happened."
+    )
+    scenario_options(sub)
+    run_options(sub)
+    sub.set_defaults(act=run.act)
+
+    sub = commands.add_parser(
+        "compare",
+        help="run a scenario with several algorithms, into one table",
+        description="Runs one scenario with several algorithms: same flows, same seed, one table.",
+    )
+    scenario_options(sub)
+    sub.add_argument(
+        "--cc",
+        required=True,
+        metavar="NAME[:PRESET],…",
+        help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`)",
+    )
+    run_options(sub)
+    sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
+    sub.set_defaults(act=compare.act)
+
+    sub = commands.add_parser(
+        "validate",
+        help="check a scenario without running it",
+        description="Checks a scenario and says what it comes to.",
+    )
+    scenario_options(sub)
+    sub.add_argument(
+        "--effective", action="store_true", help="print the whole scenario, every default written out"
+    )
+    sub.set_defaults(act=validate.act)
+
+    sub = commands.add_parser(
+        "list",
+        help="what there is: algorithms, topologies, traffic, distributions",
+        description="Lists what there is, or explains one thing of it.",
+    )
+    sub.add_argument(
+        "what", nargs="?", metavar="WHAT", help=f"{', '.join(lists.KINDS)}, or the name of one entry"
+    )
+    sub.set_defaults(act=lists.act)
+    return top
+
+
+def scenario_options(sub: argparse.ArgumentParser) -> None:
+    """Adds what names and changes a scenario."""
+    sub.add_argument("file", type=Path, metavar="FILE", help="the scenario, a TOML file")
+    sub.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a key of the scenario, like topology.rate=400Gbps; may be repeated",
+    )
+    sub.add_argument(
+        "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"
+    )
+
+
+def run_options(sub: argparse.ArgumentParser) -> None:
+    """Adds what a run can be told; none of it changes the numbers that come out."""
+    sub.add_argument(
+        "--threads",
+        type=threads,
+        metavar="N",
+        help="threads to run on (default: one per core); same result for any number",
+    )
+    sub.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to save the result (default: under results/)"
+    )
+    sub.add_argument("--fresh", action="store_true", help="replace a result that is already there")
+    sub.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def seed(text: str) -> int:
+    """Reads a seed."""
+    return whole(text, 0, 2**64 - 1)
+
+
+def threads(text: str) -> int:
+    """Reads a number of threads."""
+    return whole(text, 1, 1024)
+
+
+def whole(text: str, low: int, high: int) -> int:
+    """Reads a whole number of a range."""
+    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+    return int(text)

@@ -1,0 +1,120 @@
+"""``incast compare``: one scenario, several algorithms, one table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import incast
+from incast.cli.common import default_parent, load
+from incast.cli.outcome import ending, is_sound
+from incast.cli.place import place
+from incast.cli.run import run_one
+from incast.cli.tables import queue_table, slowdown_table, title
+from incast.result import Result
+from incast.scenario import Interrupted, Scenario
+
+
+def act(options: argparse.Namespace) -> int:
+    """Runs the scenario with each algorithm, prints the tables, and says where all is saved."""
+    scenarios = variants(load(options), options.cc)
+    results: dict[str, Result] = {}
+    try:
+        run_all(scenarios, options, results)
+    except Interrupted:
+        finish(scenarios, results, options)
+        raise
+    finish(scenarios, results, options)
+    return 0 if all(map(is_sound, results.values())) else 1
+
+
+def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
+    """The scenario with each algorithm of a list like ``oscar,swift:oscar``.
+
+    Raises:
+        ScenarioError: With the problems of all of them.
+    """
+    labels = [label.strip() for label in algorithms.split(",")]
+    scenarios: dict[str, Scenario] = {}
+    problems: dict[str, None] = {}
+    for label in labels:
+        if label in scenarios:
+            problems[f"--cc {algorithms}: {label!r} is there twice"] = None
+            continue
+        try:
+            scenarios[label] = scenario.with_algorithm(label)
+            scenarios[label].size()
+        except incast.ScenarioError as error:
+            problems[str(error)] = None
+    if problems:
+        raise incast.ScenarioError("\n".join(problems))
+    return scenarios
+
+
+def run_all(
+    scenarios: Mapping[str, Scenario], options: argparse.Namespace, results: dict[str, Result]
+) -> None:
+    """Runs each scenario in turn, and adds its result as soon as it is there."""
+    for label, scenario in scenarios.items():
+        if options.out is None:
+            folder = place(default_parent(scenario), label, scenario)
+        else:
+            folder = options.out / label.replace(":", "-")
+        results[label] = run_one(scenario, label, folder, options)
+
+
+def finish(
+    scenarios: Mapping[str, Scenario], results: Mapping[str, Result], options: argparse.Namespace
+) -> None:
+    """Prints the tables of what has run, draws the picture if asked for, and says where all is."""
+    if not results:
+        return
+    first = next(iter(scenarios.values()))
+    print(f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} algorithms ran")
+    for label, result in results.items():
+        if not is_sound(result):
+            print(ending(title(label), result))
+    for text in (queue_table(results), slowdown_table(results)):
+        if text:
+            print(f"\n{text}")
+    folders = [result.folder for result in results.values() if result.folder]
+    parent = Path(os.path.commonpath([folder.parent for folder in folders]))
+    print(f"\nsaved in {parent}: {', '.join(str(f.relative_to(parent)) for f in folders)}")
+    if options.plot:
+        for path in pictures(results, parent):
+            print(f"picture {path}")
+
+
+def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:
+    """Draws what the results have: the queue of the first probed port, the slowdown of their flows.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+        parent: Where to save them.
+
+    Returns:
+        The files.
+    """
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        from incast import plot
+    except ImportError:
+        print("incast: no picture without matplotlib: pip install 'incast[plot]'", file=sys.stderr)
+        return []
+    titles = {label: title(label) for label in results}
+    files: list[Path] = []
+    ports = next(iter(results.values())).probed_ports()
+    if ports:
+        series = {label: result.port(*ports[0]) for label, result in results.items()}
+        figure, _ = plot.queue_and_utilisation(series, titles)
+        files += plot.save(figure, parent / "queue")
+    times = {label: result.flow_times() for label, result in results.items()}
+    if any(len(t.slowdown) for t in times.values()):
+        figure, _ = plot.slowdown(times, titles)
+        files += plot.save(figure, parent / "slowdown")
+    return files

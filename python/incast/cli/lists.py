@@ -1,0 +1,138 @@
+"""``incast list``: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable
+
+from incast import _core
+from incast.cli.table import Column, paragraph, table
+
+BAD_INPUT = 2
+
+
+def algorithms() -> str:
+    """One line for each algorithm."""
+    rows = [[a.name, a.summary] for a in _core.algorithms()]
+    return _section("algorithms", rows)
+
+
+def topologies() -> str:
+    """One line for each kind of topology."""
+    return _section("topologies", [[k.name, k.summary] for k in _core.topologies()])
+
+
+def traffic() -> str:
+    """One line for each kind of traffic."""
+    return _section("traffic", [[k.name, k.summary] for k in _core.traffic()])
+
+
+def distributions() -> str:
+    """One line for each distribution of flow sizes."""
+    return _section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
+
+
+KINDS: dict[str, Callable[[], str]] = {
+    "algorithms": algorithms,
+    "topologies": topologies,
+    "traffic": traffic,
+    "distributions": distributions,
+}
+
+
+def act(options: argparse.Namespace) -> int:
+    """Prints a list, all lists, or what there is to know about one entry."""
+    what: str | None = options.what
+    if what is None:
+        print("\n\n".join(text() for text in KINDS.values()))
+        print("\nMore on one of them: incast list oscar, incast list fat-tree")
+        return 0
+    if what in KINDS:
+        print(KINDS[what]())
+        return 0
+    text = entry(what)
+    if text is not None:
+        print(text)
+        return 0
+    near = difflib.get_close_matches(what, [*KINDS, *names()], 1)
+    meant = f", did you mean {near[0]!r}?" if near else ""
+    print(f"incast: nothing is called {what!r}{meant}", file=sys.stderr)
+    print("    help: `incast list` shows everything there is", file=sys.stderr)
+    return BAD_INPUT
+
+
+def names() -> list[str]:
+    """Every name that ``incast list NAME`` knows."""
+    found = [a.name for a in _core.algorithms()]
+    found += [kind.name for kind in [*_core.topologies(), *_core.traffic()]]
+    return found + [d.name for d in _core.distributions()]
+
+
+def entry(name: str) -> str | None:
+    """Everything about one entry, or nothing when there is none of this name."""
+    plain, _, preset = name.partition(":")
+    algorithm = _core.algorithm(plain, preset or None)
+    if algorithm is not None:
+        return _algorithm(algorithm, preset)
+    for kind in [*_core.topologies(), *_core.traffic()]:
+        if kind.name == name:
+            return _kind(kind)
+    for distribution in _core.distributions():
+        if distribution.name.lower() == name.lower():
+            return _distribution(distribution)
+    return None
+
+
+def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
+    chosen = preset or algorithm.presets[0][0]
+    parts = [
+        f"{algorithm.name}: {algorithm.title}",
+        paragraph(algorithm.summary),
+        f"state of one flow: {algorithm.state_bytes} B",
+        "",
+        _section("presets (the first is the default)", [list(p) for p in algorithm.presets]),
+        "",
+        f"parameters of preset {chosen!r}",
+    ]
+    for p in algorithm.parameters:
+        parts.append(f"  {p.name} = {_toml(p)}")
+        parts.append(paragraph(f"{p.meaning}; {p.range}. {p.source}", "      "))
+    return "\n".join(parts)
+
+
+def _toml(parameter: _core.Parameter) -> str:
+    quoted = parameter.kind in ("time", "bytes", "rate", "choice")
+    return f'"{parameter.value}"' if quoted else parameter.value
+
+
+def _kind(kind: _core.Kind) -> str:
+    parts = [f"{kind.name}: {kind.summary}", "", "keys"]
+    for key in kind.keys:
+        parts.append(f"  {key.name} = {key.default}" if key.default else f"  {key.name}")
+        parts.append(paragraph(key.meaning, "      "))
+    return "\n".join(parts)
+
+
+def _distribution(distribution: _core.Distribution) -> str:
+    rows = [[f"{size:,}", f"{share * 100:g}"] for size, share in distribution.points]
+    return "\n".join(
+        [
+            f"{distribution.name}: {distribution.meaning}",
+            paragraph(f"Source: {distribution.source}"),
+            f"mean: {distribution.mean_bytes:,.0f} B; between two points sizes are uniform",
+            "",
+            table([Column("size", "B"), Column("flows up to it", "%")], rows),
+        ]
+    )
+
+
+def _section(title: str, rows: list[list[str]]) -> str:
+    width = max(len(row[0]) for row in rows)
+    return "\n".join([title, *(_hanging(name, text, width) for name, text in rows)])
+
+
+def _hanging(name: str, text: str, width: int) -> str:
+    wrapped = paragraph(text, " " * (width + 4))
+    return f"  {name:<{width}}{wrapped[width + 2 :]}"

@@ -1,0 +1,32 @@
+"""``incast validate``: checks a scenario without running it."""
+
+from __future__ import annotations
+
+import argparse
+
+from incast.cli.common import load
+from incast.cli.progress import simulated
+from incast.cli.table import number
+
+
+def act(options: argparse.Namespace) -> int:
+    """Prints what a scenario comes to, or the effective scenario."""
+    scenario = load(options)
+    size = scenario.size()
+    if options.effective:
+        print(scenario.to_toml(), end="")
+        return 0
+    limit = "" if size.until_ps is None else f", at {simulated(size.until_ps)} at the latest"
+    ends = f"when every flow has finished{limit}"
+    rows = [
+        ("network", f"{size.hosts:,} hosts, {size.switches:,} switches, {size.links:,} links"),
+        ("algorithm", ", ".join(scenario.algorithms)),
+        ("flows", f"{size.flows:,}"),
+        ("traffic", f"{number(size.bytes / 1e6)} MB"),
+        ("ends", ends),
+        ("seed", f"{scenario.seed}"),
+    ]
+    print(f"{options.file}: fine")
+    for name, text in rows:
+        print(f"  {name:<10} {text}")
+    return 0

@@ -1,0 +1,75 @@
+"""The queue of a port over time, with the use of its link below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incast.plot import style
+from incast.result import PortSeries
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ACROSS = 4
+"""Most panels beside each other."""
+
+
+def queue_and_utilisation(
+    series: Mapping[str, PortSeries], titles: Mapping[str, str] | None = None
+) -> tuple[Figure, Sequence[Axes]]:
+    """Draws queue over utilisation, one pair of panels for each algorithm, on common axes.
+
+    Args:
+        series: The samples of one port for each algorithm, by its label (``"oscar"``,
+            ``"swift:oscar"``).
+        titles: What to call them in the picture; by default their labels.
+
+    Returns:
+        The figure, and its axes: queue and utilisation of the first algorithm, of the second, ….
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    labels = list(series)
+    across = min(len(labels), _ACROSS)
+    down = -(-len(labels) // across)
+    with style.look():
+        size = (style.PAGE if across > 2 else style.COLUMN, 0.35 + 1.75 * down)
+        layout = ConstrainedLayoutEngine(h_pad=0.02, w_pad=0.02, hspace=0.02, wspace=0.02)
+        figure = plt.figure(figsize=size, layout=layout)
+        grid = figure.add_gridspec(2 * down, across, height_ratios=[2.2, 1.0] * down)
+        axes: list[Axes] = []
+        for i, label in enumerate(labels):
+            row, column = divmod(i, across)
+            first = axes[0] if axes else None
+            top = figure.add_subplot(grid[2 * row, column], sharex=first, sharey=first)
+            low = figure.add_subplot(grid[2 * row + 1, column], sharex=top, sharey=axes[1] if axes else None)
+            axes += [top, low]
+            _panels(top, low, series[label], style.colour(label, labels))
+            top.set_title((titles or {}).get(label, label))
+            top.tick_params(labelbottom=False, labelleft=column == 0)
+            lowest = i + across >= len(labels)
+            low.tick_params(labelbottom=lowest, labelleft=column == 0)
+            if column == 0:
+                top.set_ylabel("queue (KB)")
+                low.set_ylabel("link use (%)")
+            if lowest:
+                low.set_xlabel("time (µs)")
+        figure.align_ylabels()
+    return figure, axes
+
+
+def _panels(top: Axes, low: Axes, series: PortSeries, colour: str) -> None:
+    time = series.time_ps / 1e6
+    top.plot(time, series.queue_bytes / 1e3, color=colour)
+    top.set_ylim(bottom=0)
+    top.margins(x=0)
+    # What a link carried between two samples belongs to the whole interval between them.
+    used = np.append(series.utilisation[1:], series.utilisation[-1:])
+    low.plot(time, 100 * used, color=colour, drawstyle="steps-post", linewidth=0.8)
+    low.set_ylim(0, 105)
+    low.set_yticks([0, 50, 100])

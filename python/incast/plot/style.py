@@ -1,0 +1,123 @@
+"""How pictures look: sizes of a two-column paper, one colour per algorithm everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMN = 3.4
+"""Width of one column of a paper in inches."""
+
+PAGE = 7.0
+"""Width of both columns in inches."""
+
+# The palette of Okabe and Ito, told apart with every common form of colour blindness; its yellow is
+# too faint for lines on white and is left out.
+_COLOURS = {
+    "oscar": "#d55e00",
+    "powertcp": "#0072b2",
+    "theta-powertcp": "#56b4e9",
+    "hpcc": "#009e73",
+    "swift": "#cc79a7",
+    "timely": "#e69f00",
+    "dcqcn": "#000000",
+    "dctcp": "#8a8a8a",
+    "constant": "#c8c8c8",
+}
+
+# For algorithms without a colour of their own, by the order of their first appearance.
+_SPARE = ("#332288", "#882255", "#117733", "#999933", "#44aa99", "#aa4499")
+
+# Variants of one algorithm share its colour and differ in this.
+_DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+    "-",
+    (0, (4.0, 1.5)),
+    (0, (1.0, 1.2)),
+    (0, (5.0, 1.2, 1.0, 1.2)),
+)
+
+_RC = {
+    "font.family": "sans-serif",
+    "font.size": 7.0,
+    "axes.labelsize": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.linewidth": 1.0,
+    "figure.dpi": 150,
+    "savefig.dpi": 300,
+    # Text in a PDF stays text (Type 42), as publishers ask.
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """The look of the house, for what is drawn inside; nothing is changed outside."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_RC):  # type: ignore[arg-type]  # matplotlib lists every key as a literal
+        yield
+
+
+def base(label: str) -> str:
+    """The algorithm of a label: ``swift`` of ``swift:oscar``."""
+    return label.partition(":")[0]
+
+
+def colour(label: str, labels: Sequence[str] = ()) -> str:
+    """The colour of an algorithm or of a variant of it.
+
+    Args:
+        label: The algorithm, with or without a preset.
+        labels: All labels of the picture; they decide the colour of an algorithm that has none of its
+            own.
+    """
+    name = base(label)
+    if name in _COLOURS:
+        return _COLOURS[name]
+    unknown = list(dict.fromkeys(base(other) for other in labels if base(other) not in _COLOURS))
+    place = unknown.index(name) if name in unknown else 0
+    return _SPARE[place % len(_SPARE)]
+
+
+def dashes(label: str, labels: Sequence[str]) -> str | tuple[int, tuple[float, ...]]:
+    """The dashes of a label: solid for the first variant of an algorithm in the picture."""
+    variants = [other for other in labels if base(other) == base(label)]
+    return _DASHES[variants.index(label) % len(_DASHES)] if label in variants else "-"
+
+
+def save(figure: Figure, path: Path) -> list[Path]:
+    """Saves a picture as PNG and as PDF.
+
+    Args:
+        figure: The picture.
+        path: Where, without an ending.
+
+    Returns:
+        The files written.
+    """
+    paths = [path.with_name(f"{path.name}.{kind}") for kind in ("png", "pdf")]
+    for file in paths:
+        figure.savefig(file)
+    return paths

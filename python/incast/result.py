@@ -1,0 +1,199 @@
+"""Results: what came of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from incast import _core
+
+
+@dataclass(frozen=True)
+class PortSeries:
+    """The samples of one port.
+
+    Attributes:
+        node: Name of the node.
+        port: Number of the port at its node.
+        rate_bps: Rate of its link in bit/s.
+        time_ps: When each sample was taken, in picoseconds.
+        queue_bytes: Bytes in its queues at each sample.
+        utilisation: Share of the link's rate that was used since the sample before, from 0 to 1. The
+            first sample has none before it and repeats the second one's.
+    """
+
+    node: str
+    port: int
+    rate_bps: int
+    time_ps: npt.NDArray[np.int64]
+    queue_bytes: npt.NDArray[np.int64]
+    utilisation: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FlowTimes:
+    """Sizes and completion times of the flows that transferred all of their size.
+
+    Attributes:
+        size_bytes: Their sizes.
+        fct_ps: Their completion times in picoseconds.
+        slowdown: Completion time over that on the idle path.
+    """
+
+    size_bytes: npt.NDArray[np.int64]
+    fct_ps: npt.NDArray[np.int64]
+    slowdown: npt.NDArray[np.float64]
+
+
+class Result:
+    """What came of a run.
+
+    The tables are handed to polars, pandas, DuckDB and pyarrow without a copy: ``polars.DataFrame(
+    result.flows)``, ``pyarrow.table(result.flows)``. Units are in the names of the columns.
+    """
+
+    def __init__(self, core: _core.Result) -> None:
+        self._core = core
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Result:
+        """Reads a saved result, also that of a run that was killed, as far as it came.
+
+        Args:
+            folder: What a run was given as ``out``.
+
+        Raises:
+            ResultError: When there is no result or it cannot be read.
+        """
+        return cls(_core.Result.open(os.fspath(folder)))
+
+    @property
+    def flows(self) -> _core.Table:
+        """One row per flow, in the order in which they finished."""
+        return self._core.flows
+
+    @property
+    def ports(self) -> _core.Table:
+        """One row per port: totals over the run."""
+        return self._core.ports
+
+    @property
+    def port_series(self) -> _core.Table:
+        """Samples of the probed ports, by time."""
+        return self._core.port_series
+
+    @property
+    def flow_series(self) -> _core.Table:
+        """Samples of the probed flows, by time."""
+        return self._core.flow_series
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is saved; nothing when it is not."""
+        return None if self._core.folder is None else Path(self._core.folder)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What is in ``result.json``: what made the result, how the run ended, totals, summary."""
+        info: dict[str, Any] = json.loads(self._core.info)
+        return info
+
+    @property
+    def state(self) -> str:
+        """``complete``; ``running`` while a run writes it; ``incomplete`` after that run was killed."""
+        return self._core.state
+
+    @property
+    def notices(self) -> list[str]:
+        """What the user should be told, like what was cleared away to make place."""
+        return self._core.notices
+
+    @property
+    def end(self) -> str:
+        """How the run ended: ``finished``, ``time limit``, ``interrupted``, ``stalled`` or ``killed``."""
+        outcome = self.info.get("outcome")
+        return "killed" if outcome is None else str(outcome["end"])
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that the run produced: equal fingerprints, equal results."""
+        return str(self.info["outcome"]["fingerprint"])
+
+    def probed_ports(self) -> list[tuple[str, int]]:
+        """Nodes and numbers of the ports that have samples, each once, in the order of the samples."""
+        nodes, ports = self.port_series.column("node"), self.port_series.column("port")
+        return list(dict.fromkeys(zip(nodes.tolist(), ports.tolist(), strict=True)))
+
+    def port(self, node: str, port: int) -> PortSeries:
+        """The samples of one port.
+
+        Raises:
+            KeyError: When the port has no samples.
+        """
+        series, totals = self.port_series, self.ports
+        mine = (series.column("node") == node) & (series.column("port") == port)
+        if not mine.any():
+            known = ", ".join(f"{n}:{p}" for n, p in self.probed_ports()) or "none"
+            raise KeyError(f"no samples of port {port} of {node}; there are {known}")
+        here = (totals.column("node") == node) & (totals.column("port") == port)
+        rate = int(totals.column("rate_bps")[here][0])
+        time = series.column("time_ps")[mine]
+        sent = series.column("transmitted_bytes")[mine]
+        return PortSeries(node, port, rate, time, series.column("queue_bytes")[mine], used(time, sent, rate))
+
+    def peak_queue_bytes(self, node: str, port: int) -> int:
+        """The longest queue of a port in the whole run, exactly, in bytes."""
+        here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
+        return int(self.ports.column("peak_queue_bytes")[here][0])
+
+    def last_start_ps(self) -> int:
+        """When the last flow started, in picoseconds; 0 without flows."""
+        return int(self.flows.column("start_ps").max(initial=0))
+
+    def response(self, node: str, port: int, from_ps: int) -> _core.Response:
+        """How a probed port took what happened from an instant on: steady queue, settling, loss of use.
+
+        Args:
+            node: Name of the node.
+            port: Number of the port at its node.
+            from_ps: The instant, in picoseconds.
+
+        Raises:
+            KeyError: When the port has no samples from then on.
+        """
+        return self._core.response(node, port, from_ps)
+
+    def flow_times(self) -> FlowTimes:
+        """Sizes and completion times of the flows that transferred all of their size."""
+        slowdown = self.flows.column("slowdown")
+        done = ~np.isnan(slowdown)
+        size, fct = self.flows.column("size_bytes")[done], self.flows.column("fct_ps")[done]
+        return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.info['name']!r}: {self.end}, {len(self.flows)} flows>"
+
+
+def used(
+    time_ps: npt.NDArray[np.int64], sent_bytes: npt.NDArray[np.int64], rate_bps: int
+) -> npt.NDArray[np.float64]:
+    """The share of a link's rate that was used between samples.
+
+    Args:
+        time_ps: When the samples were taken.
+        sent_bytes: Bytes transmitted until then.
+        rate_bps: The rate of the link.
+
+    Returns:
+        For each sample the share used since the one before; the first repeats the second.
+    """
+    if len(time_ps) < 2:
+        return np.zeros(len(time_ps))
+    share = np.diff(sent_bytes) * 8 / (np.diff(time_ps) * 1e-12 * rate_bps)
+    return np.concatenate([share[:1], share])

@@ -1,0 +1,23 @@
+"""What the end-to-end tests share: the command `incast`, and small scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from house import SMALL, Incast
+
+
+@pytest.fixture
+def incast(tmp_path: Path) -> Incast:
+    """Runs the command `incast` in an empty folder, without a terminal."""
+    return Incast(tmp_path)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A small star: a long flow, and two short ones onto it, with a probe at the port they share."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path

@@ -1,0 +1,76 @@
+"""What the end-to-end tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+"""The checkout."""
+
+SMALL = """\
+seed = 7
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "3us"
+
+[switch]
+buffer = "unlimited"
+
+[cc]
+algorithm = "oscar"
+
+[[traffic]]
+name = "long"
+kind = "flows"
+list = [{ from = 0, to = 3, size = "2MB", start = "0us" }]
+
+[[traffic]]
+name = "burst"
+kind = "flows"
+list = [
+    { from = 1, to = 3, size = "200KB", start = "50us" },
+    { from = 2, to = 3, size = "200KB", start = "50us" },
+]
+
+[probe]
+ports = ["to h3"]
+port_interval = "1us"
+
+[run]
+until = "1ms"
+"""
+"""A star of four hosts: a long flow, two short ones onto it, and a probe at the port they share."""
+
+
+class Incast:
+    """The command `incast`, run in a folder, without a terminal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def words(self, *arguments: str | Path) -> list[str]:
+        """The command line of a call."""
+        return [sys.executable, "-m", "incast", *map(str, arguments)]
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Runs it to its end."""
+        return subprocess.run(
+            self.words(*arguments), cwd=self.folder, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Starts it; the caller ends it."""
+        return subprocess.Popen(
+            self.words(*arguments),
+            cwd=self.folder,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )

@@ -1,0 +1,80 @@
+"""The package as installed: its version, its stubs, its entry point."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import inspect
+import re
+from pathlib import Path
+
+import incast
+from incast import _core
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_part_has_the_same_version() -> None:
+    found = re.search(
+        r'^\[workspace.package\]\nversion = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE
+    )
+    assert found
+    workspace = found[1]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert incast.__version__ == workspace
+    assert importlib.metadata.version("incast") == workspace
+    assert f"version: {workspace}\n" in citation
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(inspect.getfile(incast)).parent / "py.typed").exists()
+
+
+def test_stubs_have_exactly_what_the_module_has() -> None:
+    """Names, members and argument names of ``_core.pyi`` against the compiled module."""
+    stub = ast.parse((Path(inspect.getfile(incast)).parent / "_core.pyi").read_text())
+    said = {name: node for node in stub.body if (name := _name(node))}
+    found = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
+    assert set(said) == found
+    for name, node in said.items():
+        thing = getattr(_core, name)
+        if isinstance(node, ast.ClassDef):
+            members = {m: n for n in node.body if (m := _name(n))}
+            there = {m for m in vars(thing) if m not in _EVERYWHERE}
+            assert set(members) == there, name
+            for member, definition in members.items():
+                if isinstance(definition, ast.FunctionDef) and not _is_property(definition):
+                    assert _arguments(definition) == _parameters(getattr(thing, member)), f"{name}.{member}"
+        elif isinstance(node, ast.FunctionDef):
+            assert _arguments(node) == _parameters(thing), name
+
+
+# What a class of the compiled module has whether or not a stub says so.
+_EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__hash__"}
+
+
+def _name(node: ast.stmt) -> str | None:
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+
+
+def _arguments(node: ast.FunctionDef) -> list[tuple[str, bool]]:
+    given = [*node.args.posonlyargs, *node.args.args]
+    optional = [False] * (len(given) - len(node.args.defaults)) + [True] * len(node.args.defaults)
+    pairs = [(a.arg, o) for a, o in zip(given, optional, strict=True)]
+    return [pair for pair in pairs if pair[0] != "self"]
+
+
+def _parameters(function: object) -> list[tuple[str, bool]]:
+    parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    pairs = [(p.name, p.default is not inspect.Parameter.empty) for p in parameters]
+    return [pair for pair in pairs if pair[0] != "self"]

@@ -1,0 +1,95 @@
+"""What a terminal shows: tables, numbers, the progress line."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from incast.cli.progress import ProgressLine, duration, line, simulated
+from incast.cli.table import Column, cells, number, table
+from incast.scenario import Progress
+
+HALF_WAY = Progress(now_ps=500_000_000, until_ps=10**12, flows_finished=50, flows=100, hops=6_000_000)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1.00"),
+        (12.345, "12.3"),
+        (123.45, "123"),
+        (1234567.0, "1,234,567"),
+        (-12.345, "-12.3"),
+        (0.5, "0.500"),
+        (0.01234, "0.0123"),
+        (float("nan"), "–"),
+        (float("inf"), "∞"),
+    ],
+)
+def test_numbers_keep_three_digits(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_a_table_aligns_numbers_right_and_text_left_under_their_units() -> None:
+    text = table(
+        [Column("algorithm", left=True), Column("queue", "KB"), Column("lost", "%")],
+        [["oscar", "75.0", "0"], ["θ-PowerTCP", "1,200", "12.5"]],
+    )
+    assert text.splitlines() == [
+        "algorithm   queue  lost",
+        "               KB     %",
+        "----------  -----  ----",
+        "oscar        75.0     0",
+        "θ-PowerTCP  1,200  12.5",
+    ]
+
+
+def test_a_long_text_is_wrapped_inside_the_last_column() -> None:
+    rows = [["hpcc", "word " * 40], ["x", ""]]
+    lines = table([Column("name", left=True), Column("meaning", left=True)], rows).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("word" in one for one in lines) == 3
+    assert sum(one.count("word") for one in lines) == 40
+
+
+def test_wide_letters_take_two_cells_and_accents_none() -> None:
+    assert cells("θ") == 1
+    assert cells("漢字") == 4
+    assert cells("e\u0301") == 1
+
+
+def test_the_line_says_time_flows_speed_and_what_is_left() -> None:
+    text = line("oscar", HALF_WAY, elapsed=2.0)
+    assert text.split("  ")[0].strip() == "oscar"
+    for part in ("500.00 us", "50/100 flows", "3.00 M packet-hops/s", "2 s left"):
+        assert part in text
+
+
+def test_the_line_fits_80_columns_and_is_wiped() -> None:
+    terminal = Terminal()
+    with ProgressLine("a label that is much longer than it should be, really" * 2, stream=terminal) as show:
+        show(HALF_WAY)
+    drawn, wiped = terminal.getvalue().split("\r\x1b[2K")[1:]
+    assert 0 < len(drawn) < 80
+    assert wiped == ""
+
+
+def test_nothing_is_drawn_where_nobody_looks() -> None:
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        with ProgressLine("oscar", quiet, stream) as show:
+            show(HALF_WAY)
+        assert stream.getvalue() == ""
+
+
+def test_times_in_units_that_suit_them() -> None:
+    assert [simulated(ps) for ps in (0, 999_999, 10**6, 10**9, 25 * 10**11)] == [
+        "0 ns", "1000 ns", "1.00 us", "1.00 ms", "2.50 s",
+    ]  # fmt: skip
+    assert [duration(s) for s in (0.4, 59, 61, 3661)] == ["0 s", "59 s", "1 min 01 s", "1 h 01 min"]
