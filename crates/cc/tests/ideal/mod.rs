@@ -1,0 +1,141 @@
+//! A network in which nothing is wrong: one flow alone on its path.
+
+use std::collections::VecDeque;
+
+use incast_cc::params::Value;
+use incast_cc::{Ack, AnyController, AnyParams, IntHop, IntStack, Path, Sent, Signals};
+use incast_units::{Bytes, Rate, Time};
+
+/// Whether window and rate allow at least half of what the path carries.
+pub(crate) fn is_back(flow: &AnyController, params: &AnyParams, path: &Path) -> bool {
+    let allowance = flow.allowance(params, path);
+    let half = |x: u64| x.div_ceil(2);
+    allowance.rate.bps() >= half(path.line_rate.bps()) && allowance.window.get() >= half(path.bdp().get())
+}
+
+/// In how many packets (or timers) a flow on an empty path must be back at half its line, from
+/// wherever it is. Generous: the number that follows from the algorithm's rule, doubled.
+pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
+    let bdp = path.bdp().get() / path.packet.get() + 1;
+    // Packets that a time of this length takes at line rate.
+    let during = |time: Time| path.line_rate.bytes_in(time).get() / path.packet.get();
+    let rate = |name: &str| match value(params, name) {
+        Some(Value::Rate(rate)) => rate,
+        Some(Value::Ratio(share)) => Rate::from_bps(share.scale(path.line_rate.bps())),
+        _ => Rate::ZERO,
+    };
+    let single = match params.info().name {
+        "constant" => 1,
+        // Hyper increase of 0.01 a batch, 50 times; a batch is 3 packets or a period, at most two BDP
+        // (5 us at a base RTT of 3 us).
+        "oscar" => 50 * (3 + 2 * bdp),
+        // Five additive RTTs, then a multiplicative step; the average of the utilisation and the
+        // reference take a few rounds more.
+        "hpcc" => 20 * (3 + bdp),
+        // Power below 1 multiplies; it is smoothed over a base RTT.
+        "powertcp" => 200 * (3 + bdp),
+        // Without multiplicative increase: beta is 0.006 BDP, weighed with gamma >= 0.7, once per RTT.
+        "theta-powertcp" => 150 * (3 + bdp),
+        // A step of R_AI, 0.001 of the line or less, per rate timer, both halving the way to the
+        // target: 0.5/0.0002 at most, 300 us each.
+        "dcqcn" => during(Time::from_ms(750)),
+        // A packet per RTT, from one packet.
+        "dctcp" => (3 + bdp) * (3 + bdp),
+        // ai per RTT: a packet, or 0.001 BDP.
+        "swift" => (3 + bdp.max(500)) * (3 + bdp),
+        // delta per 64 KB, or per RTT; increases below T_low need not be hyper.
+        "timely" => {
+            let step = (rate("delta") + rate("delta_share")).bps();
+            path.line_rate.bps() / 2 / step.max(1) * (70 + bdp)
+        }
+        other => panic!("write down in how many packets {other} recovers"),
+    };
+    100 + 2 * single
+}
+
+fn value(params: &AnyParams, name: &str) -> Option<Value> {
+    let mut found = None;
+    params.params(|info, value| {
+        if info.name == name {
+            found = Some(value);
+        }
+    });
+    found
+}
+
+/// Runs the flow alone on its path from `now` and position `sequence` on until it is back, and says
+/// how many packets that took, or more than the bound.
+///
+/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large
+/// window several packets travel and are acknowledged together. Its telemetry is that of one port at
+/// the line's rate that this flow alone uses.
+pub(crate) fn recover(
+    flow: &mut AnyController,
+    params: &AnyParams,
+    path: &Path,
+    mut now: Time,
+    mut sequence: u64,
+) -> u64 {
+    let bound = bound(params, path);
+    let stamps = params.signals().contains(Signals::INT);
+    // Packets under way: when sent, how many, and the bytes in flight with them.
+    let mut under_way: VecDeque<(Time, u64, Bytes)> = VecDeque::new();
+    let (mut inflight, mut free_at, mut next) = (Bytes::ZERO, now, sequence);
+    let (mut packets, mut transmitted, mut timers) = (0, Bytes::ZERO, 0);
+    while !is_back(flow, params, path) {
+        let allowance = flow.allowance(params, path);
+        let open = inflight == Bytes::ZERO || inflight < allowance.window;
+        let send = if open { free_at.max(now) } else { Time::NEVER };
+        let arrival = under_way.front().map_or(Time::NEVER, |p| p.0 + path.base_rtt);
+        let timer = flow.deadline();
+        if timer <= send.min(arrival) {
+            timers += 1;
+            now = now.max(timer);
+            flow.on_timer(params, path, now);
+        } else if send <= arrival {
+            now = send;
+            let window = allowance.window.min(path.bdp());
+            let together = (window.get() / path.packet.get() / 16).clamp(1, 32);
+            let bytes = path.packet.times(together);
+            inflight += bytes;
+            next += path.payload.times(together).get();
+            free_at = now + allowance.rate.time_for(bytes);
+            under_way.push_back((now, together, inflight));
+            flow.on_sent(params, path, &Sent { now, bytes, inflight });
+        } else if let Some((sent, together, inflight_then)) = under_way.pop_front() {
+            now = arrival;
+            let bytes = path.packet.times(together);
+            inflight -= bytes;
+            sequence += path.payload.times(together).get();
+            let received = sent + path.base_owd;
+            let hop = IntHop { at: received, queue: Bytes::ZERO, transmitted, rate: path.line_rate };
+            transmitted += bytes;
+            let mut int = IntStack::EMPTY;
+            if stamps {
+                int.count = 1;
+                int.hops[0] = hop;
+            }
+            let ack = Ack {
+                now,
+                sent,
+                received,
+                acked: bytes,
+                sequence,
+                next_sequence: next,
+                inflight: inflight_then,
+                inflight_now: inflight,
+                packets: together as u32,
+                marked: 0,
+                hop_delay: Time::ZERO,
+                receiver_flows: 1,
+                hole: false,
+            };
+            flow.on_ack(params, path, &ack, &int);
+            packets += together;
+        }
+        if packets.max(timers) > bound {
+            return bound + 1;
+        }
+    }
+    packets.max(timers)
+}

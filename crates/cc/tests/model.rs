@@ -1,0 +1,401 @@
+//! What every algorithm of the catalogue promises in all its presets, whatever the network does:
+//! it never panics, always allows something and never more than the line, and comes back from
+//! saturation when the congestion is over.
+
+mod ideal;
+
+use incast_cc::any::CATALOGUE;
+use incast_cc::contract::MAX_INT_HOPS;
+use incast_cc::params::{Kind, Value};
+use incast_cc::{
+    Ack, AnyController, AnyParams, Fixed, IntHop, IntStack, Loss, LossKind, Path, Sent, Signals,
+};
+use incast_units::{Bytes, Rate, Time};
+use proptest::prelude::*;
+
+/// Every algorithm in every preset, with its name for messages.
+fn everyone() -> Vec<(String, AnyParams)> {
+    let mut all = Vec::new();
+    for info in CATALOGUE {
+        let default = AnyParams::named(info.name, None).unwrap();
+        default.presets(|preset, _| {
+            let params = AnyParams::named(info.name, Some(preset)).unwrap();
+            all.push((format!("{} {preset}", info.name), params));
+        });
+    }
+    assert!(all.len() > CATALOGUE.len());
+    all
+}
+
+/// What happens next to a flow.
+#[derive(Clone, Debug)]
+enum Event {
+    Ack(Box<(Ack, IntStack)>),
+    Cnp,
+    Loss(Loss),
+    Sent(Sent),
+}
+
+/// Numbers of every length of bits, up to `bits`.
+fn any_size(bits: u32) -> impl Strategy<Value = u64> {
+    (0..=bits, any::<u64>()).prop_map(|(length, x)| if length == 0 { 0 } else { x >> (64 - length) })
+}
+
+fn time(bits: u32) -> impl Strategy<Value = Time> {
+    any_size(bits).prop_map(Time::from_ps)
+}
+
+fn bytes(bits: u32) -> impl Strategy<Value = Bytes> {
+    any_size(bits).prop_map(Bytes::new)
+}
+
+fn int_stack() -> impl Strategy<Value = IntStack> {
+    let hop = (time(64), bytes(64), bytes(64), any_size(64)).prop_map(|(at, queue, transmitted, rate)| {
+        IntHop { at, queue, transmitted, rate: Rate::from_bps(rate) }
+    });
+    (0..=MAX_INT_HOPS as u32, proptest::array::uniform5(hop))
+        .prop_map(|(count, hops)| IntStack { count, hops })
+}
+
+/// An acknowledgement whose `now` and `sent` hold spans: time since the last event, and RTT.
+fn ack() -> impl Strategy<Value = Ack> {
+    (
+        (time(45), time(50), time(64)),
+        (bytes(40), any_size(30), any_size(30)),
+        (bytes(64), bytes(64), 1..200_u32, 0..200_u32),
+        (time(64), any::<u32>(), any::<bool>()),
+    )
+        .prop_map(|((wait, rtt, received), (acked, sequence, ahead), flight, rest)| Ack {
+            now: wait,
+            sent: rtt,
+            received,
+            acked,
+            sequence,
+            next_sequence: ahead,
+            inflight: flight.0,
+            inflight_now: flight.1,
+            packets: flight.2,
+            marked: flight.3.min(flight.2),
+            hop_delay: rest.0,
+            receiver_flows: rest.1,
+            hole: rest.2,
+        })
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        8 => (ack(), int_stack()).prop_map(|both| Event::Ack(Box::new(both))),
+        2 => Just(Event::Cnp),
+        2 => (any::<bool>(), any_size(40)).prop_map(|(hole, sequence)| Event::Loss(Loss {
+            now: Time::ZERO,
+            kind: if hole { LossKind::Hole } else { LossKind::Timeout },
+            sequence,
+            next_sequence: sequence,
+        })),
+        2 => (bytes(20), bytes(64)).prop_map(|(bytes, inflight)| Event::Sent(Sent {
+            now: Time::ZERO,
+            bytes,
+            inflight,
+        })),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let gbps = prop_oneof![Just(1_u64), Just(10), Just(25), Just(100), Just(400), Just(1600)];
+    (gbps, 1_000_000..10_000_000_000_u64, 0..=100_u64, 64..9000_u64, 1..10_u32).prop_map(
+        |(gbps, rtt, forward, packet, hops)| Path {
+            base_rtt: Time::from_ps(rtt),
+            base_owd: Time::from_ps(rtt * forward / 100),
+            line_rate: Rate::from_gbps(gbps),
+            packet: Bytes::new(packet),
+            payload: Bytes::new(packet - 60),
+            hops,
+        },
+    )
+}
+
+/// A flow with its clock, its position, and the checks that hold after every call.
+struct Flow<'a> {
+    name: &'a str,
+    params: &'a AnyParams,
+    path: &'a Path,
+    controller: AnyController,
+    now: Time,
+    /// Acknowledged up to here, sent up to there.
+    sequence: u64,
+    next: u64,
+}
+
+impl<'a> Flow<'a> {
+    fn new(name: &'a str, params: &'a AnyParams, path: &'a Path) -> Self {
+        // A while after time zero, so that every round trip of the storm has begun after it.
+        let now = Time::from_ps(1 << 51);
+        let flow =
+            Self { name, params, path, controller: params.start(path, now), now, sequence: 0, next: 0 };
+        flow.check();
+        flow
+    }
+
+    fn check(&self) {
+        let allowance = self.controller.allowance(self.params, self.path);
+        assert!(allowance.window >= Bytes::new(1), "{}: window {}", self.name, allowance.window);
+        assert!(allowance.rate > Rate::ZERO, "{}: no rate", self.name);
+        assert!(allowance.rate <= self.path.line_rate, "{}: above the line: {}", self.name, allowance.rate);
+    }
+
+    /// Lets time pass; timers fire at their deadlines, up to `most` of them, the rest late.
+    fn pass(&mut self, wait: Time, most: u32) {
+        let until = self.now + wait;
+        for _ in 0..most {
+            let deadline = self.controller.deadline();
+            if deadline > until {
+                break;
+            }
+            self.now = self.now.max(deadline);
+            self.controller.on_timer(self.params, self.path, self.now);
+            self.check();
+            let next = self.controller.deadline();
+            assert!(next > self.now, "{}: a timer that does not advance: {next}", self.name);
+        }
+        self.now = until;
+    }
+
+    /// Acknowledges `more` bytes; at least `ahead` are then under way.
+    fn acknowledge(&mut self, more: u64, ahead: u64) {
+        self.sequence += more;
+        self.next = self.next.max(self.sequence + ahead);
+    }
+
+    /// With `shortest` the least RTT of an acknowledgement.
+    fn happen(&mut self, event: &Event, shortest: Time) {
+        match event {
+            Event::Ack(both) => {
+                let (ack, int) = both.as_ref();
+                self.pass(ack.now, 1000);
+                self.acknowledge(ack.sequence, ack.next_sequence);
+                let ack = Ack {
+                    now: self.now,
+                    sent: self.now - ack.sent.max(shortest),
+                    sequence: self.sequence,
+                    next_sequence: self.next,
+                    ..*ack
+                };
+                self.controller.on_ack(self.params, self.path, &ack, int);
+            }
+            Event::Cnp => self.controller.on_cnp(self.params, self.path, self.now),
+            Event::Loss(loss) => {
+                let sequence = loss.sequence.min(self.sequence);
+                let loss = Loss { now: self.now, sequence, next_sequence: self.next, ..*loss };
+                self.controller.on_loss(self.params, self.path, &loss);
+            }
+            Event::Sent(sent) => {
+                let sent = Sent { now: self.now, ..*sent };
+                self.controller.on_sent(self.params, self.path, &sent);
+            }
+        }
+        self.check();
+    }
+}
+
+/// A value that a parameter of this kind admits, chosen by `x`: often one of the ends.
+fn admitted(kind: Kind, x: u64) -> Value {
+    let between = |low: u64, high: u64| match x % 4 {
+        0 => low,
+        1 => high,
+        // Powers of two are as likely in every range.
+        2 => low + (high - low) / (1 << (x >> 2) % 40),
+        _ => low + ((x >> 2) % (high - low).max(1)),
+    };
+    match kind {
+        Kind::Time(low, high) => Value::Time(Time::from_ps(between(low.ps(), high.ps()))),
+        Kind::Bytes(low, high) => Value::Bytes(Bytes::new(between(low.get(), high.get()))),
+        Kind::Rate(low, high) => Value::Rate(Rate::from_bps(between(low.bps(), high.bps()))),
+        Kind::Ratio(low, high) => {
+            let span = (high.bits() - low.bits()) as u64;
+            Value::Ratio(Fixed::from_bits(low.bits() + between(0, span) as i64))
+        }
+        Kind::Count(low, high) => Value::Count(between(low, high)),
+        Kind::Flag => Value::Flag(x % 2 == 1),
+        Kind::Choice(words) => Value::Choice(x as usize % words.len()),
+    }
+}
+
+fn parameters(params: &AnyParams) -> Vec<(&'static str, Kind, Value)> {
+    let mut all = Vec::new();
+    params.params(|info, value| all.push((info.name, info.kind, value)));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the signals: no panic, a window of at least a byte, a rate up to the line's.
+    #[test]
+    fn presets_weather_any_storm(path in path(), events in prop::collection::vec(event(), 1..200)) {
+        for (name, params) in everyone() {
+            let mut flow = Flow::new(&name, &params, &path);
+            for event in &events {
+                flow.happen(event, Time::ZERO);
+            }
+        }
+    }
+
+    /// The same with any parameters that their kinds admit.
+    #[test]
+    fn any_parameters_weather_any_storm(
+        path in path(),
+        seeds in prop::collection::vec(any::<u64>(), 32),
+        events in prop::collection::vec(event(), 1..100),
+    ) {
+        for (name, mut params) in everyone() {
+            for ((parameter, kind, _), seed) in parameters(&params).into_iter().zip(seeds.iter().cycle()) {
+                prop_assert!(params.set(parameter, admitted(kind, *seed)), "{name}: {parameter}");
+            }
+            let mut flow = Flow::new(&name, &params, &path);
+            for event in &events {
+                flow.happen(event, Time::ZERO);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// After a storm that ends in heavy congestion, an empty network brings window and rate back to
+    /// half the line's within the algorithm's bound. The storm's RTTs are not below the base RTT, which
+    /// no network can undercut (an algorithm that looks for the least RTT would believe them). The
+    /// paths are those of a datacenter: no fixed target of a preset lies below their base RTT.
+    #[test]
+    fn presets_recover_from_saturation(
+        gbps in prop_oneof![Just(10_u64), Just(25), Just(100), Just(400)],
+        rtt_us in 3..25_u64,
+        events in prop::collection::vec(event(), 1..50),
+    ) {
+        let path = Path {
+            base_rtt: Time::from_us(rtt_us),
+            base_owd: Time::from_us(rtt_us / 2),
+            line_rate: Rate::from_gbps(gbps),
+            packet: Bytes::new(1060),
+            payload: Bytes::new(1000),
+            hops: 4,
+        };
+        for (name, params) in everyone() {
+            let mut flow = Flow::new(&name, &params, &path);
+            for event in &events {
+                flow.happen(event, path.base_rtt);
+            }
+            if params.info().name != "constant" {
+                saturate(&mut flow);
+            }
+            let packets = ideal::recover(&mut flow.controller, &params, &path, flow.now, flow.next);
+            let bound = ideal::bound(&params, &path);
+            prop_assert!(packets <= bound, "{name}: not back at half after {bound} packets");
+        }
+    }
+}
+
+/// Heavy congestion in every signal: RTT, marks, telemetry, notifications and losses.
+fn saturate(flow: &mut Flow<'_>) {
+    let (path, name) = (*flow.path, flow.name);
+    let rtt = path.base_rtt.times(50).max(Time::from_ms(2));
+    let line = path.line_rate;
+    let until = flow.now + rtt.times(100);
+    let mut timeout = flow.now;
+    flow.sequence = flow.next;
+    while flow.now < until {
+        flow.pass(Time::from_us(50), u32::MAX);
+        flow.acknowledge(64_000, 500_000);
+        let hop = IntHop {
+            at: flow.now - path.base_owd,
+            queue: line.bytes_in(rtt),
+            transmitted: line.bytes_in(flow.now),
+            rate: line,
+        };
+        let mut int = IntStack { count: 1, hops: [hop; MAX_INT_HOPS] };
+        int.count = u32::from(flow.params.signals().contains(Signals::INT));
+        let ack = Ack {
+            now: flow.now,
+            sent: flow.now - rtt,
+            received: flow.now - (path.base_rtt - path.base_owd),
+            acked: Bytes::new(64_000),
+            sequence: flow.sequence,
+            next_sequence: flow.next,
+            inflight: path.packet,
+            inflight_now: path.packet,
+            packets: 60,
+            marked: 60,
+            hop_delay: rtt,
+            receiver_flows: 1000,
+            hole: false,
+        };
+        flow.controller.on_ack(flow.params, &path, &ack, &int);
+        flow.controller.on_cnp(flow.params, &path, flow.now);
+        if flow.now >= timeout {
+            timeout = flow.now + rtt.times(20);
+            let (sequence, next_sequence) = (flow.sequence, flow.next);
+            let loss = Loss { now: flow.now, kind: LossKind::Timeout, sequence, next_sequence };
+            flow.controller.on_loss(flow.params, &path, &loss);
+        }
+        flow.check();
+    }
+    assert!(!ideal::is_back(&flow.controller, flow.params, &path), "{name}: congestion did not bite");
+}
+
+#[test]
+fn parameters_can_be_read_and_written() {
+    for (name, params) in everyone() {
+        for (parameter, kind, value) in parameters(&params) {
+            let what = format!("{name}: {parameter}");
+            assert!(kind.admits(value), "{what}: default {value:?} is outside {kind:?}");
+            let mut same = params;
+            assert!(same.set(parameter, value), "{what}");
+            assert_eq!(same, params, "{what}: writing what was read changed something");
+            for x in 0..8 {
+                let mut changed = params;
+                let wanted = admitted(kind, x);
+                assert!(kind.admits(wanted) && changed.set(parameter, wanted), "{what}: {wanted:?}");
+                for (other, _, now) in parameters(&changed) {
+                    let before = parameters(&params).into_iter().find(|p| p.0 == other).unwrap().2;
+                    let expected = if other == parameter { wanted } else { before };
+                    assert_eq!(now, expected, "{what}: {other}");
+                }
+            }
+            let mut refused = params;
+            let wrong = if kind == Kind::Flag { Value::Count(1) } else { Value::Flag(true) };
+            assert!(!refused.set(parameter, wrong), "{what}: took {wrong:?}");
+            assert_eq!(refused, params);
+        }
+        let mut refused = params;
+        assert!(!refused.set("no_such_parameter", Value::Flag(true)));
+    }
+}
+
+#[test]
+fn names_are_unique_and_presets_differ() {
+    let all = everyone();
+    for (i, (name, params)) in all.iter().enumerate() {
+        for (other, others) in &all[..i] {
+            assert_ne!(name, other);
+            assert_ne!(params, others, "{name} is {other}");
+        }
+        let mut seen = Vec::new();
+        for (parameter, ..) in parameters(params) {
+            assert!(!seen.contains(&parameter), "{name}: {parameter} twice");
+            assert!(parameter.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+            seen.push(parameter);
+        }
+    }
+    assert_eq!(AnyParams::named("no such algorithm", None), None);
+    assert_eq!(AnyParams::named(CATALOGUE[0].name, Some("no such preset")), None);
+}
+
+#[test]
+fn every_parameter_says_what_it_means_and_where_it_comes_from() {
+    for (name, params) in everyone() {
+        params.params(|info, _| {
+            assert!(!info.meaning.is_empty() && !info.source.is_empty(), "{name}: {}", info.name);
+        });
+        assert!(!params.info().summary.is_empty() && params.info().state_bytes <= 512, "{name}");
+    }
+}
