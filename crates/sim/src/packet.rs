@@ -1,7 +1,5 @@
 //! Packets, by value: one cache line, and an INT stack beside it only where an algorithm needs it.
 
-use std::collections::VecDeque;
-
 use incast_cc::{IntHop, IntStack};
 use incast_units::{Bytes, Rate, Time};
 
@@ -164,28 +162,76 @@ pub(crate) fn read_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &
     }
 }
 
+/// A first-in first-out line that stays at the beginning of its memory.
+///
+/// A ring buffer walks through all the memory that its longest moment took; with thousands of lines
+/// that is what falls out of the cache. This one moves what is left to the front once as much has been
+/// taken out as is left, which costs at most one more copy of an item.
+#[derive(Debug)]
+struct Line<T> {
+    items: Vec<T>,
+    head: usize,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), head: 0 }
+    }
+}
+
+impl<T: Copy> Line<T> {
+    /// Fewer items than this are not worth moving the rest for.
+    const SLACK: usize = 16;
+
+    #[inline]
+    fn push(&mut self, item: T) {
+        self.items.push(item);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        let item = *self.items.get(self.head)?;
+        self.head += 1;
+        let left = self.items.len() - self.head;
+        if left == 0 {
+            self.items.clear();
+            self.head = 0;
+        } else if self.head >= Self::SLACK && self.head >= left {
+            self.items.copy_within(self.head.., 0);
+            self.items.truncate(left);
+            self.head = 0;
+        }
+        Some(item)
+    }
+
+    #[inline]
+    fn waiting(&self) -> &[T] {
+        self.items.get(self.head..).unwrap_or_default()
+    }
+}
+
 /// A first-in first-out line of packets with the INT stacks of those that have one.
 #[derive(Debug, Default)]
 pub(crate) struct PacketQueue {
-    packets: VecDeque<Packet>,
-    stacks: VecDeque<IntRecords>,
+    packets: Line<Packet>,
+    stacks: Line<IntRecords>,
 }
 
 impl PacketQueue {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet, int: Option<&IntRecords>) {
         if let Some(int) = int {
-            self.stacks.push_back(*int);
+            self.stacks.push(*int);
         }
-        self.packets.push_back(packet);
+        self.packets.push(packet);
     }
 
     /// Takes the first packet; its INT stack, if it has one, is written to `int`.
     #[inline]
     pub(crate) fn pop(&mut self, int: &mut IntRecords) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        let packet = self.packets.pop()?;
         if packet.is(flag::INT)
-            && let Some(stack) = self.stacks.pop_front()
+            && let Some(stack) = self.stacks.pop()
         {
             *int = stack;
         }
@@ -194,21 +240,56 @@ impl PacketQueue {
 
     #[inline]
     pub(crate) fn front(&self) -> Option<&Packet> {
-        self.packets.front()
+        self.packets.waiting().first()
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.waiting().is_empty()
     }
 
     /// Packets in line, from the first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.iter()
+        self.packets.waiting().iter()
     }
 
     /// Times of the packets in line up to `until`, from the first.
     #[inline]
     pub(crate) fn times_before(&self, until: u64) -> impl Iterator<Item = u64> {
-        self.packets.iter().map(|p| p.time).take_while(move |t| *t < until)
+        self.iter().map(|p| p.time).take_while(move |t| *t < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_gives_back_what_went_in_in_order() {
+        // Against a deque, through growth, emptiness and moves to the front.
+        let mut line = Line::default();
+        let mut plain = std::collections::VecDeque::new();
+        for i in 0..5000_u64 {
+            let burst = crate::random::draw(1, i) % 40;
+            for j in 0..burst {
+                line.push(i << 8 | j);
+                plain.push_back(i << 8 | j);
+            }
+            for _ in 0..crate::random::draw(2, i) % 41 {
+                assert_eq!(line.pop(), plain.pop_front());
+            }
+            assert_eq!(line.waiting(), plain.iter().copied().collect::<Vec<_>>());
+        }
+        assert!(line.items.len() <= 2 * plain.len() + Line::<u64>::SLACK);
+    }
+
+    #[test]
+    fn hop_delay_keeps_the_largest() {
+        let mut packet = Packet::blank(Kind::Data);
+        packet.note_hop_delay(6400);
+        packet.note_hop_delay(640);
+        assert_eq!(packet.hop_delay(), Time::from_ps(6400));
+        packet.note_hop_delay(u64::MAX);
+        assert_eq!(packet.hop_delay(), Time::from_ps(u64::from(u32::MAX) << 6));
     }
 }
