@@ -262,7 +262,7 @@ impl Described for DcqcnParams {
     ];
 }
 
-/// The state of one flow under DCQCN: 88 bytes.
+/// The state of one flow under DCQCN: 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Dcqcn {
@@ -462,5 +462,209 @@ impl CongestionControl for Dcqcn {
             window: if params.windowed { path.bdp().max(Bytes::new(1)) } else { Bytes::UNLIMITED },
             rate: Rate::from_bps(self.rate.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, ack, close};
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    fn flow(params: &DcqcnParams) -> Dcqcn {
+        Dcqcn::new(params, &PATH, Time::ZERO)
+    }
+
+    /// Sends `bytes` at once; one packet of any size is one call.
+    fn send(flow: &mut Dcqcn, params: &DcqcnParams, bytes: u64) {
+        let sent = Sent { now: us(0), bytes: Bytes::new(bytes), inflight: Bytes::new(bytes) };
+        flow.on_sent(params, &PATH, &sent);
+    }
+
+    #[test]
+    fn runs_at_line_rate_without_timers_until_the_first_notification() {
+        let params = DcqcnParams::default();
+        let mut flow = flow(&params);
+        assert_eq!(flow.deadline(), Time::NEVER);
+        send(&mut flow, &params, 20_000_000);
+        assert_eq!((flow.bytes, flow.by_bytes), (0, 0));
+        let free = Allowance { window: Bytes::UNLIMITED, rate: Rate::from_gbps(100) };
+        assert_eq!(flow.allowance(&params, &PATH), free);
+        let windowed = DcqcnParams { windowed: true, ..params };
+        assert_eq!(flow.allowance(&windowed, &PATH).window, Bytes::new(150_000));
+        assert_eq!(Dcqcn::signals(&params), Signals::CNP.and(Signals::ECN));
+        assert_eq!(Dcqcn::signals(&DcqcnParams::mellanox()), Signals::ECN);
+        assert_eq!(size_of::<Dcqcn>(), 80);
+    }
+
+    #[test]
+    fn a_cut_and_the_way_back_by_hand() {
+        // α = 1 however late the first notification comes. R_T = 1, R_C = 1 · (1 − 1/2) = 0.5,
+        // α = 255/256 + 1/256 = 1 (section 3.1, Equation 1).
+        let params = DcqcnParams { r_ai: Fixed::ratio(1, 100), ..DcqcnParams::default() };
+        let mut flow = flow(&params);
+        flow.on_cnp(&params, &PATH, us(10_000));
+        close(flow.rate, 0.5);
+        close(flow.target, 1.0);
+        close(flow.alpha, 1.0);
+        // A second one 120 us later: two ticks of 55 us: α = (255/256)^2 = 0.992202759, used before it
+        // rises. In between two increases of fast recovery: 0.75, 0.875.
+        for (at, rate) in [(10_055, 0.75), (10_110, 0.875)] {
+            assert_eq!(flow.deadline(), us(at));
+            flow.on_timer(&params, &PATH, us(at));
+            close(flow.rate, rate);
+        }
+        flow.on_cnp(&params, &PATH, us(10_120));
+        // 0.875 · (1 − 0.992202759/2) = 0.440911293; α = 0.992202759 · 255/256 + 1/256 = 0.992233217.
+        close(flow.rate, 0.440_911_293);
+        close(flow.target, 0.875);
+        close(flow.alpha, 0.992_233_217);
+        // Five of fast recovery halve the distance, 0.434088707, to a 32nd of it: 0.861434728.
+        for n in 1..=5 {
+            flow.on_timer(&params, &PATH, us(10_120 + 55 * n));
+        }
+        close(flow.rate, 0.861_434_728);
+        // The sixth is additive: the target moves by R_AI = 0.01 to 0.885, the rate half way to it.
+        flow.on_timer(&params, &PATH, us(10_450));
+        close(flow.target, 0.885);
+        close(flow.rate, 0.873_217_364);
+    }
+
+    #[test]
+    fn hyper_increase_needs_both_counters_past_recovery() {
+        let params = DcqcnParams {
+            r_ai: Fixed::ratio(1, 1000),
+            r_hai: Fixed::ratio(1, 100),
+            recovery: 1,
+            ..DcqcnParams::default()
+        };
+        let mut flow = flow(&params);
+        flow.on_cnp(&params, &PATH, us(100));
+        flow.target = Fixed::ratio(1, 2);
+        flow.rate = Fixed::ratio(1, 2);
+        let mut at = 100;
+        let mut step = |flow: &mut Dcqcn, by_time: bool, target: f64| {
+            if by_time {
+                at += 55;
+                flow.on_timer(&params, &PATH, us(at));
+            } else {
+                send(flow, &params, 10_000_000);
+            }
+            close(flow.target, target);
+        };
+        step(&mut flow, true, 0.5); // T = 1: fast recovery
+        step(&mut flow, true, 0.501); // T = 2, BC = 0: additive
+        step(&mut flow, false, 0.502); // T = 2, BC = 1: additive
+        step(&mut flow, false, 0.512); // T = 2, BC = 2: hyper, i = 1
+        step(&mut flow, true, 0.522); // T = 3, BC = 2: i = 1
+        step(&mut flow, false, 0.542); // T = 3, BC = 3: i = 2
+        let fixed = DcqcnParams { hyper_growing: false, ..params };
+        flow.increase(&fixed);
+        close(flow.target, 0.552);
+    }
+
+    #[test]
+    fn the_byte_counter_keeps_its_remainder_and_a_cut_clears_it() {
+        let params = DcqcnParams::default();
+        let mut flow = flow(&params);
+        flow.on_cnp(&params, &PATH, us(100));
+        send(&mut flow, &params, 9_999_000);
+        assert_eq!(flow.by_bytes, 0);
+        send(&mut flow, &params, 1500);
+        assert_eq!((flow.by_bytes, flow.bytes), (1, 500));
+        close(flow.rate, 0.75);
+        flow.on_cnp(&params, &PATH, us(150));
+        assert_eq!((flow.by_bytes, flow.bytes, flow.by_time), (0, 0, 0));
+        assert_eq!(flow.deadline(), us(205));
+    }
+
+    #[test]
+    fn the_timer_rests_at_line_rate() {
+        let params = DcqcnParams::default();
+        let mut flow = flow(&params);
+        flow.on_cnp(&params, &PATH, us(0));
+        let mut ticks = 0;
+        while flow.deadline() != Time::NEVER {
+            flow.on_timer(&params, &PATH, flow.deadline());
+            ticks += 1;
+            assert!(ticks <= 33, "a half is 32 halvings above the resolution");
+        }
+        assert_eq!(flow.rate, Fixed::ONE);
+    }
+
+    #[test]
+    fn never_below_the_floor() {
+        let params = DcqcnParams::default();
+        let mut flow = flow(&params);
+        for n in 0..20 {
+            flow.on_cnp(&params, &PATH, us(50 * n));
+        }
+        close(flow.rate, 0.001);
+    }
+
+    #[test]
+    fn powers_by_hand() {
+        close(power(Fixed::ratio(1, 2), 0), 1.0);
+        close(power(Fixed::ratio(3, 4), 5), 0.237_304_687_5);
+        close(power(Fixed::ratio(255, 256), 1000), 0.019_962_509);
+        assert_eq!(power(Fixed::ratio(255, 256), u64::MAX), Fixed::ZERO);
+        assert_eq!(power(Fixed::ONE, u64::MAX), Fixed::ONE);
+    }
+
+    #[test]
+    fn mellanox_remembers_and_cuts_on_its_grid() {
+        // Marks at 100 us and 101.5 us; α's ticks at 101, 102, ...; cuts at 104, 108, ... us.
+        let params = DcqcnParams::mellanox();
+        let mut flow = flow(&params);
+        let marked = |at: Time| Ack { marked: 1, ..ack(at, us(12), 1000, 2000) };
+        flow.on_ack(&params, &PATH, &marked(us(100)), &IntStack::EMPTY);
+        close(flow.rate, 1.0);
+        assert_eq!(flow.deadline(), us(104));
+        flow.on_ack(&params, &PATH, &marked(Time::from_ns(101_500)), &IntStack::EMPTY);
+        // At 101: nothing seen since the first, α = 255/256. At 102: seen, 255/256 · α + 1/256. At 103
+        // and 104 nothing: 0.988342107. The target stays, no increase having happened yet.
+        flow.on_timer(&params, &PATH, us(104));
+        let g = 1.0 / 256.0;
+        let alpha = ((1.0 - g) * (1.0 - g) + g) * (1.0 - g) * (1.0 - g);
+        close(flow.alpha, alpha);
+        close(flow.rate, 1.0 - alpha / 2.0);
+        close(flow.target, 1.0);
+        // No mark, no cut; the next increase is 300 us after the cut.
+        assert_eq!(flow.deadline(), us(404));
+        // A mark at 109.2 us is acted on at 112 us.
+        flow.on_ack(&params, &PATH, &marked(Time::from_ns(109_200)), &IntStack::EMPTY);
+        assert_eq!(flow.deadline(), us(112));
+        // Notification packets and unmarked acknowledgements are nothing to this flavour.
+        let before = flow;
+        flow.on_cnp(&params, &PATH, us(110));
+        flow.on_ack(&params, &PATH, &ack(us(110), us(12), 1000, 2000), &IntStack::EMPTY);
+        assert_eq!(flow, before);
+    }
+
+    #[test]
+    fn mellanox_recovers_once_adds_once_then_hyper() {
+        // F = 1, R_AI = 0.0002, R_HAI = 0.002.
+        let params = DcqcnParams::mellanox();
+        let mut flow = flow(&params);
+        let marked = Ack { marked: 1, ..ack(us(100), us(12), 1000, 2000) };
+        flow.on_ack(&params, &PATH, &marked, &IntStack::EMPTY);
+        flow.on_timer(&params, &PATH, us(104));
+        (flow.rate, flow.target) = (Fixed::ratio(1, 4), Fixed::ratio(1, 2));
+        for (at, rate, target) in
+            [(404, 0.375, 0.5), (704, 0.4376, 0.5002), (1004, 0.4699, 0.5022), (1304, 0.48705, 0.5042)]
+        {
+            assert_eq!(flow.deadline(), us(at));
+            flow.on_timer(&params, &PATH, us(at));
+            close(flow.target, target);
+            close(flow.rate, rate);
+        }
+        // After an increase a cut sets the target to the rate.
+        flow.on_ack(&params, &PATH, &Ack { now: us(1305), ..marked }, &IntStack::EMPTY);
+        flow.on_timer(&params, &PATH, us(1308));
+        close(flow.target, 0.487_05);
+        assert_eq!(flow.by_time, 0);
     }
 }

@@ -273,3 +273,106 @@ impl CongestionControl for ThetaPowerTcp {
         params.pacing.allowance(self.window, path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, ack, close};
+    use incast_units::{Bytes, Rate};
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    fn acked(flow: &mut ThetaPowerTcp, params: &ThetaPowerTcpParams, ack: &Ack) {
+        flow.on_ack(params, &PATH, ack, &IntStack::EMPTY);
+    }
+
+    /// A flow after its first acknowledgement at `us(12)`, which ends its first window at 150 KB.
+    fn started(params: &ThetaPowerTcpParams) -> ThetaPowerTcp {
+        let mut flow = ThetaPowerTcp::new(params, &PATH, Time::ZERO);
+        acked(&mut flow, params, &ack(us(12), us(12), 1000, 150_000));
+        flow
+    }
+
+    #[test]
+    fn starts_at_line_rate_and_the_first_ack_only_records() {
+        let params = ThetaPowerTcpParams::default();
+        let flow = started(&params);
+        close(flow.power, 1.0);
+        let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
+        assert_eq!(flow.allowance(&params, &PATH), line);
+        assert_eq!(ThetaPowerTcp::signals(&params), Signals::NONE);
+        assert_eq!(ThetaPowerTcp::overhead(&params), Overhead::default());
+        assert_eq!(size_of::<ThetaPowerTcp>(), 56);
+    }
+
+    #[test]
+    fn power_by_hand_and_one_update_per_round_trip() {
+        // After 1 us the RTT is 13 us: θ̇ = 1, Γ_norm = 2 · 13/12 = 13/6 (lines 12, 13);
+        // Γ_smooth = 1 + (13/6 − 1)/12 = 79/72 (line 14). No update before 150 KB are acknowledged.
+        let params = ThetaPowerTcpParams::default();
+        let mut flow = started(&params);
+        acked(&mut flow, &params, &ack(us(13), us(13), 2000, 160_000));
+        close(flow.power, 79.0 / 72.0);
+        close(flow.window, 1.0);
+        // 1 us later the RTT is the same: Γ_norm = 13/12, Γ_smooth = 79/72 + (13/12 − 79/72)/12
+        // = 79/72 − 1/864 = 947/864. cwnd = 0.9 · (864/947 + 0.006) + 0.1 = 0.926520 (line 20).
+        acked(&mut flow, &params, &ack(us(14), us(13), 150_000, 170_000));
+        close(flow.power, 947.0 / 864.0);
+        close(flow.window, 0.926_519_324);
+        assert_eq!((flow.old, flow.last_update), (flow.window, 170_000));
+        let window = flow.window;
+        acked(&mut flow, &params, &ack(us(15), us(13), 169_999, 180_000));
+        assert_eq!(flow.window, window);
+    }
+
+    #[test]
+    fn the_artifact_moves_with_every_ack() {
+        // RTT back from 13 us to 12 us within 1 us: θ̇ + 1 = 0, at least 0.5. Γ_norm = 0.5/1.05 = 10/21.
+        // First Γ = 1 + (2 · 13/12/1.05 − 1)/12 = 1.088624339; cwnd = 0.7 · (1/Γ + 0.006) + 0.3.
+        let params = ThetaPowerTcpParams::artifact();
+        let mut flow = started(&params);
+        acked(&mut flow, &params, &ack(us(13), us(13), 2000, 160_000));
+        close(flow.power, 1.088_624_339);
+        close(flow.window, 0.947_213_366);
+        close(flow.old, 1.0);
+        acked(&mut flow, &params, &ack(us(14), us(12), 3000, 160_000));
+        // Γ = 1.088624339 · 11/12 + 10/21/12; from cwnd_old, not from the window just set.
+        close(flow.power, 1.037_588_183);
+        close(flow.window, 0.978_841_453);
+    }
+
+    #[test]
+    fn two_acks_at_the_same_instant_are_harmless() {
+        // The second has no gradient. The third is measured against the first: (14 − 12)/2 = 1.
+        let params = ThetaPowerTcpParams::default();
+        let mut flow = started(&params);
+        acked(&mut flow, &params, &ack(us(12), us(13), 2000, 160_000));
+        assert_eq!((flow.previous_rtt, flow.previous_at), (us(12), us(12)));
+        close(flow.power, 1.0);
+        acked(&mut flow, &params, &ack(us(14), us(14), 3000, 160_000));
+        // Γ_norm = 2 · 14/12, weight 2/12: 1 + (7/3 − 1)/6 = 11/9.
+        close(flow.power, 11.0 / 9.0);
+    }
+
+    #[test]
+    fn a_gradient_below_minus_one_is_no_negative_power() {
+        // RTT from 40 us to 12 us within 1 us: θ̇ + 1 = −27 by the letter.
+        let params = ThetaPowerTcpParams::default();
+        let mut flow = ThetaPowerTcp::new(&params, &PATH, Time::ZERO);
+        acked(&mut flow, &params, &ack(us(40), us(40), 1000, 150_000));
+        acked(&mut flow, &params, &ack(us(41), us(12), 2000, 150_000));
+        close(flow.power, 11.0 / 12.0);
+    }
+
+    #[test]
+    fn the_smallest_rtt_may_serve_as_base() {
+        let params = ThetaPowerTcpParams { track_base_rtt: true, ..ThetaPowerTcpParams::default() };
+        let mut flow = started(&params);
+        acked(&mut flow, &params, &ack(us(20), us(6), 2000, 150_000));
+        assert_eq!(flow.base_rtt, us(6));
+        // θ̇ + 1 = 1 − 6/8 = 1/4; RTT/τ = 1; Δt = 8 us counts 6: Γ = 1/4.
+        close(flow.power, 0.25);
+    }
+}

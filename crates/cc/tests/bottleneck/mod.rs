@@ -482,7 +482,9 @@ where
     C::Params: Described + Clone,
 {
     let outcome = |params: &C::Params| {
-        let path = path(C::overhead(params).data);
+        let mut path = path(C::overhead(params).data);
+        // Configured for a longer path, as where all flows are given the largest of a network.
+        path.base_rtt = path.base_rtt.times_ratio(5, 4);
         let mut host = Alone::<C>::new(params.clone(), path, script.active.len());
         run(&mut host, path, script).fingerprint
     };
