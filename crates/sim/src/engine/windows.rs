@@ -171,15 +171,11 @@ impl Layout {
             nodes.iter().for_each(|n| unit_of[*n] = unit);
         }
         let mut dealt = vec![u16::MAX; self.units.len()];
-        let tiers = tier.iter().filter(|t| **t != u32::MAX).max().copied().unwrap_or(0);
-        for t in 0..=tiers {
-            let mut here: Vec<usize> = Vec::new();
-            for node in order.iter().filter(|n| tier[**n] == t) {
-                let unit = unit_of[*node];
-                if dealt[unit] == u16::MAX && !here.contains(&unit) {
-                    here.push(unit);
-                }
-            }
+        let mut seen = vec![false; self.units.len()];
+        // `order` goes tier by tier.
+        for nodes in order.chunk_by(|a, b| tier[*a] == tier[*b]) {
+            let units = nodes.iter().map(|node| unit_of[*node]);
+            let here: Vec<usize> = units.filter(|unit| !std::mem::replace(&mut seen[*unit], true)).collect();
             let n = here.len();
             for (i, unit) in here.into_iter().enumerate() {
                 dealt[unit] = (i * partitions / n) as u16;
