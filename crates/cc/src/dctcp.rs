@@ -236,3 +236,147 @@ impl CongestionControl for Dctcp {
         Allowance { window, rate }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, ack, close};
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    fn flow(params: &DctcpParams) -> Dctcp {
+        Dctcp::new(params, &PATH, Time::ZERO)
+    }
+
+    /// An acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
+    fn acked(flow: &mut Dctcp, params: &DctcpParams, sequence: u64, next_sequence: u64, marked: bool) {
+        let ack = Ack { marked: u32::from(marked), ..ack(us(100), us(12), sequence, next_sequence) };
+        flow.on_ack(params, &PATH, &ack, &IntStack::EMPTY);
+    }
+
+    fn lost(flow: &mut Dctcp, params: &DctcpParams, kind: LossKind, sequence: u64) {
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000 };
+        flow.on_loss(params, &PATH, &loss);
+    }
+
+    #[test]
+    fn starts_with_one_bdp_at_line_rate() {
+        let params = DctcpParams::default();
+        let full = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
+        assert_eq!(flow(&params).allowance(&params, &PATH), full);
+        assert_eq!(Dctcp::signals(&params), Signals::ECN);
+        assert_eq!(size_of::<Dctcp>(), 72);
+    }
+
+    #[test]
+    fn one_cut_for_each_window_by_half_of_alpha() {
+        // The first ack ends the (empty) first window unmarked: α = 15/16. The second is marked:
+        // 150 KB · (1 − 15/32), once, after 1000 · 1000/150000 of growth with the first.
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        acked(&mut flow, &params, 1000, 100_000, false);
+        close(flow.alpha, 0.9375);
+        let near = |flow: &Dctcp, bytes: f64| {
+            // A step is resolved to 2^-32 of a packet, 2.3e-7 B.
+            assert!((crate::testing::float(flow.window) - bytes).abs() < 1e-6, "{}", flow.window);
+        };
+        near(&flow, 150_006.666_666_667);
+        acked(&mut flow, &params, 2000, 100_000, true);
+        near(&flow, 150_006.666_666_667 * (1.0 - 0.9375 / 2.0));
+        let after = flow.window;
+        // Neither marks nor their absence move it while what was sent before comes back.
+        acked(&mut flow, &params, 3000, 101_000, true);
+        acked(&mut flow, &params, 100_000, 110_000, false);
+        assert_eq!(flow.window, after);
+        // With the ack that ends this window, 3 of its 4 packets were marked:
+        // α = 15/16 · 15/16 + 1/16 · 3/4.
+        acked(&mut flow, &params, 101_000, 120_000, true);
+        close(flow.alpha, 0.9375 * 0.9375 + 0.0625 * 0.75);
+        assert!(flow.window < after && flow.reducing);
+    }
+
+    #[test]
+    fn grows_by_one_packet_in_a_round_trip() {
+        // 150 acks of 1000 B at 150 KB: nearly 1000 B (the window grows meanwhile).
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        for n in 1..=150 {
+            acked(&mut flow, &params, 1000 * n, 1000 * n + 150_000, false);
+        }
+        let grown = crate::testing::float(flow.window) - 150_000.0;
+        assert!((990.0..1000.0).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        let idle = Ack { inflight_now: Bytes::new(40_000), ..ack(us(100), us(12), 1000, 41_000) };
+        flow.on_ack(&params, &PATH, &idle, &IntStack::EMPTY);
+        close(flow.window, 150_000.0);
+    }
+
+    #[test]
+    fn a_hole_halves_once_for_each_window() {
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        lost(&mut flow, &params, LossKind::Hole, 5000);
+        close(flow.window, 75_000.0);
+        lost(&mut flow, &params, LossKind::Hole, 299_000);
+        close(flow.window, 75_000.0);
+        // Sent after the first: again.
+        lost(&mut flow, &params, LossKind::Hole, 300_000);
+        close(flow.window, 37_500.0);
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_packet() {
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        lost(&mut flow, &params, LossKind::Timeout, 5000);
+        close(flow.window, 1000.0);
+        assert_eq!(flow.allowance(&params, &PATH).rate, Rate::from_gbps(100));
+        // In congestion avoidance: one packet more for one acknowledged.
+        acked(&mut flow, &params, 6000, 7000, false);
+        close(flow.window, 2000.0);
+        // With slow start it doubles up to half of what it was, 75 KB.
+        let params = DctcpParams { slow_start: true, ..params };
+        flow.window = Fixed::whole(150_000);
+        lost(&mut flow, &params, LossKind::Timeout, 5000);
+        for n in 0..74 {
+            acked(&mut flow, &params, 8000 + n, 9000 + n, false);
+        }
+        close(flow.window, 75_000.0);
+        acked(&mut flow, &params, 9000, 10_000, false);
+        assert!(flow.window > Fixed::whole(75_013) && flow.window < Fixed::whole(75_014));
+    }
+
+    #[test]
+    fn slow_start_ends_with_the_first_mark() {
+        let params = DctcpParams { slow_start: true, ..DctcpParams::default() };
+        let mut flow = flow(&params);
+        assert_eq!(flow.allowance(&params, &PATH).window, Bytes::new(10_000));
+        acked(&mut flow, &params, 1000, 10_000, false);
+        close(flow.window, 11_000.0);
+        acked(&mut flow, &params, 2000, 11_000, true);
+        close(flow.window, 11_000.0 * (1.0 - 0.9375 / 2.0));
+        assert_eq!(flow.threshold, flow.window);
+    }
+
+    #[test]
+    fn below_one_packet_it_is_paced() {
+        // A quarter of a packet in a round trip of 12 us: 250 B / 12 us = 166.67 Mbps.
+        let params = DctcpParams { min_window: Fixed::ratio(1, 4), ..DctcpParams::default() };
+        let mut flow = flow(&params);
+        flow.window = Fixed::whole(260);
+        lost(&mut flow, &params, LossKind::Hole, 0);
+        close(flow.window, 250.0);
+        let allowance = flow.allowance(&params, &PATH);
+        assert_eq!((allowance.window.get(), allowance.rate.bps() / 1000), (250, 166_666));
+        // One packet acknowledged adds at most one packet.
+        acked(&mut flow, &params, 300_001, 301_000, false);
+        close(flow.window, 1250.0);
+    }
+}
