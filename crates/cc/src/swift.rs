@@ -14,6 +14,9 @@
 //!   listing, a window held at its limit would never be allowed to shrink.)
 //! * Delay is the whole round trip: the contract does not divide it into fabric and endpoint.
 //! * The flow starts with a window of one base BDP.
+//!
+//! The target must lie above the base RTT of every path, or a flow alone on its path cannot fill it:
+//! on paths longer than some 25 µs raise `base_target`, or add to it with `base_rtt_share`.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -151,7 +154,7 @@ impl Described for SwiftParams {
             base_target,
             Time::ZERO,
             Time::from_ms(100),
-            "least target delay",
+            "least target delay; with hops and base_rtt_share it must exceed the base RTT",
             "csg-htsim: 20us; OSCAR's public artifact: 25us"
         ),
         param!(

@@ -203,7 +203,7 @@ fn admitted(kind: Kind, x: u64) -> Value {
         0 => low,
         1 => high,
         // Powers of two are as likely in every range.
-        2 => low + (high - low) / (1 << (x >> 2) % 40),
+        2 => low + (high - low) / (1 << ((x >> 2) % 40)),
         _ => low + ((x >> 2) % (high - low).max(1)),
     };
     match kind {

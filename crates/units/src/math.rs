@@ -51,7 +51,8 @@ pub const fn div_wide(high: u64, low: u64, divisor: u64) -> u64 {
     let divisor = divisor << shift;
     let high = if shift == 0 { high } else { (high << shift) | (low >> (64 - shift)) };
     let low = low << shift;
-    let (d1, d0) = (divisor >> 32, divisor & LOW);
+    // The top bit is set already; saying so lets the compiler see that it never divides by zero.
+    let (d1, d0) = (divisor >> 32 | 1 << 31, divisor & LOW);
 
     let first = digit(high, low >> 32, d1, d0);
     // The remainder after the first digit fits in 64 bits, so wrapping arithmetic is exact.
