@@ -223,7 +223,7 @@ impl Described for DcqcnParams {
             Fixed::ZERO,
             Fixed::ONE,
             "step of the target rate in hyper increase, as a fraction of the line rate",
-            "DCQCN states none; its public simulator: 200Mbps at 40Gbps; HPCC's: 50Mbps at 25Gbps; OSCAR's: 0.01"
+            "DCQCN states none; public artifacts: its 200Mbps at 40Gbps, HPCC's 50Mbps at 25Gbps, OSCAR's 0.01"
         ),
         param!(
             Flag "hyper_growing",

@@ -7,8 +7,12 @@
 //! Windows are kept as a ratio to the base BDP, which is also the ratio of the rate to the line
 //! rate (the paper's R = W/T): one number allows both.
 //!
-//! The first acknowledgement only stores its telemetry, as in the authors' public code. So does one
-//! that brings another number of hops than the one before: it came on another path.
+//! The first acknowledgement only stores its telemetry, and the reference is not renewed before one
+//! of a packet sent after it, as in the authors' public artifact. The same holds for one that brings
+//! another number of hops than the one before: it came on another path. Telemetry here carries no
+//! path identity, so that a change between paths of equal length goes unnoticed unless a clock or a
+//! counter runs backwards; with packet spraying the measured utilisations are meaningless
+//! (OSCAR, Appendix A.3).
 
 use incast_units::{Bytes, Rate, Time};
 

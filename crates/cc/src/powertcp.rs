@@ -6,8 +6,9 @@
 //!
 //! Algorithm 1 as it is read here: line 20 compares Γ′ with Γ_norm, and line 21 assigns it, where the
 //! normalised power Γ′_norm of line 19 is meant; the first acknowledgement only records its
-//! telemetry (prevInt is not defined before); Δt counts at most τ, so that the weight of line 24
-//! stays within 1; cwnd_old is renewed once per round trip, with the window just computed (line 7).
+//! telemetry (prevInt is not defined before), and so does one with another number of hops; Δt counts
+//! at most τ, so that the weight of line 24 stays within 1; cwnd_old is renewed once per round trip,
+//! with the window just computed (line 7).
 //!
 //! Windows are kept as a ratio to the base BDP; as rate = cwnd/τ (line 6), that is also the ratio of
 //! the rate to the line rate.

@@ -12,8 +12,8 @@ fn real(value: Fixed) -> f64 {
     value.bits() as f64 / 4_294_967_296.0
 }
 
-/// DCQCN, SIGCOMM 2015, section 3.1 (`paper`), and the ConnectX flavour as the notes on the HPCC
-/// repository describe it (`mellanox`). Rates in bit/s; α is updated tick by tick.
+/// DCQCN, SIGCOMM 2015, section 3.1 (`paper`), and the ConnectX flavour of HPCC's public artifact
+/// (`mellanox`). Rates in bit/s; α is updated tick by tick.
 struct DcqcnTwin {
     p: DcqcnParams,
     line: f64,
