@@ -3,9 +3,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event, Kind};
+use crate::engine::event::{Captured, Effects, Event, Kind};
 use crate::packet::{IntRecords, Packet};
-use crate::record::{PortSample, PortTotals};
+use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::route::Out;
 
 /// The wire out of a port: is it busy, is it paused, what has passed.
@@ -34,6 +34,10 @@ pub(crate) struct Port {
     pub(crate) pauses_sent: u64,
     /// Longest its queues have been together.
     pub(crate) peak: u64,
+    /// Its node, if its packets are captured.
+    pub(crate) captured: Option<NodeId>,
+    /// Its node, if its pauses are recorded.
+    pub(crate) pauses_recorded: Option<NodeId>,
 }
 
 impl Port {
@@ -53,6 +57,8 @@ impl Port {
             marked: 0,
             pauses_sent: 0,
             peak: 0,
+            captured: None,
+            pauses_recorded: None,
         }
     }
 
@@ -84,13 +90,27 @@ impl Port {
         self.packets += 1;
         packet.time = done + self.delay;
         effects.tally().hops += 1;
+        if let Some(node) = self.captured {
+            effects.tally().captured.push(Captured { time: now, node, port: index, packet });
+        }
         effects.transmit(index, packet, int);
         effects.schedule(Event::new(done, Kind::Departed, u32::from(index)));
         done
     }
 
     /// A PFC frame came in.
-    pub(crate) fn set_paused(&mut self, now: u64, queue: u8, paused: bool) {
+    pub(crate) fn set_paused(
+        &mut self,
+        now: u64,
+        port: PortId,
+        queue: u8,
+        paused: bool,
+        effects: &mut impl Effects,
+    ) {
+        if let Some(node) = self.pauses_recorded {
+            let time = Time::from_ps(now);
+            effects.tally().pauses.push(PauseRecord { time, node, port, queue, paused });
+        }
         let before = self.paused;
         let bit = 1 << (queue & 7);
         if paused {

@@ -74,6 +74,67 @@ pub struct FlowSample {
     pub acked: Bytes,
 }
 
+/// What kind of packet was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Payload from sender to receiver.
+    Data,
+    /// Acknowledgement.
+    Ack,
+    /// Report of a missing packet.
+    Nack,
+    /// Congestion notification.
+    Cnp,
+    /// PFC frame that pauses a queue.
+    Pause,
+    /// PFC frame that lets a queue go on.
+    Resume,
+}
+
+/// A packet as it began to leave a captured port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// When its first bit left.
+    pub time: Time,
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// What it is.
+    pub kind: PacketKind,
+    /// Index of its flow; `None` for a PFC frame.
+    pub flow: Option<u32>,
+    /// Host that it comes from; for a PFC frame the node that sends it.
+    pub source: NodeId,
+    /// Host that it goes to; for a PFC frame the node at the far end of the link.
+    pub destination: NodeId,
+    /// Data: position of its first payload byte. Others: position of the next byte expected.
+    pub sequence: u64,
+    /// Payload bytes of a data packet.
+    pub payload: Bytes,
+    /// Size on the wire.
+    pub size: Bytes,
+    /// Its queue (priority); of a PFC frame, the one that it is about.
+    pub queue: u8,
+    /// Whether it carries a congestion mark.
+    pub marked: bool,
+}
+
+/// A port was paused or let go on by the node at its far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// When.
+    pub time: Time,
+    /// The node that must wait.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// The queue (priority).
+    pub queue: u8,
+    /// Paused, or let go on.
+    pub paused: bool,
+}
+
 /// What a port did over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTotals {
@@ -121,6 +182,10 @@ pub trait Sink {
     fn port_samples(&mut self, samples: &[PortSample]);
     /// Flow samples, sorted by (time, flow).
     fn flow_samples(&mut self, samples: &[FlowSample]);
+    /// Captured packets, sorted by (time, node, port).
+    fn packets(&mut self, _records: &[PacketRecord]) {}
+    /// Pauses, sorted by (time, node, port, queue).
+    fn pauses(&mut self, _records: &[PauseRecord]) {}
     /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
 }

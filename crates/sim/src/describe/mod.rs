@@ -1,5 +1,6 @@
 //! What to simulate, as plain data: network, switches, transport, flows, probes.
 
+pub mod algorithm;
 pub mod flow;
 pub mod network;
 pub mod probe;
@@ -18,7 +19,7 @@ pub struct Simulation {
     /// What every host does.
     pub transport: transport::Transport,
     /// The congestion control algorithms in use, with their parameters; flows name one by index.
-    pub algorithms: Vec<incast_cc::any::AnyParams>,
+    pub algorithms: Vec<algorithm::Algorithm>,
     /// The flows, sorted by start time.
     pub flows: Vec<flow::Flow>,
     /// What to measure.

@@ -15,6 +15,10 @@ pub struct Probes {
     pub flows: Vec<u32>,
     /// Time between two samples of a flow.
     pub flow_interval: Time,
+    /// Ports whose packets are captured as they begin to leave.
+    pub captures: Vec<(NodeId, PortId)>,
+    /// Whether every pause and resume of a port is recorded.
+    pub pauses: bool,
     /// First sample.
     pub from: Time,
     /// No sample after this.
@@ -28,6 +32,8 @@ impl Default for Probes {
             port_interval: Time::from_us(1),
             flows: Vec::new(),
             flow_interval: Time::from_us(1),
+            captures: Vec::new(),
+            pauses: false,
             from: Time::ZERO,
             until: Time::NEVER,
         }

@@ -1,8 +1,8 @@
 //! The order of a node's events, and what a node may do in answer to one.
 
-use crate::describe::network::PortId;
+use crate::describe::network::{NodeId, PortId};
 use crate::packet::{IntRecords, Packet};
-use crate::record::{FlowRecord, FlowSample, PortSample};
+use crate::record::{FlowRecord, FlowSample, PauseRecord, PortSample};
 
 /// What happens at a node. At the same instant the kinds come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,6 +106,19 @@ pub(crate) struct Tally {
     pub(crate) port_samples: Vec<PortSample>,
     /// Samples since the last flush.
     pub(crate) flow_samples: Vec<FlowSample>,
+    /// Packets captured since the last flush.
+    pub(crate) captured: Vec<Captured>,
+    /// Pauses recorded since the last flush.
+    pub(crate) pauses: Vec<PauseRecord>,
+}
+
+/// A packet as it began to leave a captured port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured {
+    pub(crate) time: u64,
+    pub(crate) node: NodeId,
+    pub(crate) port: PortId,
+    pub(crate) packet: Packet,
 }
 
 #[cfg(test)]

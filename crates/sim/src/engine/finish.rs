@@ -2,7 +2,7 @@
 
 use incast_units::{Bytes, Time};
 
-use super::event::Tally;
+use super::event::{Captured, Tally};
 use super::partition::Mail;
 use super::stall;
 use super::windows::Cause;
@@ -11,7 +11,9 @@ use crate::describe::Simulation;
 use crate::host::NOT_UNDER_WAY;
 use crate::packet::{Kind, Packet};
 use crate::random::mix;
-use crate::record::{End, FlowRecord, FlowSample, Outcome, PortSample, PortTotals, Sink};
+use crate::record::{
+    End, FlowRecord, FlowSample, Outcome, PacketKind, PacketRecord, PauseRecord, PortSample, PortTotals, Sink,
+};
 
 /// A hash over a sequence of words, in order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +33,8 @@ pub(crate) struct Flusher {
     flows: Vec<FlowRecord>,
     port_samples: Vec<PortSample>,
     flow_samples: Vec<FlowSample>,
+    captured: Vec<Captured>,
+    pauses: Vec<PauseRecord>,
     /// One digest for each kind of record: how they interleave depends on the flushes.
     digests: [Digest; 3],
 }
@@ -41,6 +45,8 @@ impl Tally {
         self.flows.append(&mut other.flows);
         self.port_samples.append(&mut other.port_samples);
         self.flow_samples.append(&mut other.flow_samples);
+        self.captured.append(&mut other.captured);
+        self.pauses.append(&mut other.pauses);
     }
 }
 
@@ -58,11 +64,22 @@ impl Flusher {
         self.flows.append(&mut tally.flows);
         self.port_samples.append(&mut tally.port_samples);
         self.flow_samples.append(&mut tally.flow_samples);
+        self.captured.append(&mut tally.captured);
+        self.pauses.append(&mut tally.pauses);
     }
 
     /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
-    pub(crate) fn flush(&mut self, horizon: u64, sink: &mut dyn Sink) {
+    pub(crate) fn flush(&mut self, horizon: u64, world: &World, sink: &mut dyn Sink) {
+        let captured = ripe(&mut self.captured, |c| c.time < horizon, |c| (c.time, c.node, c.port));
+        if !captured.is_empty() {
+            let records: Vec<PacketRecord> = captured.iter().map(|c| packet_record(c, world)).collect();
+            sink.packets(&records);
+        }
         let horizon = Time::from_ps(horizon);
+        let pauses = ripe(&mut self.pauses, |p| p.time < horizon, |p| (p.time, p.node, p.port, p.queue));
+        if !pauses.is_empty() {
+            sink.pauses(&pauses);
+        }
         let flows = ripe(&mut self.flows, |f| f.finish < horizon, |f| (f.finish, f.flow));
         for flow in &flows {
             self.digests[0].add(&flow_words(flow));
@@ -89,6 +106,41 @@ impl Flusher {
         if !samples.is_empty() {
             sink.flow_samples(&samples);
         }
+    }
+}
+
+fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
+    let packet = &captured.packet;
+    let flow = world.flow_of(packet);
+    let far = world.routes.ports[captured.node as usize][usize::from(captured.port)].node;
+    let (source, destination) = match flow {
+        None => (captured.node, far),
+        Some(flow) => {
+            let flow = &world.flows[flow as usize];
+            let ends = (flow.source, flow.destination);
+            if packet.kind == Kind::Data { ends } else { (ends.1, ends.0) }
+        }
+    };
+    PacketRecord {
+        time: Time::from_ps(captured.time),
+        node: captured.node,
+        port: captured.port,
+        kind: match packet.kind {
+            Kind::Data => PacketKind::Data,
+            Kind::Ack => PacketKind::Ack,
+            Kind::Nack => PacketKind::Nack,
+            Kind::Cnp => PacketKind::Cnp,
+            Kind::Pause => PacketKind::Pause,
+            Kind::Resume => PacketKind::Resume,
+        },
+        flow,
+        source,
+        destination,
+        sequence: packet.sequence,
+        payload: Bytes::new(if packet.kind == Kind::Data { u64::from(packet.payload) } else { 0 }),
+        size: Bytes::new(u64::from(packet.size)),
+        queue: packet.queue,
+        marked: packet.flags & crate::packet::flag::MARKED != 0 || packet.marked > 0,
     }
 }
 
@@ -149,7 +201,7 @@ impl Remains {
         sink: &mut dyn Sink,
     ) -> Outcome {
         flusher.take(&mut self.records);
-        flusher.flush(now.saturating_add(1), sink);
+        flusher.flush(now.saturating_add(1), world, sink);
         self.slots.sort_unstable_by_key(|s| s.id);
         let mut ports = Vec::new();
         let mut unfinished: Vec<FlowRecord> = Vec::new();

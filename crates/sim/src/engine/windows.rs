@@ -442,7 +442,7 @@ fn turn(
                 for tally in &shared.tallies {
                     speaker.flusher.take(&mut lock(tally));
                 }
-                speaker.flusher.flush(situation.next, speaker.sink);
+                speaker.flusher.flush(situation.next, world, speaker.sink);
             }
             // Reading the clock costs as much as a packet: not in every short window.
             if round % 16 == 0 && speaker.last.elapsed() >= FLUSH_EVERY {

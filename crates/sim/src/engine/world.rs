@@ -1,11 +1,12 @@
 //! A description made ready to run: what all nodes share, and the nodes.
 
-use incast_cc::{AnyParams, Path, Signals};
+use incast_cc::{Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{Effects, Event, Tally};
 use crate::Invalid;
 use crate::describe::Simulation;
+use crate::describe::algorithm::Algorithm;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
@@ -13,7 +14,8 @@ use crate::describe::switch::MAX_QUEUES;
 use crate::describe::transport::Transport;
 use crate::host::Host;
 use crate::host::receiver::Receiver;
-use crate::packet::{IntRecords, Packet, flag};
+use crate::packet::{IntRecords, Kind, Packet, flag};
+use crate::port::Port;
 use crate::route::{Routes, Sizes, describe_path, flow_hashes, ideal_time};
 use crate::switch::Switch;
 use crate::switch::buffer::Buffer;
@@ -22,13 +24,16 @@ use crate::switch::buffer::Buffer;
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) flows: &'a [Flow],
-    pub(crate) algorithms: &'a [AnyParams],
+    pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
     pub(crate) routes: Routes,
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
     sizes: Vec<Sizes>,
     flags: Vec<u8>,
+    /// For every host, the flows from it and to it in the order of its indices; kept only when
+    /// packets are captured, to name their flows.
+    by_host: Vec<[Vec<u32>; 2]>,
 }
 
 impl<'a> World<'a> {
@@ -71,6 +76,7 @@ impl<'a> World<'a> {
             rates,
             sizes,
             flags,
+            by_host: flows_by_host(simulation),
         };
         world.check(simulation)?;
         Ok(world)
@@ -143,6 +149,17 @@ impl<'a> World<'a> {
         ideal_time(&forward, &back, self.sizes(flow.algorithm), size)
     }
 
+    /// The flow of a packet.
+    pub(crate) fn flow_of(&self, packet: &Packet) -> Option<u32> {
+        let [from, to] = self.by_host.get(packet.destination as usize)?;
+        let list = match packet.kind {
+            Kind::Data => to,
+            Kind::Ack | Kind::Nack | Kind::Cnp => from,
+            Kind::Pause | Kind::Resume => return None,
+        };
+        list.get(packet.slot as usize).copied()
+    }
+
     /// The nodes at the beginning, with their first events.
     pub(crate) fn nodes(&self, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
         let network = &simulation.network;
@@ -175,11 +192,40 @@ impl<'a> World<'a> {
             let (_, back) = flow_hashes(flow.key);
             destination.receivers.push(Receiver::new(flow.source, from, back, flow.algorithm, flow.queue));
         }
+        let probes = &simulation.probes;
+        for &(node, port) in &probes.captures {
+            if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.wire(port)) {
+                wire.captured = Some(node);
+            }
+        }
+        for slot in slots.iter_mut().filter(|_| probes.pauses) {
+            for port in 0..self.routes.ports[slot.id as usize].len() {
+                let node = slot.id;
+                if let Some(wire) = slot.wire(port as PortId) {
+                    wire.pauses_recorded = Some(node);
+                }
+            }
+        }
         for slot in &mut slots {
             slot.sampler = Sampler::new(&simulation.probes, slot);
         }
         Ok(slots)
     }
+}
+
+fn flows_by_host(simulation: &Simulation) -> Vec<[Vec<u32>; 2]> {
+    if simulation.probes.captures.is_empty() {
+        return Vec::new();
+    }
+    let mut by_host = vec![[Vec::new(), Vec::new()]; simulation.network.hosts as usize];
+    for (index, flow) in simulation.flows.iter().enumerate() {
+        for (host, side) in [(flow.source, 0), (flow.destination, 1)] {
+            if let Some(lists) = by_host.get_mut(host as usize) {
+                lists[side].push(index as u32);
+            }
+        }
+    }
+    by_host
 }
 
 /// The bodies of two different nodes.
@@ -211,6 +257,13 @@ impl Slot {
         match &self.node {
             Node::Host(host) => host.first_event(world),
             Node::Switch(_) => None,
+        }
+    }
+
+    fn wire(&mut self, port: PortId) -> Option<&mut Port> {
+        match &mut self.node {
+            Node::Host(host) => (port == 0).then_some(&mut host.wire),
+            Node::Switch(switch) => switch.ports.get_mut(usize::from(port)).map(|e| &mut e.wire),
         }
     }
 

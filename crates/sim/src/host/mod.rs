@@ -158,7 +158,7 @@ impl Host {
                 }
             }
             Kind::Pause | Kind::Resume => {
-                self.wire.set_paused(now, packet.queue, packet.kind == Kind::Pause);
+                self.wire.set_paused(now, 0, packet.queue, packet.kind == Kind::Pause, effects);
                 self.serve(now, world, effects);
             }
         }

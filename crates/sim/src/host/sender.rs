@@ -1,8 +1,9 @@
 //! The sending side of one flow: window, pacing, go-back-N, and its congestion control.
 
-use incast_cc::{Ack, AnyController, IntStack, Loss, LossKind, Path, Sent};
+use incast_cc::{Ack, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 
+use crate::describe::algorithm::Control;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::packet::{Kind, Packet, flag};
@@ -74,7 +75,7 @@ pub(crate) struct Sender {
     resent: u64,
     marked: u64,
     path: Path,
-    controller: AnyController,
+    controller: Control,
 }
 
 impl Sender {

@@ -133,7 +133,7 @@ impl Switch {
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
             let wire = &mut self.ports[usize::from(port)].wire;
-            wire.set_paused(now, packet.queue, packet.kind == Kind::Pause);
+            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
         let (leaf, local) = attachment[packet.destination as usize];

@@ -164,7 +164,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         network,
         switch: plain_switch(),
         transport: Transport::default(),
-        algorithms,
+        algorithms: algorithms.into_iter().map(Into::into).collect(),
         flows,
         probes: Probes::default(),
         seed: 1,
