@@ -107,6 +107,10 @@ pub trait OtherFlow: Send {
 }
 
 /// The state of one flow, of whichever algorithm.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the known ones are the rule, and a box would cost a miss per packet"
+)]
 pub(crate) enum Control {
     Known(AnyController),
     Other(Box<dyn OtherFlow>),
