@@ -519,7 +519,15 @@ mod tests {
         // 0.01 packets of 1000 B.
         assert_eq!(flow.allowance(&params, &PATH).window.get().max(10), 10);
         assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
-        // An acknowledgement between them starts the count again.
+        // A repaired hole between them starts the count again: 160 000/2^6.
+        let mut flow = with_window(&params, 160_000);
+        for i in 1..=4 {
+            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
+        }
+        lose(&mut flow, &params, LossKind::Hole, 5000);
+        lose(&mut flow, &params, LossKind::Timeout, 6000);
+        assert_eq!(flow.cwnd, Fixed::whole(2500));
+        // So does an acknowledgement.
         let mut flow = with_window(&params, 160_000);
         for i in 1..=4 {
             lose(&mut flow, &params, LossKind::Timeout, 1000 * i);

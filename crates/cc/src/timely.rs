@@ -439,6 +439,14 @@ mod tests {
     }
 
     #[test]
+    fn increases_with_a_constant_rtt() {
+        // Line 9: a gradient of zero is not positive.
+        let params = TimelyParams::paper();
+        let mut flow = after(&params, 100);
+        assert_eq!(complete(&mut flow, &params, 100), 4_010_000_000);
+    }
+
+    #[test]
     fn increases_below_the_low_threshold_whatever_the_gradient() {
         // Line 6, gradient positive (20 → 49 µs); single steps, however many.
         let params = TimelyParams::paper();
