@@ -272,8 +272,8 @@ pub struct Utilisation {
 }
 
 /// The lost utilisation of a port of this rate, from the first to the last sample within the interval.
-/// A packet counts when its port has sent it, so the two ends are exact to a packet each. `None` with
-/// fewer than two samples.
+/// A packet counts whole when its port begins to send it, so each end is exact to one packet; a loss
+/// below zero, which that can give, is zero. `None` with fewer than two samples.
 #[must_use]
 pub fn lost_utilisation(samples: &[PortPoint], rate: Rate, interval: Interval) -> Option<Utilisation> {
     let [first, .., last] = within(samples, interval) else { return None };

@@ -121,7 +121,7 @@ impl ResultInfo {
             state: Written::Running,
             name: name.into(),
             seed: simulation.seed,
-            algorithms: simulation.algorithms.iter().map(|a| a.info().name.to_owned()).collect(),
+            algorithms: simulation.algorithms.iter().map(|a| a.name().to_owned()).collect(),
             threads: simulation.threads,
             started_unix_s: now.map_or(0, |d| d.as_secs()),
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),

@@ -13,6 +13,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use incast_sim::Simulation;
+use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::record::{FlowRecord, FlowSample, PortSample, PortTotals};
 use incast_units::{Bytes, Rate, Time};
@@ -170,7 +171,7 @@ fn schema(columns: &[Column]) -> SchemaRef {
 pub struct Labels<'a> {
     simulation: &'a Simulation,
     groups: &'a [String],
-    algorithms: Vec<&'static str>,
+    algorithms: Vec<&'a str>,
     /// The link's rate and the far end of each port.
     ports: HashMap<(NodeId, PortId), (Rate, NodeId)>,
 }
@@ -181,7 +182,7 @@ impl<'a> Labels<'a> {
     pub fn new(simulation: &'a Simulation, groups: &'a [String]) -> Self {
         let links = simulation.network.links.iter();
         let ports = links.flat_map(|l| [(l.a, (l.rate, l.b.0)), (l.b, (l.rate, l.a.0))]).collect();
-        let algorithms = simulation.algorithms.iter().map(|a| a.info().name).collect();
+        let algorithms = simulation.algorithms.iter().map(Algorithm::name).collect();
         Self { simulation, groups, algorithms, ports }
     }
 

@@ -148,7 +148,7 @@ fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
     let mut names = names(root)?;
     // Left by a run that was killed between making and filling it.
     let blank = |name: &str| fs::metadata(root.join(name)).is_ok_and(|m| m.is_file() && m.len() == 0);
-    names.retain(|name| !(name == SCENARIO_FILE && blank(name)) && !is_temporary(name));
+    names.retain(|name| !(is_temporary(name) || name == SCENARIO_FILE && blank(name)));
     let Some(first) = names.first() else { return Ok(None) };
     let Some(info) = read_info(root)? else { return Err(foreign(first.clone())) };
     for name in names {

@@ -15,6 +15,7 @@ use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
 use incast_sim::record::End;
 use incast_units::{Bytes, Rate, Time};
+use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 
 use super::*;
 use crate::results::{ResultFolder, State};
@@ -66,7 +67,7 @@ fn simulation() -> Simulation {
             scheduler: Scheduler::StrictPriority,
         },
         transport: Default::default(),
-        algorithms: vec![AnyParams::named("constant", None).unwrap()],
+        algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
         flows: vec![
             flow(0, Bytes::new(100_000), Time::NEVER),
             flow(1, Bytes::new(100_000), Time::NEVER),
@@ -97,13 +98,13 @@ fn run_here(engine: Engine<'_>, out: Option<&Path>, replace: bool) -> Result<Run
     run_on(engine, &job, &options, &mut go)
 }
 
-/// Port samples with time and queue from a counter.
+/// Port samples by a counter, with queues that do not compress.
 fn samples(range: core::ops::Range<u64>) -> Vec<PortSample> {
     let sample = |i| PortSample {
         time: Time::from_ns(i),
         node: 3,
         port: 2,
-        queue: Bytes::new(i * 7 % 1000),
+        queue: Bytes::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44),
         transmitted: Bytes::new(i * 10),
         dropped: Bytes::ZERO,
         marked: i / 2,
@@ -246,54 +247,56 @@ fn many_parts_merge_into_few_row_groups() {
     assert_eq!(whole(&merged), from_parts);
     assert_eq!(from_parts, labels.port_series(&samples(0..small + full)));
     let file = fs::File::open(scratch.0.join("port_series.parquet")).unwrap();
-    let metadata = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
-    let groups: Vec<_> = metadata.row_groups().iter().map(|g| g.num_rows()).collect();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let groups: Vec<_> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_000, 5_000, 65_536, 65_536, 65_536]);
     assert!(!scratch.0.join("port_series").exists());
 }
 
-/// Writes rows for ever, a part at a time. The process that this is in gets killed.
-fn endless(_: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
-    for i in 0_u64.. {
-        let from = i * GROUP_ROWS as u64;
-        sink.port_samples(&samples(from..from + GROUP_ROWS as u64));
-        let hops = i;
-        if sink.progress(&Progress { hops, ..Progress::default() }).is_break() {
-            return Ok(finished(hops));
+/// An engine that writes `parts` parts, slowly.
+fn slow(parts: u64) -> impl Fn(&Simulation, &mut dyn Sink) -> Result<Outcome, Invalid> {
+    move |_, sink| {
+        for i in 0..parts {
+            let from = i * GROUP_ROWS as u64;
+            sink.port_samples(&samples(from..from + GROUP_ROWS as u64));
+            if sink.progress(&Progress::default()).is_break() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
         }
-        thread::sleep(Duration::from_millis(5));
+        Ok(finished(parts))
     }
-    unreachable!("the loop has no other end")
 }
 
-/// Name of the variable that tells a child of a test where to write.
-const CHILD_OUT: &str = "INCAST_TEST_CHILD_OUT";
+/// Tell the child of a test where to write and how many parts.
+const CHILD: [&str; 2] = ["INCAST_TEST_CHILD_OUT", "INCAST_TEST_CHILD_PARTS"];
 
 /// Not a test of its own: the child process of those below, which call it by name.
 #[test]
-#[ignore = "runs for ever; the child of other tests"]
-fn child_that_writes_for_ever() {
-    let out = std::env::var_os(CHILD_OUT).expect("only run by other tests");
-    match run_here(&endless, Some(Path::new(&out)), false) {
-        Ok(_) => unreachable!("it ends only by an error"),
-        Err(error) => {
-            eprintln!("{error}");
-            std::process::exit(3);
-        }
+#[ignore = "the child process of other tests"]
+fn child_that_writes_slowly() {
+    let [Ok(out), Ok(parts)] = CHILD.map(std::env::var) else { return };
+    if let Err(error) = run_here(&slow(parts.parse().unwrap()), Some(Path::new(&out)), false) {
+        eprintln!("{error}");
+        std::process::exit(3);
     }
 }
 
-fn child(out: &Path, prefix: &str) -> Command {
-    let test = "run::tests::child_that_writes_for_ever";
-    let program = std::env::current_exe().unwrap();
+/// More parts than a child gets to write before it is stopped; it ends by itself if it is not.
+const MANY: u64 = 2_000;
+
+/// The child that writes this many parts, after these commands of the shell.
+fn child(out: &Path, parts: u64, prefix: &str) -> Command {
+    let test = "run::tests::child_that_writes_slowly";
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{prefix} exec \"$0\" --ignored --exact --nocapture {test}"));
-    shell.arg(program).env(CHILD_OUT, out).stdout(Stdio::null());
+    shell.arg(std::env::current_exe().unwrap()).stdout(Stdio::null());
+    shell.env(CHILD[0], out).env(CHILD[1], parts.to_string());
     shell
 }
 
 /// Checks that the port samples are the first ones, whole, and says how many parts they fill.
-fn parts_of_endless(folder: &ResultFolder) -> u64 {
+fn parts_on_disk(folder: &ResultFolder) -> u64 {
     let table = folder.table(TableName::PortSeries).unwrap();
     let rows = table.rows() as u64;
     assert_eq!(rows % GROUP_ROWS as u64, 0);
@@ -309,7 +312,7 @@ fn parts_of_endless(folder: &ResultFolder) -> u64 {
 fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     let scratch = Scratch::new("kill");
     let out = scratch.0.join("out");
-    let mut process = child(&out, "").spawn().unwrap();
+    let mut process = child(&out, MANY, "").spawn().unwrap();
     while !out.join("port_series/part-00003.parquet").exists() {
         assert!(process.try_wait().unwrap().is_none(), "the child ended by itself");
         thread::sleep(Duration::from_millis(2));
@@ -317,7 +320,7 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     // While it runs: readable, and nobody else may write there.
     let folder = ResultFolder::open(&out).unwrap();
     assert_eq!(folder.state(), State::Running);
-    assert!(parts_of_endless(&folder) >= 4);
+    assert!(parts_on_disk(&folder) >= 4);
     let error = run_here(&incast_sim::run, Some(&out), true).unwrap_err();
     assert!(matches!(error, RunError::Result(ResultError::Running(_))), "{error}");
 
@@ -325,7 +328,7 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     process.wait().unwrap();
     let folder = ResultFolder::open(&out).unwrap();
     assert_eq!(folder.state(), State::Incomplete);
-    assert!(parts_of_endless(&folder) >= 4);
+    assert!(parts_on_disk(&folder) >= 4);
     assert_eq!((folder.info().seed, folder.info().outcome.is_some()), (7, false));
     assert_eq!(folder.scenario().unwrap(), SCENARIO);
     assert_eq!(folder.table(TableName::Flows).unwrap().rows(), 0);
@@ -341,21 +344,41 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     assert_eq!(names(&out).len(), 6);
 }
 
+/// A file of the child may not grow beyond `blocks` of 512 B: a write then fails as on a full disk.
+#[cfg(unix)]
+fn stopped_by_size_limit(out: &Path, parts: u64, blocks: u64) -> (String, ResultFolder) {
+    let limit = format!("trap '' XFSZ; ulimit -f {blocks};");
+    let output = child(out, parts, &limit).stderr(Stdio::piped()).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+    (message, ResultFolder::open(out).unwrap())
+}
+
 #[test]
 #[cfg(unix)]
 fn a_disk_that_takes_no_more_stops_the_run_with_an_error() {
-    // A file may not grow beyond 256 KiB (of 512 B blocks), which a part does: the write fails in the
-    // same way as on a full disk.
     let scratch = Scratch::new("full");
     let out = scratch.0.join("out");
-    let output = child(&out, "trap '' XFSZ; ulimit -f 512;").stderr(Stdio::piped()).output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{message}");
+    let (message, folder) = stopped_by_size_limit(&out, MANY, 32);
     assert!(message.contains("cannot write") && message.contains("part-00000.parquet: "), "{message}");
-    assert!(!message.contains("panicked"), "{message}");
-    let folder = ResultFolder::open(&out).unwrap();
-    assert_eq!((folder.state(), parts_of_endless(&folder)), (State::Incomplete, 0));
-    assert_eq!(fs::read_dir(out.join("port_series")).unwrap().count(), 0, "half a part was left");
+    assert_eq!((folder.state(), parts_on_disk(&folder)), (State::Incomplete, 0));
+    assert_eq!(names(&out.join("port_series")), Vec::<String>::new(), "half a part was left");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_disk_too_full_to_merge_keeps_the_parts() {
+    let scratch = Scratch::new("full-merge");
+    let out = scratch.0.join("out");
+    // How large a part is tells a limit that one part keeps and eight together do not.
+    run_here(&slow(1), Some(&out), false).unwrap();
+    let part = fs::metadata(out.join("port_series.parquet")).unwrap().len();
+    fs::remove_dir_all(&out).unwrap();
+    let (message, folder) = stopped_by_size_limit(&out, 8, part * 2 / 512);
+    assert!(message.contains("cannot write") && message.contains("port_series.parquet: "), "{message}");
+    assert_eq!((folder.state(), parts_on_disk(&folder)), (State::Incomplete, 8));
+    assert!(!names(&out).iter().any(|name| name.starts_with('.') || name == "port_series.parquet"));
 }
 
 #[test]
@@ -365,10 +388,10 @@ fn a_full_disk_stops_the_run_with_an_error() {
     let mount = |program: &str, arguments: &[&str]| {
         assert!(Command::new(program).args(arguments).arg(&scratch.0).status().unwrap().success());
     };
-    mount("mount", &["-t", "tmpfs", "-o", "size=3m", "tmpfs"]);
-    let output = child(&scratch.0.join("out"), "").stderr(Stdio::piped()).output().unwrap();
+    mount("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]);
+    let output = child(&scratch.0.join("out"), MANY, "").stderr(Stdio::piped()).output().unwrap();
     let folder = ResultFolder::open(scratch.0.join("out")).unwrap();
-    let parts = parts_of_endless(&folder);
+    let parts = parts_on_disk(&folder);
     let state = folder.state();
     mount("umount", &[]);
     let message = String::from_utf8_lossy(&output.stderr);
@@ -476,6 +499,44 @@ fn a_stop_on_request_is_a_complete_result() {
     let outcome = folder.info().outcome.as_ref().unwrap();
     assert_eq!((folder.state(), outcome.end.as_str()), (State::Complete, "interrupted"));
     assert_eq!(folder.table(TableName::PortSeries).unwrap().rows(), 10);
+}
+
+#[test]
+fn what_is_there_is_on_disk_after_two_seconds() {
+    let scratch = Scratch::new("flush");
+    let rows_on_disk =
+        || ResultFolder::open(&scratch.0).unwrap().table(TableName::PortSeries).unwrap().rows();
+    let engine = |_: &Simulation, sink: &mut dyn Sink| {
+        sink.port_samples(&samples(0..10));
+        assert!(sink.progress(&Progress::default()).is_continue());
+        assert_eq!(rows_on_disk(), 0);
+        thread::sleep(FLUSH_EVERY);
+        assert!(sink.progress(&Progress::default()).is_continue());
+        assert_eq!(rows_on_disk(), 10);
+        Ok(finished(1))
+    };
+    run_here(&engine, Some(&scratch.0), false).unwrap();
+}
+
+#[test]
+fn goodput_and_rates_come_out_of_the_tables() {
+    use crate::summary::extract::{goodputs, port_rates};
+    let result = run_here(&incast_sim::run, None, false).unwrap();
+    let rates = port_rates(&result.ports).unwrap();
+    assert_eq!(rates.len(), 6);
+    assert!(rates.values().all(|&rate| rate == Rate::from_gbps(100)));
+    // Flow 0 has its 100 KB acknowledged between its first sample and the last in which it is whole.
+    let all = crate::summary::Interval::new(Time::ZERO, Time::NEVER);
+    let series = whole(&result.flow_series);
+    let int = |name: &str| series.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
+    let (time, acked, last) = (int("time_ps"), int("acked_bytes"), series.num_rows() - 1);
+    let bytes = Bytes::new((acked.value(last) - acked.value(0)) as u64);
+    let span = Time::from_ps((time.value(last) - time.value(0)) as u64);
+    assert!(bytes > Bytes::new(50_000));
+    let expected = std::collections::BTreeMap::from([(0, Rate::of(bytes, span))]);
+    assert_eq!(goodputs(&result.flow_series, all).unwrap(), expected);
+    let error = goodputs(&result.flows, all).unwrap_err();
+    assert!(error.contains("time_ps"), "{error}");
 }
 
 #[test]
