@@ -31,6 +31,8 @@ pub struct Job<'a> {
     pub scenario: &'a str,
     /// Names of the traffic blocks, by the flows' group.
     pub groups: &'a [String],
+    /// Names of the algorithms with their presets, like `oscar:paper`, by the flows' algorithm.
+    pub algorithms: &'a [String],
 }
 
 /// How to run it.
@@ -134,7 +136,7 @@ fn run_on(
     if let Some(threads) = options.threads.filter(|&threads| threads != simulation.threads) {
         simulation.to_mut().threads = threads;
     }
-    let mut info = ResultInfo::begin(job.name, &simulation);
+    let mut info = ResultInfo::begin(job.name, &simulation, job.algorithms);
     let mut notices = Vec::new();
     let mut writer = None;
     if let Some(out) = &options.out {
@@ -147,7 +149,7 @@ fn run_on(
         flows: Growing::new(TableName::Flows, Labels::flows),
         port_series: Growing::new(TableName::PortSeries, Labels::port_series),
         flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
-        output: Output { labels: Labels::new(&simulation, job.groups), writer, error: None },
+        output: Output { labels: Labels::new(&simulation, job.groups, job.algorithms), writer, error: None },
         flushed: Instant::now(),
         progress,
     };

@@ -29,7 +29,7 @@ pub struct ResultInfo {
     pub name: String,
     /// Seed of every random stream.
     pub seed: u64,
-    /// The congestion control algorithms in use.
+    /// The congestion control algorithms in use, with their presets.
     pub algorithms: Vec<String>,
     /// Threads that it ran on. The results do not depend on it.
     pub threads: usize,
@@ -104,9 +104,9 @@ pub struct Waiting {
 }
 
 impl ResultInfo {
-    /// For a run of `simulation` that begins now.
+    /// For a run of `simulation`, whose algorithms have these names, that begins now.
     #[must_use]
-    pub fn begin(name: &str, simulation: &Simulation) -> Self {
+    pub fn begin(name: &str, simulation: &Simulation, algorithms: &[String]) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let units = [
             ("_ps", "picoseconds of simulated time"),
@@ -121,7 +121,7 @@ impl ResultInfo {
             state: Written::Running,
             name: name.into(),
             seed: simulation.seed,
-            algorithms: simulation.algorithms.iter().map(|a| a.name().to_owned()).collect(),
+            algorithms: algorithms.to_vec(),
             threads: simulation.threads,
             started_unix_s: now.map_or(0, |d| d.as_secs()),
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),

@@ -13,7 +13,6 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use incast_sim::Simulation;
-use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::record::{FlowRecord, FlowSample, PortSample, PortTotals};
 use incast_units::{Bytes, Rate, Time};
@@ -94,7 +93,7 @@ const FLOWS: &[Column] = &[
     Column("source_id", ID, "", ALWAYS, "number of the sending host"),
     Column("destination_id", ID, "", ALWAYS, "number of the receiving host"),
     Column("group", TEXT, "", ALWAYS, "name of the traffic block that made the flow"),
-    Column("algorithm", TEXT, "", ALWAYS, "its congestion control algorithm"),
+    Column("algorithm", TEXT, "", ALWAYS, "its congestion control algorithm, with its preset"),
     Column("size_bytes", INT, "B", MAYBE, "payload to transfer; null: until the flow is stopped"),
     Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged"),
     Column("start_ps", INT, "ps", ALWAYS, "when it began to offer data"),
@@ -171,18 +170,17 @@ fn schema(columns: &[Column]) -> SchemaRef {
 pub struct Labels<'a> {
     simulation: &'a Simulation,
     groups: &'a [String],
-    algorithms: Vec<&'a str>,
+    algorithms: &'a [String],
     /// The link's rate and the far end of each port.
     ports: HashMap<(NodeId, PortId), (Rate, NodeId)>,
 }
 
 impl<'a> Labels<'a> {
-    /// For a simulation whose flows' groups have these names.
+    /// For a simulation whose flows' groups and whose algorithms have these names.
     #[must_use]
-    pub fn new(simulation: &'a Simulation, groups: &'a [String]) -> Self {
+    pub fn new(simulation: &'a Simulation, groups: &'a [String], algorithms: &'a [String]) -> Self {
         let links = simulation.network.links.iter();
         let ports = links.flat_map(|l| [(l.a, (l.rate, l.b.0)), (l.b, (l.rate, l.a.0))]).collect();
-        let algorithms = simulation.algorithms.iter().map(Algorithm::name).collect();
         Self { simulation, groups, algorithms, ports }
     }
 
@@ -195,8 +193,7 @@ impl<'a> Labels<'a> {
     pub fn flows(&self, records: &[FlowRecord]) -> RecordBatch {
         let flows: Vec<_> = records.iter().map(|r| self.simulation.flows[r.flow as usize]).collect();
         let both = || flows.iter().zip(records);
-        let group = |i: u16| self.groups.get(usize::from(i)).map_or("", String::as_str);
-        let algorithm = |i: u16| self.algorithms.get(usize::from(i)).copied().unwrap_or("");
+        let name = |names: &'a [String], i: u16| names.get(usize::from(i)).map_or("", String::as_str);
         let slowdown = both().map(|(f, r)| (r.bytes == f.size).then(|| slowdown(r)).flatten());
         rows(
             TableName::Flows,
@@ -206,8 +203,8 @@ impl<'a> Labels<'a> {
                 text(flows.iter().map(|f| self.node(f.destination))),
                 Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.source))),
                 Arc::new(UInt32Array::from_iter_values(flows.iter().map(|f| f.destination))),
-                text(flows.iter().map(|f| group(f.group))),
-                text(flows.iter().map(|f| algorithm(f.algorithm))),
+                text(flows.iter().map(|f| name(self.groups, f.group))),
+                text(flows.iter().map(|f| name(self.algorithms, f.algorithm))),
                 optional(flows.iter().map(|f| f.size.get())),
                 count(records.iter().map(|r| r.bytes.get())),
                 count(records.iter().map(|r| r.start.ps())),

@@ -83,8 +83,13 @@ fn simulation() -> Simulation {
 
 const SCENARIO: &str = "name = \"two\"\n";
 
-fn groups() -> Vec<String> {
-    ["first", "second"].map(String::from).into()
+/// Names of groups and of algorithms.
+fn labels() -> [Vec<String>; 2] {
+    [vec!["first".into(), "second".into()], vec!["constant:default".into()]]
+}
+
+fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2]) -> Job<'a> {
+    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms }
 }
 
 fn go(_: &Progress) -> ControlFlow<()> {
@@ -93,7 +98,8 @@ fn go(_: &Progress) -> ControlFlow<()> {
 
 fn run_here(engine: Engine<'_>, out: Option<&Path>, replace: bool) -> Result<RunResult, RunError> {
     let simulation = simulation();
-    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let names = labels();
+    let job = job(&simulation, &names);
     let options = RunOptions { out: out.map(Path::to_owned), replace, ..RunOptions::default() };
     run_on(engine, &job, &options, &mut go)
 }
@@ -191,7 +197,7 @@ fn the_tables_say_what_the_run_did() {
     assert_eq!(flows.num_rows(), 3);
     for row in 0..3 {
         assert_eq!(text("destination").value(row), "h2");
-        assert_eq!(text("algorithm").value(row), "constant");
+        assert_eq!(text("algorithm").value(row), "constant:default");
         assert_eq!(int("fct_ps").value(row), int("finish_ps").value(row) - int("start_ps").value(row));
         assert!(int("delivered_ps").value(row) < int("finish_ps").value(row));
         // Both 1 us links twice, and packets and acknowledgements twice: 1054 B and 64 B at 80 ps/B.
@@ -225,11 +231,10 @@ fn many_parts_merge_into_few_row_groups() {
     let scratch = Scratch::new("merge");
     let small = 70_000;
     let full = 3 * GROUP_ROWS as u64;
-    let info = ResultInfo::begin("parts", &simulation());
+    let info = ResultInfo::begin("parts", &simulation(), &[]);
     let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
     let simulation = simulation();
-    let groups = groups();
-    let labels = Labels::new(&simulation, &groups);
+    let labels = Labels::new(&simulation, &[], &[]);
     for i in 0..70 {
         writer.part(TableName::PortSeries, &labels.port_series(&samples(i * 1000..(i + 1) * 1000))).unwrap();
     }
@@ -302,7 +307,7 @@ fn parts_on_disk(folder: &ResultFolder) -> u64 {
     assert_eq!(rows % GROUP_ROWS as u64, 0);
     let simulation = simulation();
     if rows > 0 {
-        assert_eq!(whole(&table), Labels::new(&simulation, &[]).port_series(&samples(0..rows)));
+        assert_eq!(whole(&table), Labels::new(&simulation, &[], &[]).port_series(&samples(0..rows)));
     }
     rows / GROUP_ROWS as u64
 }
@@ -459,7 +464,8 @@ fn an_invalid_simulation_leaves_no_folder() {
     let out = scratch.0.join("out");
     let mut simulation = simulation();
     simulation.flows[0].destination = 99;
-    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let names = labels();
+    let job = job(&simulation, &names);
     let options = RunOptions { out: Some(out.clone()), ..RunOptions::default() };
     let error = run(&job, &options, &mut go).unwrap_err();
     assert!(matches!(error, RunError::Invalid(_)), "{error}");
@@ -487,7 +493,8 @@ fn damage_is_reported_with_its_file() {
 fn a_stop_on_request_is_a_complete_result() {
     let scratch = Scratch::new("stop");
     let simulation = simulation();
-    let job = Job { simulation: &simulation, name: "two", scenario: SCENARIO, groups: &groups() };
+    let names = labels();
+    let job = job(&simulation, &names);
     let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
     let engine = |_: &Simulation, sink: &mut dyn Sink| {
         sink.port_samples(&samples(0..10));
