@@ -28,19 +28,21 @@ algorithm = "oscar"
 [[traffic]]
 name = "long"
 kind = "flows"
-list = [{ from = 0, to = 3, size = "2MB", start = "0us" }]
+from = "h0"
+to = "h3"
+size = "2MB"
 
 [[traffic]]
 name = "burst"
 kind = "flows"
-list = [
-    { from = 1, to = 3, size = "200KB", start = "50us" },
-    { from = 2, to = 3, size = "200KB", start = "50us" },
-]
+from = ["h1", "h2"]
+to = "h3"
+size = "200KB"
+start = "50us"
 
 [probe]
 ports = ["to h3"]
-port_interval = "1us"
+interval = "1us"
 
 [run]
 until = "1ms"

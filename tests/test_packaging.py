@@ -50,7 +50,7 @@ def test_stubs_have_exactly_what_the_module_has() -> None:
 
 
 # What a class of the compiled module has whether or not a stub says so.
-_EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__hash__"}
+_EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__repr__"}
 
 
 def _name(node: ast.stmt) -> str | None:

@@ -100,9 +100,9 @@ class Scenario:
         return self._core.seed
 
     @property
-    def algorithms(self) -> list[str]:
-        """The algorithms in use; first that of all traffic which names none of its own."""
-        return self._core.algorithms
+    def algorithm(self) -> str | None:
+        """The algorithm, with its preset, of all traffic that names none of its own: ``oscar:paper``."""
+        return self._core.algorithm
 
     def with_algorithm(self, algorithm: str) -> Scenario:
         """The same scenario with another algorithm at its defaults.
@@ -124,7 +124,7 @@ class Scenario:
         return self._core.to_toml()
 
     def size(self) -> _core.Size:
-        """What the scenario comes to: hosts, switches, links, flows and their bytes.
+        """What the scenario comes to: its network, algorithms, flows and their bytes.
 
         Raises:
             ScenarioError: When it cannot be built.
@@ -177,4 +177,4 @@ class Scenario:
         return (Scenario.from_toml, (self.to_toml(), f"{self.name}.toml"))
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r}: {', '.join(self.algorithms)}, seed {self.seed}>"
+        return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import incast
-from incast.cli.common import default_parent, load
+from incast.cli.common import default_parent, folder_name, load
 from incast.cli.outcome import ending, is_sound
-from incast.cli.place import place
+from incast.cli.place import check_free, place
 from incast.cli.run import run_one
 from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
@@ -41,6 +41,9 @@ def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
     scenarios: dict[str, Scenario] = {}
     problems: dict[str, None] = {}
     for label in labels:
+        if not label:
+            problems[f"--cc {algorithms}: the name of an algorithm is missing"] = None
+            continue
         if label in scenarios:
             problems[f"--cc {algorithms}: {label!r} is there twice"] = None
             continue
@@ -58,12 +61,17 @@ def run_all(
     scenarios: Mapping[str, Scenario], options: argparse.Namespace, results: dict[str, Result]
 ) -> None:
     """Runs each scenario in turn, and adds its result as soon as it is there."""
+    folders = {label: _folder(label, scenario, options) for label, scenario in scenarios.items()}
+    check_free(folders.values(), options)
     for label, scenario in scenarios.items():
-        if options.out is None:
-            folder = place(default_parent(scenario), label, scenario)
-        else:
-            folder = options.out / label.replace(":", "-")
-        results[label] = run_one(scenario, label, folder, options)
+        results[label] = run_one(scenario, label, folders[label], options)
+
+
+def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path:
+    if options.out is None:
+        return place(default_parent(scenario), label, scenario)
+    parent: Path = options.out
+    return parent / folder_name(label)
 
 
 def finish(

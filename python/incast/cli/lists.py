@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Callable
 
@@ -21,17 +22,22 @@ def algorithms() -> str:
 
 def topologies() -> str:
     """One line for each kind of topology."""
-    return _section("topologies", [[k.name, k.summary] for k in _core.topologies()])
+    return _section("topologies", [[k.name, first_sentence(k.summary)] for k in _core.topologies()])
 
 
 def traffic() -> str:
     """One line for each kind of traffic."""
-    return _section("traffic", [[k.name, k.summary] for k in _core.traffic()])
+    return _section("traffic", [[k.name, first_sentence(k.summary)] for k in _core.traffic()])
 
 
 def distributions() -> str:
     """One line for each distribution of flow sizes."""
     return _section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, without its full stop."""
+    return re.split(r"\.(?: (?=[A-Z])|$)", text)[0]
 
 
 KINDS: dict[str, Callable[[], str]] = {
@@ -88,7 +94,7 @@ def entry(name: str) -> str | None:
 def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
     chosen = preset or algorithm.presets[0][0]
     parts = [
-        f"{algorithm.name}: {algorithm.title}",
+        algorithm.title,
         paragraph(algorithm.summary),
         f"state of one flow: {algorithm.state_bytes} B",
         "",
@@ -108,7 +114,7 @@ def _toml(parameter: _core.Parameter) -> str:
 
 
 def _kind(kind: _core.Kind) -> str:
-    parts = [f"{kind.name}: {kind.summary}", "", "keys"]
+    parts = [kind.name, paragraph(kind.summary), "", "keys"]
     for key in kind.keys:
         parts.append(f"  {key.name} = {key.default}" if key.default else f"  {key.name}")
         parts.append(paragraph(key.meaning, "      "))
@@ -119,7 +125,7 @@ def _distribution(distribution: _core.Distribution) -> str:
     rows = [[f"{size:,}", f"{share * 100:g}"] for size, share in distribution.points]
     return "\n".join(
         [
-            f"{distribution.name}: {distribution.meaning}",
+            paragraph(f"{distribution.name}: {distribution.meaning}"),
             paragraph(f"Source: {distribution.source}"),
             f"mean: {distribution.mean_bytes:,.0f} B; between two points sizes are uniform",
             "",

@@ -26,7 +26,7 @@ def ending(label: str, result: Result) -> str:
 def totals(result: Result) -> str:
     """What a run did and how fast, on one line, and its fingerprint."""
     outcome = result.info["outcome"]
-    speed = f"{number(outcome['hops'] / 1e6)} M packet-hops in {seconds(outcome['wall_s'])}"
+    speed = f"{outcome['hops']:,} packet-hops in {seconds(outcome['wall_s'])}"
     if outcome["wall_s"] > 0:
         speed += f" ({number(outcome['hops_per_s'] / 1e6)} M/s)"
     dropped = outcome["packets_dropped"]
@@ -36,4 +36,6 @@ def totals(result: Result) -> str:
 
 def seconds(wall: float) -> str:
     """A span of wall time, finer than a second where it is short."""
-    return duration(wall) if wall >= 10 else f"{wall:.2f} s"
+    if wall >= 60:
+        return duration(wall)
+    return f"{number(wall)} s" if wall >= 1 else f"{number(wall * 1e3)} ms"

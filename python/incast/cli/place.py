@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 from incast._core import ResultError
@@ -43,4 +45,26 @@ def is_of(folder: Path, scenario: Scenario) -> bool:
         result = Result.open(folder)
         return result.state != "running" and (folder / "scenario.toml").read_text() == scenario.to_toml()
     except (ResultError, OSError, UnicodeDecodeError):
+        return False
+
+
+def check_free(folders: Iterable[Path], options: argparse.Namespace) -> None:
+    """Refuses folders that the user named and that hold complete results, unless they are to go.
+
+    Raises:
+        ResultError: When one of them does.
+    """
+    taken = [f for f in folders if options.out is not None and not options.fresh and is_complete(f)]
+    if taken:
+        raise ResultError(
+            f"{taken[0]} already holds a complete result\n"
+            "    help: --fresh replaces it, --out names another folder"
+        )
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder holds a complete result."""
+    try:
+        return Result.open(folder).state == "complete"
+    except ResultError:
         return False

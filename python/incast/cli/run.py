@@ -6,9 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from incast import _core
 from incast.cli.common import default_parent, load
 from incast.cli.outcome import ending, is_sound, totals
-from incast.cli.place import place
+from incast.cli.place import check_free, is_complete, place
 from incast.cli.progress import ProgressLine
 from incast.cli.tables import queue_table, slowdown_table
 from incast.result import Result
@@ -18,8 +19,9 @@ from incast.scenario import Interrupted, Scenario
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario, prints what came of it, and says where it is saved."""
     scenario = load(options)
-    label = "+".join(scenario.algorithms)
+    label = short(scenario.algorithm)
     folder = options.out or place(default_parent(scenario), label, scenario)
+    check_free([folder], options)
     try:
         result = run_one(scenario, label, folder, options)
     except Interrupted as stop:
@@ -28,6 +30,15 @@ def act(options: argparse.Namespace) -> int:
     show(label, result)
     print(f"\nsaved in {result.folder}")
     return 0 if is_sound(result) else 1
+
+
+def short(algorithm: str | None) -> str:
+    """What to call a run: its algorithm, without the preset where that is the default."""
+    if algorithm is None:
+        return "mixed"
+    name, _, preset = algorithm.partition(":")
+    known = _core.algorithm(name)
+    return name if known is not None and known.presets[0][0] == preset else algorithm
 
 
 def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:
@@ -39,13 +50,26 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
         folder: Where to save the result.
         options: The options of the command.
     """
-    fresh = options.fresh or options.out is None
-    with ProgressLine(label, options.quiet) as progress:
-        result = scenario.run(folder, threads=options.threads, fresh=fresh, progress=progress)
-    if not options.quiet:
-        for notice in result.notices:
-            print(f"incast: {notice}", file=sys.stderr)
+    # A folder that the user did not name is free, or holds a result of the very same scenario; that
+    # it is made anew needs saying only where the old one was incomplete.
+    ours = options.out is None
+    silent = options.quiet or (ours and is_complete(folder))
+    try:
+        with ProgressLine(label, options.quiet) as progress:
+            result = scenario.run(
+                folder, threads=options.threads, fresh=ours or options.fresh, progress=progress
+            )
+    except Interrupted as stop:
+        announce(stop.result, silent)
+        raise
+    announce(result, silent)
     return result
+
+
+def announce(result: Result, silent: bool) -> None:
+    """Says what a run had to clear away to make place."""
+    for notice in [] if silent else result.notices:
+        print(f"incast: {notice}", file=sys.stderr)
 
 
 def show(label: str, result: Result) -> None:

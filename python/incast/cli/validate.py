@@ -6,7 +6,7 @@ import argparse
 
 from incast.cli.common import load
 from incast.cli.progress import simulated
-from incast.cli.table import number
+from incast.cli.table import number, paragraph
 
 
 def act(options: argparse.Namespace) -> int:
@@ -19,8 +19,8 @@ def act(options: argparse.Namespace) -> int:
     limit = "" if size.until_ps is None else f", at {simulated(size.until_ps)} at the latest"
     ends = f"when every flow has finished{limit}"
     rows = [
-        ("network", f"{size.hosts:,} hosts, {size.switches:,} switches, {size.links:,} links"),
-        ("algorithm", ", ".join(scenario.algorithms)),
+        ("network", size.network),
+        ("algorithm", ", ".join(size.algorithms)),
         ("flows", f"{size.flows:,}"),
         ("traffic", f"{number(size.bytes / 1e6)} MB"),
         ("ends", ends),
@@ -28,5 +28,5 @@ def act(options: argparse.Namespace) -> int:
     ]
     print(f"{options.file}: fine")
     for name, text in rows:
-        print(f"  {name:<10} {text}")
+        print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
     return 0

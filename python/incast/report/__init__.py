@@ -1,0 +1,50 @@
+"""Reports: results as one HTML file that needs nothing else.
+
+The file holds its data, its pictures and its script; it opens from a disk or from a mail, and it is
+forbidden by its own content security policy to load anything from anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from incast._core import ResultError
+from incast.report.entries import Entry, entries
+from incast.report.page import page
+from incast.result import Result
+
+__all__ = ["Entry", "write"]
+
+
+def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str | os.PathLike[str]) -> Path:
+    """Writes a report.
+
+    Args:
+        results: One result, several to compare, or several with what to call each. Without names they
+            are called after their algorithms, and after their presets, seeds or folders where those
+            are the same.
+        path: The file, which is replaced if it is there. It appears under its name once it is whole.
+
+    Returns:
+        The file.
+
+    Raises:
+        ValueError: When there are no results.
+        ResultError: When the file cannot be written.
+    """
+    if isinstance(results, Result):
+        results = [results]
+    if not results:
+        raise ValueError("a report needs at least one result")
+    target = Path(path)
+    text = page(entries(results))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ResultError(f"cannot write {target}: {error.strerror or error}") from error
+    return target

@@ -1,0 +1,139 @@
+"""What to call each result of a report, and which colour it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from incast import _core
+from incast.plot import style
+from incast.result import Result
+
+_DARK = "#16191e"
+"""The background of the dark theme; the style sheet has the same."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A result in a report.
+
+    Attributes:
+        result: The result.
+        title: What to call it.
+        colour: Its colour on white.
+        dark: Its colour on the dark background.
+        dashes: Lengths of its dashes and gaps in line widths; none for a solid line.
+    """
+
+    result: Result
+    title: str
+    colour: str
+    dark: str
+    dashes: tuple[float, ...]
+
+
+def entries(results: Sequence[Result] | Mapping[str, Result]) -> list[Entry]:
+    """Names and colours for results: one colour for each algorithm, dashes for its variants."""
+    if isinstance(results, Mapping):
+        named, results = list(results), list(results.values())
+    else:
+        named = titles(results)
+    # The part before the colon decides the colour, so a variant keeps that of its algorithm.
+    keys = [f"{algorithm(result)}:{number}" for number, result in enumerate(results)]
+    made = []
+    for key, title, result in zip(keys, named, results, strict=True):
+        colour, dashes = style.colour(key, keys), style.dashes(key, keys)
+        made.append(Entry(result, title, colour, on_dark(colour), () if dashes == "-" else tuple(dashes[1])))
+    return made
+
+
+def algorithm(result: Result) -> str:
+    """The algorithms of a result, joined."""
+    return "+".join(result.info["algorithms"]) or "no flows"
+
+
+def titles(results: Sequence[Result]) -> list[str]:
+    """What to call results: their algorithms, and whatever else tells them apart."""
+    names = ["+".join(map(_title, result.info["algorithms"])) or "no flows" for result in results]
+    for further in (_preset, _seed, _folder):
+        twice = Counter(names)
+        more = [further(result) for result in results]
+        for name in (name for name, count in twice.items() if count > 1):
+            same = [i for i, other in enumerate(names) if other == name]
+            if len({more[i] for i in same}) > 1:
+                for i in same:
+                    names[i] = f"{name} ({more[i]})"
+    seen: Counter[str] = Counter()
+    total = Counter(names)
+    for i, name in enumerate(names):
+        seen[name] += 1
+        if total[name] > 1:
+            names[i] = f"{name} #{seen[name]}"
+    return names
+
+
+def _title(name: str) -> str:
+    known = _core.algorithm(name)
+    return name if known is None else known.title
+
+
+def _preset(result: Result) -> str:
+    """The preset in the section [cc] of the effective scenario."""
+    for line in section(scenario(result), "cc"):
+        key, _, value = line.partition(" = ")
+        if key == "preset":
+            return value.strip('"')
+    return "no preset"
+
+
+def _seed(result: Result) -> str:
+    return f"seed {result.info['seed']}"
+
+
+def _folder(result: Result) -> str:
+    return "in memory" if result.folder is None else result.folder.name
+
+
+def scenario(result: Result) -> str:
+    """The effective scenario of a result as text; empty where it was not saved."""
+    if result.folder is None:
+        return ""
+    try:
+        return (result.folder / "scenario.toml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def section(text: str, name: str) -> list[str]:
+    """The lines of a section of a scenario."""
+    lines: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside = line.strip("[] ") == name
+        elif inside:
+            lines.append(line)
+    return lines
+
+
+def on_dark(colour: str) -> str:
+    """A colour that can be told from the dark background: black becomes white, dark ones lighter."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    if max(red, green, blue) < 0x30:
+        return "#ffffff"
+    while _contrast((red, green, blue)) < 3.5:
+        red, green, blue = (c + (255 - c + 7) // 8 for c in (red, green, blue))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _contrast(colour: tuple[int, int, int]) -> float:
+    """Contrast to the dark background (WCAG 2.2, contrast ratio)."""
+    dark = tuple(int(_DARK[i : i + 2], 16) for i in (1, 3, 5))
+    return (_luminance(colour) + 0.05) / (_luminance(dark) + 0.05)
+
+
+def _luminance(colour: tuple[int, ...]) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    linear = [c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

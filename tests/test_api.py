@@ -1,0 +1,168 @@
+"""The Python package: scenarios, runs, results, tables."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from house import SMALL
+
+import incast
+
+
+@pytest.fixture(scope="module")
+def result() -> incast.Result:
+    return incast.Scenario.from_toml(SMALL, "small.toml").run()
+
+
+def test_a_run_in_memory_leaves_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = incast.Scenario.from_toml(SMALL).run()
+    assert result.folder is None
+    assert result.end == "finished"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_data_frame_library_reads_the_tables(result: incast.Result) -> None:
+    for table in (result.flows, result.ports, result.port_series, result.flow_series):
+        arrow = pa.table(table)
+        polars = pl.DataFrame(table)
+        pandas = pd.DataFrame.from_arrow(table)
+        assert arrow.column_names == polars.columns == list(pandas.columns) == table.columns
+        assert arrow.num_rows == polars.height == len(pandas) == len(table)
+    finish = pa.table(result.flows)["finish_ps"].to_pylist()
+    assert finish == result.flows.column("finish_ps").tolist()
+    assert finish == pl.DataFrame(result.flows)["finish_ps"].to_list()
+
+
+def test_columns_say_their_units(result: incast.Result) -> None:
+    field = pa.table(result.flows).schema.field("fct_ps")
+    assert field.metadata[b"unit"] == b"ps"
+
+
+def test_a_column_is_a_read_only_array(result: incast.Result) -> None:
+    size = result.flows.column("size_bytes")
+    assert size.dtype == np.int64
+    assert not size.flags.writeable
+    assert sorted(size.tolist()) == [200_000, 200_000, 2_000_000]
+    assert result.flows.column("source").tolist() == [f"h{i}" for i in result.flows.column("source_id")]
+    assert result.flows.column("finished").dtype == np.bool_
+    with pytest.raises(KeyError, match='no column "size".*size_bytes'):
+        result.flows.column("size")
+
+
+def test_missing_values_become_nan() -> None:
+    cut = incast.Scenario.from_toml(SMALL, overrides=["run.until=60us"]).run()
+    finish = cut.flows.column("finish_ps")
+    assert finish.dtype == np.float64
+    assert np.isnan(finish).all()
+    assert pa.table(cut.flows)["finish_ps"].null_count == 3
+
+
+def test_what_is_saved_is_what_was_returned(tmp_path: Path) -> None:
+    result = incast.Scenario.from_toml(SMALL).run(tmp_path / "saved")
+    opened = incast.Result.open(tmp_path / "saved")
+    assert opened.fingerprint == result.fingerprint
+    assert opened.info == result.info
+    for name in ("flows", "ports", "port_series", "flow_series"):
+        saved = pa.table(getattr(opened, name))
+        assert saved.equals(pa.table(getattr(result, name)))
+        assert saved.equals(pq.read_table(tmp_path / "saved" / f"{name}.parquet"))
+
+
+def test_a_port_in_numbers(result: incast.Result) -> None:
+    (port,) = result.probed_ports()
+    assert port == ("s0", 3)
+    series = result.port(*port)
+    assert series.rate_bps == 100_000_000_000
+    assert series.queue_bytes.max() <= result.peak_queue_bytes(*port)
+    # What the samples say of use is what the totals say.
+    sent = (series.utilisation[1:] * np.diff(series.time_ps)).sum() * series.rate_bps / 8e12
+    totals = result.port_series.column("transmitted_bytes")
+    assert sent == pytest.approx(totals[-1] - totals[0])
+    # A packet (1000 B and 60 B of headers) counts when its last bit left: an interval of 1 us holds
+    # what the link carries in it, and at most one packet that had begun before.
+    assert series.utilisation.max() <= 1 + 1060 * 8 / (100e9 * 1e-6)
+    with pytest.raises(KeyError, match="no samples of port 1 of s0; there are s0:3"):
+        result.port("s0", 1)
+
+
+def test_slowdowns_are_at_least_one(result: incast.Result) -> None:
+    times = result.flow_times()
+    assert len(times.slowdown) == 3
+    assert (times.slowdown >= 1).all()
+
+
+def test_scenarios_do_not_change_and_pickle() -> None:
+    scenario = incast.Scenario.from_toml(SMALL, "small.toml")
+    other = scenario.with_algorithm("hpcc").with_seed(3)
+    assert (scenario.seed, scenario.algorithm) == (7, "oscar:paper")
+    assert (other.seed, other.algorithm) == (3, "hpcc:paper")
+    copy = pickle.loads(pickle.dumps(other))
+    assert copy.to_toml() == other.to_toml()
+    assert (copy.name, copy.seed) == ("small", 3)
+
+
+def test_bad_scenarios_name_file_line_and_key() -> None:
+    with pytest.raises(incast.ScenarioError, match=r"my\.toml:6.*topology\.rate"):
+        incast.Scenario.from_toml(SMALL.replace('"100Gbps"', '"100"'), "my.toml")
+
+
+def test_runs_in_threads_do_not_touch() -> None:
+    scenario = incast.Scenario.from_toml(SMALL)
+    alone = {seed: scenario.with_seed(seed).run().fingerprint for seed in range(4)}
+    together: dict[int, str] = {}
+
+    def work(seed: int) -> None:
+        together[seed] = scenario.with_seed(seed).run(threads=1 + seed % 2).fingerprint
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == alone
+
+
+def test_other_python_threads_go_on_during_a_run() -> None:
+    scenario = incast.Scenario.from_toml(SMALL, overrides=["traffic.long.size=100MB", "run.until=1s"])
+    running = threading.Thread(target=scenario.run)
+    running.start()
+    turns = 0
+    while running.is_alive():
+        turns += 1
+    running.join()
+    # Were the lock held for the whole run, this thread would have had a turn before and one after.
+    assert turns > 1000
+
+
+def test_progress_counts_up_and_its_errors_stop_the_run() -> None:
+    scenario = incast.Scenario.from_toml(SMALL, overrides=["traffic.long.size=900GB", "run.until=1000s"])
+    seen: list[incast.Progress] = []
+
+    class Enough(Exception):
+        pass
+
+    def report(progress: incast.Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        scenario.run(progress=report)
+    assert [p.now_ps for p in seen] == sorted({p.now_ps for p in seen})
+    assert [p.hops for p in seen] == sorted({p.hops for p in seen})
+    assert seen[-1].flows == 3
+    assert seen[-1].until_ps == 10**15
+
+
+def test_a_result_can_be_opened_only_where_there_is_one(tmp_path: Path) -> None:
+    with pytest.raises(incast.ResultError, match="holds no result"):
+        incast.Result.open(tmp_path)

@@ -1,0 +1,279 @@
+"""The command `incast` from one end to the other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from house import ROOT, Incast
+
+from incast import Result, _core
+
+KINDS = ("algorithms", "topologies", "traffic", "distributions")
+
+
+def fits(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_list_has_a_line_for_everything(incast: Incast) -> None:
+    done = incast("list")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert fits(done.stdout)
+    for kind in KINDS:
+        assert f"\n{kind}\n" in f"\n{done.stdout}"
+        alone = incast("list", kind).stdout
+        assert alone.strip() in done.stdout
+    for algorithm in _core.algorithms():
+        assert re.search(rf"^  {algorithm.name} +\S", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [a.name for a in _core.algorithms()])
+def test_list_shows_each_parameter_with_default_range_and_source(incast: Incast, name: str) -> None:
+    done = incast("list", name)
+    assert done.returncode == 0
+    assert fits(done.stdout)
+    shown = " ".join(done.stdout.split())
+    algorithm = _core.algorithm(name)
+    assert algorithm is not None
+    for p in algorithm.parameters:
+        quoted = f'"{p.value}"' if p.kind in ("time", "bytes", "rate", "choice") else p.value
+        assert f"{p.name} = {quoted} {' '.join(f'{p.meaning}; {p.range}. {p.source}'.split())}" in shown
+
+
+def test_list_shows_topologies_traffic_and_distributions(incast: Incast) -> None:
+    for kind in [*_core.topologies(), *_core.traffic()]:
+        done = incast("list", kind.name)
+        assert done.returncode == 0
+        assert fits(done.stdout)
+        for key in kind.keys:
+            assert re.search(rf"^  {key.name}( = |$)", done.stdout, re.MULTILINE)
+    done = incast("list", "websearch")
+    assert "1,711,250 B" in done.stdout
+
+
+def test_list_suggests_what_may_be_meant(incast: Incast) -> None:
+    done = incast("list", "ocsar")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "nothing is called 'ocsar', did you mean 'oscar'?" in done.stderr
+
+
+def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) -> None:
+    done = incast("validate", scenario)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{scenario}: fine" in done.stdout
+    assert "4 hosts, 1 switches, 4 links" in done.stdout
+    assert re.search(r"flows +3\n", done.stdout)
+    assert re.search(r"traffic +2.40 MB\n", done.stdout)
+    assert not (incast.folder / "results").exists()
+
+
+def test_the_effective_scenario_is_itself_a_scenario(incast: Incast, scenario: Path) -> None:
+    effective = incast(
+        "validate", scenario, "--effective", "--seed", "11", "--set", "topology.hosts=5"
+    ).stdout
+    again = incast.folder / "small-again.toml"
+    again.write_text(effective)
+    assert "seed = 11" in effective
+    assert incast("validate", again, "--effective").stdout == effective
+    assert "5 hosts" in incast("validate", again).stdout
+
+
+def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> None:
+    done = incast("run", scenario)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    assert "all 3 flows finished" in done.stdout
+    assert done.stdout.endswith("saved in results/small/oscar\n")
+    folder = incast.folder / "results/small/oscar"
+    assert {p.name for p in folder.iterdir()} == {
+        "result.json",
+        "scenario.toml",
+        "flows.parquet",
+        "ports.parquet",
+        "port_series.parquet",
+        "flow_series.parquet",
+    }
+    info = json.loads((folder / "result.json").read_text())
+    assert info["state"] == "complete"
+    assert info["seed"] == 7
+    assert info["outcome"]["fingerprint"] in done.stdout
+    assert len(Result.open(folder).flows) == 3
+
+
+def test_a_rerun_replaces_its_own_result_and_no_other(incast: Incast, scenario: Path) -> None:
+    def fingerprint(folder: str) -> str:
+        return Result.open(incast.folder / "results/small" / folder).fingerprint
+
+    assert incast("run", scenario).returncode == 0
+    first = fingerprint("oscar")
+    assert incast("run", scenario).stdout.endswith("saved in results/small/oscar\n")
+    assert fingerprint("oscar") == first
+    other = incast("run", scenario, "--set", "topology.delay=4us")
+    assert other.stdout.endswith("saved in results/small/oscar-2\n")
+    assert fingerprint("oscar") == first
+    assert fingerprint("oscar-2") != first
+
+
+def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast, scenario: Path) -> None:
+    assert incast("run", scenario, "--out", "here").returncode == 0
+    refused = incast("run", scenario, "--out", "here")
+    assert refused.returncode == 1
+    assert "already holds a complete result" in refused.stderr
+    assert "--fresh" in refused.stderr
+    assert incast("run", scenario, "--out", "here", "--fresh").returncode == 0
+
+
+def test_a_folder_with_other_files_is_left_alone(incast: Incast, scenario: Path) -> None:
+    folder = incast.folder / "mine"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    done = incast("run", scenario, "--out", "mine", "--fresh")
+    assert done.returncode == 1
+    assert "thesis.tex" in done.stderr
+    assert [p.name for p in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_threads_do_not_change_the_result_and_seeds_are_recorded(incast: Incast, scenario: Path) -> None:
+    prints = set()
+    for threads in ("1", "2", "3"):
+        folder = incast.folder / f"t{threads}"
+        assert incast("run", scenario, "--threads", threads, "--seed", "5", "--out", folder).returncode == 0
+        result = Result.open(folder)
+        assert result.info["seed"] == 5
+        prints.add(result.fingerprint)
+    assert len(prints) == 1
+
+
+def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Path) -> None:
+    done = incast("compare", scenario, "--cc", "oscar,constant", "--plot")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    assert "queue at s0, port 3" in done.stdout
+    assert "FCT slowdown" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert sum(row[:1] == ["OSCAR"] for row in rows) == 2
+    assert sum(row[:1] == ["constant"] for row in rows) == 2
+    assert "saved in results/small: oscar, constant\n" in done.stdout
+    for name in ("queue.png", "queue.pdf", "slowdown.png", "slowdown.pdf"):
+        assert (incast.folder / "results/small" / name).stat().st_size > 5000
+        assert f"picture results/small/{name}\n" in done.stdout
+
+
+def test_compare_gives_each_algorithm_the_same_flows(incast: Incast, scenario: Path) -> None:
+    assert incast("compare", scenario, "--cc", "oscar:artifact,oscar:paper", "--out", "both").returncode == 0
+    results = [Result.open(incast.folder / "both" / name) for name in ("oscar-artifact", "oscar-paper")]
+    for column in ("size_bytes", "start_ps", "source_id"):
+        one, other = (sorted(r.flows.column(column).tolist()) for r in results)
+        assert one == other
+    assert results[0].fingerprint != results[1].fingerprint
+
+
+def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
+    # Five switches in a ring, each host sends two switches further: every link waits for the next.
+    (incast.folder / "ring.toml").write_text(RING)
+    done = incast("run", "ring.toml")
+    assert done.returncode == 1
+    shown = " ".join(done.stdout.split())
+    assert "nothing moved any more" in shown
+    assert "PFC deadlock" in shown
+    for switch in range(5):
+        assert f"s{switch} port" in shown
+    assert re.search(r"flow \d+ waits: ", shown)
+    assert "saved in results/ring/constant" in done.stdout
+
+
+RING = """\
+cc = { algorithm = "constant" }
+run = { stall_after = "5ms" }
+
+[topology]
+kind = "graph"
+hosts = ["h0-h4"]
+switches = ["s0-s4"]
+rate = "100Gbps"
+delay = "1us"
+links = [
+    { between = ["h0", "s0"] },
+    { between = ["s0", "s1"] },
+    { between = ["h1", "s1"] },
+    { between = ["s1", "s2"] },
+    { between = ["h2", "s2"] },
+    { between = ["s2", "s3"] },
+    { between = ["h3", "s3"] },
+    { between = ["s3", "s4"] },
+    { between = ["h4", "s4"] },
+    { between = ["s4", "s0"] },
+]
+
+[switch]
+buffer = "1MB"
+pfc = {}
+
+[[traffic]]
+kind = "permutation"
+shift = 2
+size = "10MB"
+"""
+
+
+BAD = {
+    "no such file": (["run", "missing.toml"], "missing.toml"),
+    "a folder": (["run", "."], "."),
+    "no unit": (["run", "small.toml", "--set", "topology.rate=100"], "topology.rate"),
+    "wrong unit": (["validate", "small.toml", "--set", "topology.delay=3KB"], "topology.delay"),
+    "unknown key": (["validate", "small.toml", "--set", "topology.hostz=3"], "hosts"),
+    "unknown algorithm": (["compare", "small.toml", "--cc", "oscar,ocsar"], "oscar"),
+    "unknown preset": (["compare", "small.toml", "--cc", "oscar:papr"], "papr"),
+    "the same twice": (["compare", "small.toml", "--cc", "oscar,oscar"], "twice"),
+    "an empty name": (["compare", "small.toml", "--cc", "oscar,"], "--cc"),
+    "an override without value": (["run", "small.toml", "--set", "topology.rate"], "topology.rate"),
+    "no algorithms": (["compare", "small.toml"], "--cc"),
+    "negative seed": (["run", "small.toml", "--seed", "-1"], "--seed"),
+    "no threads": (["run", "small.toml", "--threads", "0"], "--threads"),
+    "not a number": (["run", "small.toml", "--seed", "one"], "whole number"),
+    "unknown command": (["rum", "small.toml"], "rum"),
+    "unknown option": (["run", "small.toml", "--sed", "1"], "--sed"),
+    "no command": ([], "COMMAND"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD.values(), ids=BAD.keys())
+@pytest.mark.usefixtures("scenario")
+def test_bad_input_is_explained_and_nothing_is_left(incast: Incast, arguments: list[str], named: str) -> None:
+    done = incast(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert [p.name for p in incast.folder.iterdir()] == ["small.toml"]
+
+
+def test_a_result_that_cannot_be_written_is_explained(incast: Incast, scenario: Path) -> None:
+    (incast.folder / "file").write_text("")
+    done = incast("run", scenario, "--out", "file/under")
+    assert done.returncode == 1
+    assert "file/under" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version(incast: Incast) -> None:
+    assert incast("--version").stdout == f"incast {_core.__version__}\n"
+    for command in ((), ("run",), ("compare",), ("validate",), ("list",)):
+        done = incast(*command, "--help")
+        assert done.returncode == 0
+        assert fits(done.stdout)
+    assert "130  stopped by Ctrl-C" in incast("--help").stdout
+
+
+def test_every_example_is_fine(incast: Incast) -> None:
+    examples = sorted((ROOT / "examples").glob("*.toml"))
+    assert examples
+    for example in examples:
+        done = incast("validate", example)
+        assert (done.returncode, done.stderr) == (0, "")
