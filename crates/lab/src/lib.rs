@@ -1,5 +1,8 @@
 //! From a scenario on disk to checked results.
 //!
+//! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
+//! * [`topology`]: networks from a few numbers.
+//! * [`traffic`]: flows from a few numbers.
 //! * [`problem`]: what is wrong with something that a person wrote, and where.
 //! * [`run`]: running a simulation.
 //! * [`results`]: what a run leaves behind, in memory and on disk.
@@ -9,7 +12,11 @@
 pub mod problem;
 pub mod results;
 pub mod run;
+pub mod scenario;
 pub mod sizes;
 pub mod summary;
+pub mod topology;
+pub mod traffic;
 
 pub use problem::{Problem, Problems};
+pub use scenario::{Built, Scenario};

@@ -1,0 +1,229 @@
+//! The `[cc]` section: an algorithm, a preset, and any of its parameters by name.
+
+use incast_cc::any::{CATALOGUE, ParamInfo};
+use incast_cc::params::{Kind, Value};
+use incast_cc::{AnyParams, Fixed};
+use incast_units::{Bytes, Rate, Time};
+
+use super::reading::{Reading, TableReader};
+use super::section::{Entry, Fallback, KeyInfo, Section};
+use super::setting::{Bound, Setting, Shape};
+use super::suggest::nearest;
+use super::tree::{Node, Value as Written};
+use super::write::Out;
+
+/// An algorithm with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cc {
+    pub(crate) params: AnyParams,
+    pub(crate) preset: &'static str,
+}
+
+impl Cc {
+    /// The algorithm and its preset: `oscar:paper`.
+    pub(crate) fn label(&self) -> String {
+        format!("{}:{}", self.params.info().name, self.preset)
+    }
+}
+
+impl Section for Cc {
+    fn summary() -> String {
+        "The congestion control algorithm, its preset, and any of its parameters by name.".to_owned()
+    }
+
+    fn keys() -> Vec<KeyInfo> {
+        let words = CATALOGUE.iter().map(|info| (info.name, info.summary)).collect();
+        vec![
+            KeyInfo {
+                name: "algorithm",
+                meaning: "The algorithm.".to_owned(),
+                shape: Shape::Choice(words),
+                bound: Bound::Any,
+                fallback: Fallback::Required,
+            },
+            KeyInfo {
+                name: "preset",
+                meaning: "The set of parameters to start from.".to_owned(),
+                shape: Shape::Text("a preset of the algorithm"),
+                bound: Bound::Any,
+                fallback: Fallback::From("the algorithm's first preset".to_owned()),
+            },
+        ]
+    }
+
+    fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
+        let names: Vec<&'static str> = CATALOGUE.iter().map(|info| info.name).collect();
+        let name = table.word("algorithm", &names, "algorithm")?;
+        let mut params = AnyParams::named(name, None)?;
+        table.entitle(format!("cc with {name}"));
+        let mut presets = Vec::new();
+        params.presets(|preset, _| presets.push(preset));
+        let mut preset = presets.first().copied();
+        if table.has("preset") {
+            preset = table.word("preset", &presets, &format!("preset of {name}"));
+            if let Some(named) = AnyParams::named(name, preset) {
+                params = named;
+            }
+        }
+        let mut infos = Vec::new();
+        params.params(|info, _| infos.push(info));
+        let mut sound = true;
+        for info in infos {
+            if let Some(value) = parameter(table, &info, &mut sound) {
+                params.set(info.name, value);
+            }
+        }
+        Some(Self { params, preset: preset? }).filter(|_| sound)
+    }
+
+    fn write_fields(&self, out: &mut Vec<(String, Out)>) {
+        out.push(("algorithm".to_owned(), Out::text(&self.params.info().name)));
+        out.push(("preset".to_owned(), Out::text(&self.preset)));
+        self.params.params(|info, value| out.push((info.name.to_owned(), written(&info.kind, value))));
+    }
+}
+
+super::section::section!(@setting Cc, Shape::Algorithm);
+
+/// Reads a parameter where it is written. Clears `sound` after a problem.
+fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool) -> Option<Value> {
+    fn read<T: Setting>(table: &mut TableReader<'_, '_>, name: &'static str) -> Option<T> {
+        table.read(name, Bound::Any, Some(|| None))
+    }
+    let written = table.has(info.name);
+    let name = info.name;
+    let value = match info.kind {
+        Kind::Time(_, high) if high == Time::NEVER => read(table, name).map(|Endless(v)| Value::Time(v)),
+        Kind::Time(..) => read(table, name).map(Value::Time),
+        Kind::Bytes(_, high) if high == Bytes::UNLIMITED => {
+            read(table, name).map(|Endless(v)| Value::Bytes(v))
+        }
+        Kind::Bytes(..) => read(table, name).map(Value::Bytes),
+        Kind::Rate(_, high) if high == <Rate as End>::END => {
+            read(table, name).map(|Endless(v)| Value::Rate(v))
+        }
+        Kind::Rate(..) => read(table, name).map(Value::Rate),
+        Kind::Ratio(..) => read(table, name).map(Value::Ratio),
+        Kind::Count(..) => read(table, name).map(Value::Count),
+        Kind::Flag => read(table, name).map(Value::Flag),
+        Kind::Choice(words) => read::<String>(table, name).and_then(|word| {
+            let place = words.iter().position(|known| *known == word);
+            if place.is_none() {
+                let near = nearest(&word, words.iter().copied());
+                let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+                let path = table.path(name);
+                table.reading.wrong_key(&path, format!("{word:?} is none of: {}{near}", words.join(", ")));
+            }
+            place.map(Value::Choice)
+        }),
+    };
+    let Some(value) = value else {
+        *sound &= !written;
+        return None;
+    };
+    if info.kind.admits(value) {
+        return Some(value);
+    }
+    *sound = false;
+    let path = table.path(name);
+    let shown = self::written(&info.kind, value).inline();
+    let message = format!("{shown} is out of range: allowed is {}", range(&info.kind));
+    table.reading.wrong_key(&path, message);
+    None
+}
+
+/// The range of a parameter, for people.
+fn range(kind: &Kind) -> String {
+    let top = |text: String, end: bool| if end { "no limit".to_owned() } else { text };
+    match kind {
+        Kind::Time(low, high) => format!("{low} to {}", top(high.to_string(), *high == Time::NEVER)),
+        Kind::Bytes(low, high) => format!("{low} to {}", top(high.to_string(), *high == Bytes::UNLIMITED)),
+        Kind::Rate(low, high) => format!("{low} to {}", top(high.to_string(), *high == <Rate as End>::END)),
+        Kind::Ratio(low, high) => format!("{low} to {}", top(high.to_string(), *high == Fixed::MAX)),
+        Kind::Count(low, high) => format!("{low} to {}", top(high.to_string(), *high == u64::MAX)),
+        Kind::Flag => "true or false".to_owned(),
+        Kind::Choice(words) => words.join(", "),
+    }
+}
+
+fn written(kind: &Kind, value: Value) -> Out {
+    let out = match value {
+        Value::Time(v) => Endless(v).write(),
+        Value::Bytes(v) => Endless(v).write(),
+        Value::Rate(v) => Endless(v).write(),
+        Value::Ratio(v) => v.write(),
+        Value::Count(v) => v.write(),
+        Value::Flag(v) => v.write(),
+        Value::Choice(i) => match kind {
+            Kind::Choice(words) => words.get(i).map(|word| Out::text(word)),
+            _ => None,
+        },
+    };
+    out.unwrap_or_else(|| Out::plain(&0))
+}
+
+/// A quantity with a largest value that stands for no limit.
+trait End: Setting + PartialEq + Copy {
+    const END: Self;
+    const WORD: &'static str;
+}
+
+impl End for Time {
+    const END: Self = Self::NEVER;
+    const WORD: &'static str = "never";
+}
+
+impl End for Bytes {
+    const END: Self = Self::UNLIMITED;
+    const WORD: &'static str = "unlimited";
+}
+
+impl End for Rate {
+    const END: Self = Self::from_bps(u64::MAX);
+    const WORD: &'static str = "unlimited";
+}
+
+/// A quantity that may be written as the word for no limit.
+struct Endless<T>(T);
+
+impl<T: End> Setting for Endless<T> {
+    fn shape() -> Shape {
+        Shape::Either(vec![T::shape(), Shape::Choice(vec![(T::WORD, "no limit")])])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Written::Text(text) if text == T::WORD => Some(Self(T::END)),
+            _ => T::read(node, key, reading).map(Self),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        if self.0 == T::END { Some(Out::text(&T::WORD)) } else { self.0.write() }
+    }
+}
+
+/// An algorithm as lists describe it: its parameters with their kinds, ranges and defaults.
+pub(crate) fn entry(name: &str) -> Option<Entry> {
+    let params = AnyParams::named(name, None)?;
+    let mut keys = Vec::new();
+    params.params(|info, value| {
+        let (shape, bound) = match info.kind {
+            Kind::Time(..) => (Time::shape(), Bound::Any),
+            Kind::Bytes(..) => (Bytes::shape(), Bound::Any),
+            Kind::Rate(..) => (Rate::shape(), Bound::Any),
+            Kind::Ratio(low, high) => (Fixed::shape(), Bound::Ratio(low, high)),
+            Kind::Count(low, high) => (Shape::Count, Bound::Count(low, high)),
+            Kind::Flag => (Shape::Flag, Bound::Any),
+            Kind::Choice(words) => (Shape::Choice(words.iter().map(|w| (*w, "")).collect()), Bound::Any),
+        };
+        keys.push(KeyInfo {
+            name: info.name,
+            meaning: format!("{} ({})", info.meaning, info.source),
+            shape,
+            bound,
+            fallback: Fallback::Value(written(&info.kind, value).inline()),
+        });
+    });
+    Some(Entry { name: name.to_owned(), summary: params.info().summary.to_owned(), keys })
+}

@@ -1,0 +1,318 @@
+//! Scenarios: from a description on disk to a checked one, and from that to a simulation.
+//!
+//! A scenario is a TOML file in which every quantity has its unit. It is checked as a whole before
+//! anything runs: an unknown key, a missing unit, an impossible combination, or a setting that cannot
+//! have any effect is a [`Problem`] with file, line and key, and all of them are reported together.
+//!
+//! ```
+//! use incast_lab::Scenario;
+//! let text = r#"
+//!     topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "3us" }
+//!     cc = { algorithm = "constant" }
+//!     [[traffic]]
+//!     kind = "incast"
+//!     to = "h3"
+//!     size = "450KB"
+//! "#;
+//! let scenario = Scenario::from_toml(text, "quick.toml", &["traffic.incast.size=1MB".to_owned()]).unwrap();
+//! assert_eq!(scenario.build().unwrap().simulation.flows.len(), 3);
+//! let problems = Scenario::from_toml(&text.replace("3us", "3"), "quick.toml", &[]).unwrap_err();
+//! assert!(problems.to_string().contains("topology.delay: \"3\": a time needs its unit"));
+//! ```
+
+pub mod catalogue;
+pub(crate) mod cc;
+mod check;
+mod probe;
+pub(crate) mod reading;
+pub(crate) mod section;
+mod sections;
+pub(crate) mod setting;
+pub(crate) mod suggest;
+pub(crate) mod tree;
+pub(crate) mod write;
+
+pub use section::{Entry, Fallback, KeyInfo};
+pub use setting::{Bound, Shape};
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use incast_sim::Simulation;
+use incast_sim::describe::flow::Flow;
+use incast_units::Time;
+
+use crate::problem::{Problem, Problems};
+use crate::topology::Fabric;
+use crate::traffic::{self, hosts::World, stream};
+use cc::Cc;
+use check::Checked;
+use reading::{Places, Reading, TableReader};
+use section::Section;
+use sections::Root;
+use setting::Setting;
+use tree::{Node, Place, Sources, Table, Value};
+
+/// A checked scenario. Two scenarios are equal when they describe the same runs.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    root: Root,
+    name: String,
+    checked: Arc<Checked>,
+    sources: Sources,
+    places: Places,
+    folder: PathBuf,
+}
+
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.root == other.root
+    }
+}
+
+/// A scenario as the simulator runs it, with the names that results need.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What to simulate, on one thread.
+    pub simulation: Simulation,
+    /// Names of the traffic blocks; a flow's `group` is an index into them.
+    pub groups: Vec<String>,
+    /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
+    pub algorithms: Vec<String>,
+    /// The network, with names for its ports and a summary.
+    pub fabric: Arc<Fabric>,
+}
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// `file_name` is for messages; other files that the scenario names are found from its folder, and
+    /// its stem is the scenario's name where the text gives none. `overrides` are texts like
+    /// `topology.rate=400Gbps` or `traffic.background.load=0.8`, applied in order before anything is
+    /// checked.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_toml(text: &str, file_name: &str, overrides: &[String]) -> Result<Self, Problems> {
+        let sources = Sources { file: file_name.to_owned(), overrides: overrides.to_vec() };
+        let mut table = tree::parse(text, &sources).map_err(Problems)?;
+        let wrong: Vec<Problem> = overrides
+            .iter()
+            .enumerate()
+            .filter_map(|(i, text)| tree::apply_override(&mut table, text, i).err())
+            .collect();
+        if !wrong.is_empty() {
+            return Err(Problems(wrong));
+        }
+        let path = Path::new(file_name);
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut reading = Reading::new(sources, folder);
+        let mut reader = TableReader::new(&table, Place::default(), "", &mut reading);
+        let root = Root::fields(&mut reader);
+        reader.finish();
+        let stem = path.file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
+        Self::checked(root, &stem, reading)
+    }
+
+    /// Reads and checks the scenario in a file. See [`from_toml`](Self::from_toml).
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no text, and everything that is wrong with the scenario.
+    pub fn load(path: impl AsRef<Path>, overrides: &[String]) -> Result<Self, Problems> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let problem = |message: String| Problem::new(message).in_file(&file);
+        if path.is_dir() {
+            return Err(problem("this is a folder; name a scenario file in it".to_owned()).into());
+        }
+        let bytes = std::fs::read(path).map_err(|error| {
+            let message = match error.kind() {
+                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                _ => format!("cannot be read: {error}"),
+            };
+            Problems::from(problem(message))
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            Problems::from(problem("this is not a text file (not UTF-8)".to_owned()).on_line(line as u32))
+        })?;
+        Self::from_toml(&text, &file, overrides)
+    }
+
+    /// Checks what was read as a whole.
+    fn checked(root: Option<Root>, stem: &str, mut reading: Reading) -> Result<Self, Problems> {
+        let Some(mut root) = root.filter(|_| reading.is_sound()) else {
+            return Err(reading.into_problems());
+        };
+        let checked = check::check(&root, &mut reading);
+        match checked {
+            Some(checked) if reading.is_sound() => {
+                let name = root.name.get_or_insert_with(|| stem.to_owned()).clone();
+                Ok(Self {
+                    root,
+                    name,
+                    checked: Arc::new(checked),
+                    sources: reading.sources,
+                    places: reading.places,
+                    folder: reading.folder,
+                })
+            }
+            _ => Err(reading.into_problems()),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Seed of its random draws.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.root.seed
+    }
+
+    /// The scenario's algorithm with its preset, like `oscar:paper`; `None` where every traffic block
+    /// has its own.
+    #[must_use]
+    pub fn algorithm(&self) -> Option<String> {
+        self.root.cc.as_ref().map(Cc::label)
+    }
+
+    /// Names of the traffic blocks.
+    #[must_use]
+    pub fn groups(&self) -> Vec<&str> {
+        self.root.traffic.iter().map(traffic::Block::name).collect()
+    }
+
+    /// Its network.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.checked.fabric
+    }
+
+    /// The scenario with every value explicit. It reads back as an equal scenario.
+    #[must_use]
+    pub fn effective_toml(&self) -> String {
+        let idle = self.root.idle();
+        let mut entries = Vec::new();
+        self.root.write_fields(&mut entries);
+        prune(&mut entries, "", &idle);
+        write::document(&entries)
+    }
+
+    /// The same with another algorithm: `name` or `name:preset`, and parameters like `eta=0.95`. The
+    /// parameters of the old one are dropped. Traffic blocks with an algorithm of their own keep it.
+    ///
+    /// # Errors
+    /// When there is no such algorithm, preset or parameter, or it does not fit the scenario.
+    pub fn with_algorithm(&self, algorithm: &str, parameters: &[String]) -> Result<Self, Problems> {
+        let sources = Sources { file: algorithm.to_owned(), overrides: parameters.to_vec() };
+        let (name, preset) = match algorithm.split_once(':') {
+            Some((name, preset)) => (name, Some(preset)),
+            None => (algorithm, None),
+        };
+        let place = Place::default();
+        let text = |text: &str| Node { place, value: Value::Text(text.to_owned()) };
+        let mut table = Table(vec![("algorithm".to_owned(), place, text(name))]);
+        if let Some(preset) = preset {
+            table.0.push(("preset".to_owned(), place, text(preset)));
+        }
+        let wrong: Vec<Problem> = parameters
+            .iter()
+            .enumerate()
+            .filter_map(|(i, text)| tree::apply_override(&mut table, text, i).err())
+            .collect();
+        if !wrong.is_empty() {
+            return Err(Problems(wrong));
+        }
+        let mut reading = Reading::new(sources, self.folder.clone());
+        let cc = Cc::read(&Node { place, value: Value::Table(table) }, "cc", &mut reading);
+        let Some(cc) = cc.filter(|_| reading.is_sound()) else { return Err(reading.into_problems()) };
+        let root = Root { cc: Some(cc), ..self.root.clone() };
+        let mut places = self.places.clone();
+        places.retain(|key, _| key != "cc" && !key.starts_with("cc."));
+        places.insert("cc".to_owned(), place);
+        let reading = Reading::resume(self.sources.clone(), self.folder.clone(), places);
+        Self::checked(Some(root), &self.name, reading)
+    }
+
+    /// The same with another seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }
+    }
+
+    /// Makes the flows and everything else that the simulator needs.
+    ///
+    /// # Errors
+    /// When the traffic turns out too large, or a probe names a flow that did not come up.
+    pub fn build(&self) -> Result<Built, Problems> {
+        let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
+        let fabric = &self.checked.fabric;
+        let world = World::new(fabric);
+        let setting = traffic::Setting { world: &world, until: self.root.run.until };
+        let mut flows = Vec::new();
+        for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
+            let drafts = match block.pattern.make(&setting, self.root.seed, block.name()) {
+                Ok(drafts) => drafts,
+                Err(faults) => {
+                    for (key, message) in faults {
+                        reading.wrong_key(&format!("traffic.{}.{key}", block.name()), message);
+                    }
+                    continue;
+                }
+            };
+            flows.extend(drafts.into_iter().map(|draft| Flow {
+                key: stream::key(self.root.seed, block.name(), draft.index),
+                source: draft.source,
+                destination: draft.destination,
+                size: draft.size,
+                start: draft.start,
+                stop: draft.stop,
+                queue: block.common.queue,
+                algorithm: *algorithm,
+                group,
+            }));
+        }
+        flows.sort_by_key(|flow| (flow.start, flow.key));
+        if flows.is_empty() && reading.is_sound() {
+            reading.wrong_key("traffic", "makes no flow before the run ends");
+        }
+        let groups: Vec<String> = self.root.traffic.iter().map(|block| block.name().to_owned()).collect();
+        let probes = probe::probes(&self.root.probe, &self.checked, &flows, &groups, &mut reading);
+        if !reading.is_sound() {
+            return Err(reading.into_problems());
+        }
+        Ok(Built {
+            simulation: Simulation {
+                network: fabric.network.clone(),
+                switch: self.root.switch.describe(),
+                transport: self.root.transport.describe(),
+                algorithms: self.checked.algorithms.iter().map(|cc| cc.params.into()).collect(),
+                flows,
+                probes,
+                seed: self.root.seed,
+                until: self.root.run.until.unwrap_or(Time::NEVER),
+                stall_after: self.root.run.stall_after,
+                threads: 1,
+            },
+            groups,
+            algorithms: self.checked.algorithms.iter().map(Cc::label).collect(),
+            fabric: Arc::clone(fabric),
+        })
+    }
+}
+
+/// Takes out the keys that have no effect.
+fn prune(entries: &mut Vec<(String, write::Out)>, path: &str, idle: &[(String, String)]) {
+    entries.retain_mut(|(key, value)| {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if let write::Out::Table(inner) = value {
+            prune(inner, &full, idle);
+        }
+        !idle.iter().any(|(idle, _)| *idle == full)
+    });
+}

@@ -1,0 +1,211 @@
+//! The state of one reading: the problems found, and where each key was written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::section::Section;
+use super::setting::{Bound, Setting};
+use super::suggest::nearest;
+use super::tree::{Node, Place, Sources, Table, Value};
+use crate::problem::{Problem, Problems};
+
+/// Where each key was written, by its path; keys that were not written are absent.
+pub(crate) type Places = BTreeMap<String, Place>;
+
+/// One reading of one scenario.
+pub(crate) struct Reading {
+    /// Problems with their places, in the order found.
+    problems: Vec<(Place, Problem)>,
+    pub(crate) places: Places,
+    pub(crate) sources: Sources,
+    /// Files that a scenario names are found from here.
+    pub(crate) folder: PathBuf,
+}
+
+impl Reading {
+    pub(crate) fn new(sources: Sources, folder: PathBuf) -> Self {
+        Self { problems: Vec::new(), places: Places::new(), sources, folder }
+    }
+
+    /// A reading that goes on from what was read before: problems are placed by its places.
+    pub(crate) fn resume(sources: Sources, folder: PathBuf, places: Places) -> Self {
+        Self { problems: Vec::new(), places, sources, folder }
+    }
+
+    /// Reports a problem of the value at `place`.
+    pub(crate) fn wrong(&mut self, place: Place, key: &str, message: impl Into<String>) {
+        self.report(place, Problem::new(message).about(key));
+    }
+
+    /// Reports a problem at `place` that is already worded.
+    pub(crate) fn report(&mut self, place: Place, problem: Problem) {
+        self.problems.push((place, problem));
+    }
+
+    /// Reports a problem about a key that was read before. Where the key was not written, it is
+    /// placed at the nearest section around it that was.
+    pub(crate) fn wrong_key(&mut self, key: &str, message: impl Into<String>) {
+        let mut path = key;
+        let place = loop {
+            if let Some(place) = self.places.get(path) {
+                break *place;
+            }
+            match path.rsplit_once('.') {
+                Some((section, _)) => path = section,
+                None => break Place::default(),
+            }
+        };
+        self.wrong(place, key, message);
+    }
+
+    /// Whether a key was written.
+    pub(crate) fn written(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
+    pub(crate) fn is_sound(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// The problems in the order of the file, those of overrides last.
+    pub(crate) fn into_problems(self) -> Problems {
+        let mut problems = self.problems;
+        problems.sort_by_key(|(place, _)| *place);
+        Problems(problems.into_iter().map(|(place, problem)| self.sources.locate(problem, place)).collect())
+    }
+}
+
+/// Reads the keys of one table, and knows afterwards which ones nobody asked for.
+pub(crate) struct TableReader<'a, 'r> {
+    table: &'a Table,
+    place: Place,
+    path: String,
+    known: Vec<&'static str>,
+    /// What the table is called in messages.
+    title: Option<String>,
+    /// Whether it is still clear which keys the table may have.
+    clear: bool,
+    pub(crate) reading: &'r mut Reading,
+}
+
+impl<'a, 'r> TableReader<'a, 'r> {
+    pub(crate) fn new(table: &'a Table, place: Place, path: &str, reading: &'r mut Reading) -> Self {
+        Self { table, place, path: path.to_owned(), known: Vec::new(), title: None, clear: true, reading }
+    }
+
+    /// The full path of a key of this table.
+    pub(crate) fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Reads a key. `fallback` gives the value of a key that is absent; without one the key is
+    /// required. A fallback of `None` rests on another key that has a problem of its own.
+    pub(crate) fn read<T: Setting>(
+        &mut self,
+        key: &'static str,
+        bound: Bound,
+        fallback: Option<impl FnOnce() -> Option<T>>,
+    ) -> Option<T> {
+        self.known.push(key);
+        let path = self.path(key);
+        let Some((_, name_place, node)) = self.table.0.iter().find(|(name, _, _)| name == key) else {
+            if let Some(fallback) = fallback {
+                return fallback();
+            }
+            self.reading.wrong(self.place, &path, format!("is missing; write {}", T::shape().noun()));
+            return None;
+        };
+        let place = if matches!(node.value, Value::Table(_)) { *name_place } else { node.place };
+        self.reading.places.insert(path.clone(), place);
+        let node = Node { place, value: node.value.clone() };
+        let value = T::read(&node, &path, self.reading)?;
+        if value.within(bound) {
+            return Some(value);
+        }
+        let negative = if bound == Bound::Positive { "must be" } else { "is out of range: allowed is" };
+        self.reading.wrong(place, &path, format!("{} {negative} {bound}", node.value.shown()));
+        None
+    }
+
+    /// The text of a key that decides which other keys there are, and its place.
+    pub(crate) fn word(
+        &mut self,
+        key: &'static str,
+        known: &[&'static str],
+        what: &str,
+    ) -> Option<&'static str> {
+        self.known.push(key);
+        let path = self.path(key);
+        let list = known.join(", ");
+        let Some(node) = self.table.get(key) else {
+            self.clear = false;
+            self.reading.wrong(self.place, &path, format!("is missing; write one of: {list}"));
+            return None;
+        };
+        self.reading.places.insert(path.clone(), node.place);
+        let Value::Text(text) = &node.value else {
+            self.clear = false;
+            let shown = node.value.shown();
+            self.reading.wrong(
+                node.place,
+                &path,
+                format!("{shown} does not belong here; write one of: {list}"),
+            );
+            return None;
+        };
+        if let Some(word) = known.iter().find(|word| *word == text) {
+            return Some(word);
+        }
+        self.clear = false;
+        let mut message = format!("there is no {what} {text:?}");
+        match nearest(text, known.iter().copied()) {
+            Some(near) => message += &format!("; did you mean {near:?}? (known: {list})"),
+            None => message += &format!("; known: {list}"),
+        }
+        self.reading.wrong(node.place, &path, message);
+        None
+    }
+
+    /// Whether a key is written.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// Gives the table a name for messages.
+    pub(crate) fn entitle(&mut self, title: String) {
+        self.title = Some(title);
+    }
+
+    /// Refuses every key that nobody asked for.
+    pub(crate) fn finish(self) {
+        if !self.clear {
+            return;
+        }
+        let root = if self.path.is_empty() { "a scenario" } else { &self.path };
+        let title = self.title.as_deref().unwrap_or(root);
+        let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
+        for (name, place, _) in unasked {
+            let mut message = match nearest(name, self.known.iter().copied()) {
+                Some(near) => format!("unknown key; did you mean {near:?}?"),
+                None => "unknown key;".to_owned(),
+            };
+            message += &format!(" the keys of {title} are {}", self.known.join(", "));
+            self.reading.wrong(*place, &self.path(name), message);
+        }
+    }
+}
+
+/// Reads a whole table as a section. `true` stands for a section with all its defaults.
+pub(crate) fn read_section<S: Section + Setting>(node: &Node, key: &str, reading: &mut Reading) -> Option<S> {
+    let empty = Table::default();
+    let table = match &node.value {
+        Value::Table(table) => table,
+        Value::Flag(true) => &empty,
+        _ => return super::setting::wrong_type(node, key, reading),
+    };
+    reading.places.entry(key.to_owned()).or_insert(node.place);
+    let mut reader = TableReader::new(table, node.place, key, reading);
+    let section = S::fields(&mut reader);
+    reader.finish();
+    section
+}

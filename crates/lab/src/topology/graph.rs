@@ -1,0 +1,201 @@
+//! Nodes and links one by one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use incast_sim::Network;
+use incast_sim::describe::network::NodeId;
+use incast_units::{Rate, Time};
+
+use super::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, too_many};
+use crate::scenario::section::section;
+use crate::scenario::setting::Bound;
+use crate::scenario::suggest::nearest;
+
+section! {
+    /// Any network: named hosts, named switches, and links between them. Every host has exactly one
+    /// link, to a switch. `"h0-h3"` stands for h0, h1, h2 and h3.
+    pub(crate) struct Graph {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Names of the switches.
+        switches: Vec<String>,
+        /// Rate of the links that give none.
+        rate: Option<Rate> = None; Bound::Positive,
+        /// One-way delay of the links that give none.
+        delay: Option<Time> = None; Bound::Positive,
+        /// The links.
+        links: Vec<GraphLink>,
+    }
+}
+
+section! {
+    /// A link, or one link from each of several nodes to another.
+    pub(crate) struct GraphLink {
+        /// The two ends, like `["h0-h3", "s0"]`.
+        between: Vec<String>,
+        /// How many of them in parallel.
+        parallel: u16 = 1; Bound::Count(1, 256),
+        /// Rate in each direction.
+        rate: Option<Rate> = None; Bound::Positive,
+        /// One-way delay.
+        delay: Option<Time> = None; Bound::Positive,
+    }
+}
+
+/// `"h0-h3"` as h0, h1, h2, h3; any other text as itself.
+///
+/// # Errors
+/// When the range runs backward or is too long.
+pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
+    let Some((first, last)) = text.split_once('-') else { return Ok(vec![text.to_owned()]) };
+    let split = |name: &str| {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number: Option<u64> = name[stem.len()..].parse().ok();
+        number.map(|number| (stem.to_owned(), number))
+    };
+    match (split(first.trim()), split(last.trim())) {
+        (Some((stem, from)), Some((other, to))) if stem == other && from <= to => {
+            if to - from >= MAX_HOSTS {
+                return Err(format!("{text:?} stands for more than {MAX_HOSTS} nodes"));
+            }
+            Ok((from..=to).map(|i| format!("{stem}{i}")).collect())
+        }
+        (Some((stem, from)), Some((other, to))) if stem == other => {
+            Err(format!("{text:?} runs backward; write \"{stem}{to}-{stem}{from}\""))
+        }
+        _ => Err(format!("{text:?} is no range of nodes; write one like \"h0-h3\"")),
+    }
+}
+
+impl Graph {
+    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+        let mut problems = Vec::new();
+        let mut ids: BTreeMap<String, NodeId> = BTreeMap::new();
+        let mut names = |texts: &[String], key: &str, problems: &mut Vec<(String, String)>| -> Vec<String> {
+            let mut all = Vec::new();
+            for (i, text) in texts.iter().enumerate() {
+                let key = format!("{key}.{i}");
+                match expand(text) {
+                    Ok(expanded) => all.extend(expanded.into_iter().map(|name| (key.clone(), name))),
+                    Err(message) => problems.push((key, message)),
+                }
+            }
+            for (key, name) in &all {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                if name.is_empty() || !name.chars().all(plain) {
+                    let message = format!("{name:?} is no name; use letters, digits and _");
+                    problems.push((key.clone(), message));
+                }
+                let id = ids.len() as NodeId;
+                if ids.insert(name.clone(), id).is_some() {
+                    problems.push((key.clone(), format!("there are two nodes called {name:?}")));
+                }
+            }
+            all.into_iter().map(|(_, name)| name).collect()
+        };
+        let hosts = names(&self.hosts, "hosts", &mut problems);
+        let switches = names(&self.switches, "switches", &mut problems);
+        problems.extend(too_many("hosts", "hosts", hosts.len() as u64, MAX_HOSTS));
+        problems.extend(too_many("switches", "switches", switches.len() as u64, MAX_SWITCHES));
+        if hosts.len() < 2 {
+            problems.push(("hosts".to_owned(), "there must be at least two hosts".to_owned()));
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+
+        let mut network = Network::with_hosts(hosts.len() as u32);
+        network.nodes.clone_from_slice(&hosts);
+        for name in &switches {
+            network.add_switch(name);
+        }
+        let mut joined: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
+        for (i, link) in self.links.iter().enumerate() {
+            if let Err(message) = self.add(&mut network, &ids, &mut joined, link) {
+                problems.push((format!("links.{i}"), message));
+            }
+        }
+        for host in 0..network.hosts {
+            let name = &network.nodes[host as usize];
+            match network.ports(host) {
+                0 if problems.is_empty() => {
+                    problems.push(("links".to_owned(), format!("host {name} has no link")))
+                }
+                0 | 1 => {}
+                n => problems
+                    .push(("links".to_owned(), format!("host {name} has {n} links; a host has exactly one"))),
+            }
+        }
+        if problems.is_empty() {
+            problems.extend(unreachable_node(&network));
+        }
+        if problems.is_empty() { Ok(network) } else { Err(problems) }
+    }
+
+    /// Adds what one entry of `links` stands for.
+    fn add(
+        &self,
+        network: &mut Network,
+        ids: &BTreeMap<String, NodeId>,
+        joined: &mut BTreeSet<(NodeId, NodeId)>,
+        link: &GraphLink,
+    ) -> Result<(), String> {
+        let [a, b] = link.between.as_slice() else {
+            return Err(format!(
+                "between names {} ends; a link has two, like [\"h0\", \"s0\"]",
+                link.between.len()
+            ));
+        };
+        let rate = link.rate.or(self.rate).ok_or("has no rate, and topology.rate gives none for all")?;
+        let delay = link.delay.or(self.delay).ok_or("has no delay, and topology.delay gives none for all")?;
+        let (left, right) = (expand(a)?, expand(b)?);
+        if left.len() > 1 && right.len() > 1 {
+            return Err(format!("{a:?} and {b:?} are both ranges; only one end may be"));
+        }
+        for a in &left {
+            for b in &right {
+                let id = |name: &String| {
+                    ids.get(name).copied().ok_or_else(|| {
+                        let near = nearest(name, ids.keys().map(String::as_str));
+                        let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+                        format!("there is no node {name:?}{near}")
+                    })
+                };
+                let (x, y) = (id(a)?, id(b)?);
+                if x == y {
+                    return Err(format!("joins {a:?} to itself"));
+                }
+                if network.is_host(x) && network.is_host(y) {
+                    return Err(format!("joins two hosts, {a} and {b}; a host hangs on a switch"));
+                }
+                if !joined.insert((x.min(y), x.max(y))) {
+                    return Err(format!(
+                        "{a} and {b} are joined already; for several links write parallel = 2"
+                    ));
+                }
+                for _ in 0..link.parallel {
+                    if u64::from(network.ports(x).max(network.ports(y))) >= MAX_PORTS {
+                        return Err(format!("gives a node more than {MAX_PORTS} ports"));
+                    }
+                    network.add_link(x, y, rate, delay);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A host that the first one cannot reach.
+fn unreachable_node(network: &Network) -> Option<(String, String)> {
+    let fabric = super::Fabric::new(network.clone());
+    let distances = fabric.distances(0);
+    let lost: Vec<&str> = (0..network.hosts)
+        .filter(|&host| distances[host as usize] == u32::MAX)
+        .map(|host| network.nodes[host as usize].as_str())
+        .collect();
+    let first = lost.first()?;
+    let more = if lost.len() > 1 { format!(" (nor from {} others)", lost.len() - 1) } else { String::new() };
+    let message =
+        format!("the network falls apart: there is no way from {} to {first}{more}", network.nodes[0]);
+    Some(("links".to_owned(), message))
+}

@@ -1,0 +1,58 @@
+//! Two tiers, every leaf joined to every spine.
+
+use incast_sim::Network;
+use incast_units::{Rate, Time};
+
+use super::{MAX_HOSTS, too_many};
+use crate::scenario::section::section;
+use crate::scenario::setting::Bound;
+
+section! {
+    /// Leaf switches with hosts, each joined to every spine. Host `h` hangs on leaf `h / hosts`.
+    pub(crate) struct LeafSpine {
+        /// How many leaves.
+        leaves: u32; Bound::Count(1, 4096),
+        /// How many spines.
+        spines: u32; Bound::Count(1, 4096),
+        /// How many hosts on each leaf.
+        hosts: u32; Bound::Count(1, 4096),
+        /// Rate of the hosts' links.
+        rate: Rate; Bound::Positive,
+        /// One-way delay of the hosts' links.
+        delay: Time; Bound::Positive,
+        /// Rate of the links between leaves and spines.
+        fabric_rate: Rate = rate?; Bound::Positive,
+        /// One-way delay of the links between leaves and spines.
+        fabric_delay: Time = delay?; Bound::Positive,
+    }
+}
+
+impl LeafSpine {
+    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+        let hosts = self.leaves * self.hosts;
+        let links = u64::from(self.leaves) * u64::from(self.spines);
+        let problems: Vec<_> = [
+            too_many("hosts", "hosts", u64::from(hosts), MAX_HOSTS),
+            too_many("spines", "links in the fabric", links, 1 << 20),
+            (hosts < 2).then(|| ("hosts".to_owned(), "there must be at least two hosts".to_owned())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut network = Network::with_hosts(hosts);
+        let leaves: Vec<_> = (0..self.leaves).map(|i| network.add_switch(format!("leaf{i}"))).collect();
+        let spines: Vec<_> = (0..self.spines).map(|i| network.add_switch(format!("spine{i}"))).collect();
+        for host in 0..hosts {
+            network.add_link(host, leaves[(host / self.hosts) as usize], self.rate, self.delay);
+        }
+        for &leaf in &leaves {
+            for &spine in &spines {
+                network.add_link(leaf, spine, self.fabric_rate, self.fabric_delay);
+            }
+        }
+        Ok(network)
+    }
+}

@@ -1,0 +1,203 @@
+//! Topologies: from a few numbers to nodes and links.
+//!
+//! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
+//! `core0`, counted over the whole network. Only a [`graph`] names its nodes itself.
+
+pub(crate) mod dumbbell;
+pub(crate) mod fat_tree;
+pub(crate) mod graph;
+pub(crate) mod leaf_spine;
+pub(crate) mod parking_lot;
+pub(crate) mod star;
+
+use std::collections::VecDeque;
+
+use incast_sim::Network;
+use incast_sim::describe::network::{NodeId, PortId};
+use incast_units::{Rate, Time};
+
+use crate::scenario::section::kinds;
+
+/// Most hosts that a topology may have.
+pub const MAX_HOSTS: u64 = 65_536;
+/// Most switches that a topology may have.
+pub const MAX_SWITCHES: u64 = 65_536;
+/// Most ports that a node may have.
+pub const MAX_PORTS: u64 = 65_535;
+
+kinds! {
+    /// The network: its shape, its rates and its delays.
+    pub(crate) enum Topology ("topology") {
+        /// hosts around one switch.
+        "star" => Star(star::Star),
+        /// two groups of hosts with one link between them.
+        "dumbbell" => Dumbbell(dumbbell::Dumbbell),
+        /// hosts along a chain of switches.
+        "parking-lot" => ParkingLot(parking_lot::ParkingLot),
+        /// two tiers, every leaf joined to every spine.
+        "leaf-spine" => LeafSpine(leaf_spine::LeafSpine),
+        /// three tiers in pods.
+        "fat-tree" => FatTree(fat_tree::FatTree),
+        /// nodes and links one by one.
+        "graph" => Graph(graph::Graph),
+    }
+}
+
+impl Topology {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// A list of (key within the section, message) of what does not fit together.
+    pub(crate) fn build(&self) -> Result<Fabric, Vec<(String, String)>> {
+        let network = match self {
+            Self::Star(topology) => topology.build(),
+            Self::Dumbbell(topology) => topology.build(),
+            Self::ParkingLot(topology) => topology.build(),
+            Self::LeafSpine(topology) => topology.build()?,
+            Self::FatTree(topology) => topology.build()?,
+            Self::Graph(topology) => topology.build()?,
+        };
+        Ok(Fabric::new(network))
+    }
+}
+
+/// A network with what the lab needs to know of it.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    /// Nodes and links.
+    pub network: Network,
+    /// For every node, its ports in order: the far end, rate and delay.
+    ports: Vec<Vec<(NodeId, Rate, Time)>>,
+}
+
+/// What one tier of switches gets from below and gives upward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// What its switches are called: `edge`.
+    pub name: String,
+    /// How many there are.
+    pub switches: u32,
+    /// Rate of all links to the tier below (hosts are the lowest).
+    pub down: Rate,
+    /// Rate of all links to the tier above.
+    pub up: Rate,
+}
+
+impl Fabric {
+    fn new(network: Network) -> Self {
+        let mut ports = vec![Vec::new(); network.nodes.len()];
+        for link in &network.links {
+            // Links are in the order of their ports on either side.
+            ports[link.a.0 as usize].push((link.b.0, link.rate, link.delay));
+            ports[link.b.0 as usize].push((link.a.0, link.rate, link.delay));
+        }
+        Self { network, ports }
+    }
+
+    /// A node's ports in order: the far end, rate and delay.
+    #[must_use]
+    pub fn ports(&self, node: NodeId) -> &[(NodeId, Rate, Time)] {
+        self.ports.get(node as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The switch that a host hangs on.
+    #[must_use]
+    pub fn switch_of(&self, host: u32) -> NodeId {
+        self.ports(host).first().map_or(host, |port| port.0)
+    }
+
+    /// The rate of a host's link.
+    #[must_use]
+    pub fn host_rate(&self, host: u32) -> Rate {
+        self.ports(host).first().map_or(Rate::ZERO, |port| port.1)
+    }
+
+    /// A port as people write it: `s0->h15`.
+    #[must_use]
+    pub fn port_name(&self, node: NodeId, port: PortId) -> String {
+        let name = |node: NodeId| self.network.nodes.get(node as usize).map_or("?", String::as_str);
+        let far = self.ports(node).get(usize::from(port)).map_or(node, |port| port.0);
+        format!("{}->{}", name(node), name(far))
+    }
+
+    /// Links on the shortest path from `from` to every node; `u32::MAX` where there is none. Paths do
+    /// not lead through hosts.
+    #[must_use]
+    pub fn distances(&self, from: NodeId) -> Vec<u32> {
+        let mut distances = vec![u32::MAX; self.ports.len()];
+        let mut queue = VecDeque::from([from]);
+        distances[from as usize] = 0;
+        while let Some(node) = queue.pop_front() {
+            if self.network.is_host(node) && node != from {
+                continue;
+            }
+            for &(far, _, _) in self.ports(node) {
+                if distances[far as usize] == u32::MAX {
+                    distances[far as usize] = distances[node as usize] + 1;
+                    queue.push_back(far);
+                }
+            }
+        }
+        distances
+    }
+
+    /// The tiers of switches that have something above them, lowest first. The tier of a switch is
+    /// its distance to the nearest host.
+    #[must_use]
+    pub fn tiers(&self) -> Vec<Tier> {
+        let mut level = vec![u32::MAX; self.ports.len()];
+        let mut queue: VecDeque<NodeId> = (0..self.network.hosts).collect();
+        queue.iter().for_each(|&host| level[host as usize] = 0);
+        while let Some(node) = queue.pop_front() {
+            for &(far, _, _) in self.ports(node) {
+                if level[far as usize] == u32::MAX {
+                    level[far as usize] = level[node as usize] + 1;
+                    queue.push_back(far);
+                }
+            }
+        }
+        let top = level.iter().copied().filter(|&l| l != u32::MAX).max().unwrap_or(0);
+        (1..top)
+            .map(|tier| {
+                let members: Vec<usize> = (0..level.len()).filter(|&node| level[node] == tier).collect();
+                let rate = |node: usize, other: u32| -> Rate {
+                    self.ports[node].iter().filter(|p| level[p.0 as usize] == other).map(|p| p.1).sum()
+                };
+                let name = members.first().map_or("", |&node| self.network.nodes[node].as_str());
+                Tier {
+                    name: name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(),
+                    switches: members.len() as u32,
+                    down: members.iter().map(|&node| rate(node, tier - 1)).sum(),
+                    up: members.iter().map(|&node| rate(node, tier + 1)).sum(),
+                }
+            })
+            .collect()
+    }
+
+    /// One line for people: counts, and the oversubscription of each tier.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let network = &self.network;
+        let mut text = format!(
+            "{} hosts, {} switches, {} links",
+            network.hosts,
+            network.nodes.len() - network.hosts as usize,
+            network.links.len()
+        );
+        for tier in self.tiers() {
+            let hundredths = tier.down.times_ratio(100, tier.up.bps()).bps();
+            let (whole, part) = (hundredths / 100, hundredths % 100);
+            let ratio = if part == 0 { whole.to_string() } else { format!("{whole}.{part:02}") };
+            text += &format!(", {} {} down {} up ({ratio}:1)", tier.name, tier.down, tier.up);
+        }
+        text
+    }
+}
+
+/// `name` with a number of nodes that would be too many, if it is.
+fn too_many(key: &str, what: &str, number: u64, most: u64) -> Option<(String, String)> {
+    (number > most).then(|| (key.to_owned(), format!("makes {number} {what}; at most {most} are possible")))
+}
+
+#[cfg(test)]
+mod tests;

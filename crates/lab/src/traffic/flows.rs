@@ -1,0 +1,71 @@
+//! Flows listed by their ends.
+
+use incast_units::{Bytes, Time};
+
+use super::hosts::Hosts;
+use super::{Draft, Faults, MAX_FLOWS, Reach, Setting, pairs};
+use crate::scenario::section::section;
+use crate::scenario::setting::Bound;
+
+section! {
+    /// Flows listed by their ends: one sender to each receiver, each sender to one receiver, or one to
+    /// one when both lists are equally long. A flow without size and stop lasts until the run ends.
+    pub(crate) struct Flows {
+        /// Senders.
+        from: Hosts,
+        /// Receivers.
+        to: Hosts,
+        /// Payload of each flow.
+        size: Option<Bytes> = None; Bound::Positive,
+        /// When the first flow starts.
+        start: Time = Time::ZERO,
+        /// When the flows stop offering data.
+        stop: Option<Time> = None,
+        /// Flows for each pair of hosts.
+        count: u32 = 1; Bound::Count(1, 1_000_000),
+        /// From the start of one flow to the start of the next.
+        stagger: Time = Time::ZERO,
+    }
+}
+
+impl Flows {
+    pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
+        let pairs = pairs(setting.world, &self.from, &self.to)?;
+        let number = pairs.len() as u64 * u64::from(self.count);
+        let mut faults = Vec::new();
+        if number > MAX_FLOWS {
+            faults.push(("count", format!("makes {number} flows; at most {MAX_FLOWS} are possible")));
+        }
+        let last = self.start + self.stagger.times(number - 1);
+        if let Some(stop) = self.stop
+            && stop <= last
+        {
+            let message = match number {
+                1 => format!("stops at {stop}, not after its start at {last}"),
+                _ => format!("stops at {stop}, not after the start of its last flow at {last}"),
+            };
+            faults.push(("stop", message));
+        }
+        if self.size.is_none() && self.stop.is_none() && setting.until.is_none() {
+            let message = "is missing; a flow without size and stop lasts until the run ends, and run.until gives no end";
+            faults.push(("size", message.to_owned()));
+        }
+        if faults.is_empty() { Ok(Reach::Pairs(pairs)) } else { Err(faults) }
+    }
+
+    pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
+        let pairs = pairs(setting.world, &self.from, &self.to)?;
+        let all = (0..self.count).flat_map(|_| pairs.iter().copied());
+        Ok((0_u64..)
+            .zip(all)
+            .map(|(index, (source, destination))| Draft {
+                index,
+                source,
+                destination,
+                size: self.size.unwrap_or(Bytes::UNLIMITED),
+                start: self.start + self.stagger.times(index),
+                stop: self.stop.unwrap_or(Time::NEVER),
+            })
+            .collect())
+    }
+}

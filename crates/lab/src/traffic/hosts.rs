@@ -1,0 +1,117 @@
+//! Which hosts a traffic block means.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::scenario::reading::Reading;
+use crate::scenario::setting::{Setting, Shape, wrong_type};
+use crate::scenario::suggest::nearest;
+use crate::scenario::tree::{Node, Value};
+use crate::scenario::write::Out;
+use crate::topology::{Fabric, graph::expand};
+
+/// Hosts by name: `"h3"`, `"h1-h9"`, `"all"`, or a list of such texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hosts(Vec<String>);
+
+impl Hosts {
+    /// Every host.
+    pub(crate) fn all() -> Self {
+        Self(vec!["all".to_owned()])
+    }
+
+    /// The hosts in the order written, each once.
+    ///
+    /// # Errors
+    /// When a name is no host, or there are none.
+    pub(crate) fn resolve(&self, world: &World<'_>) -> Result<Vec<u32>, String> {
+        let mut hosts = Vec::new();
+        for text in &self.0 {
+            if text == "all" {
+                hosts.extend(0..world.fabric.network.hosts);
+                continue;
+            }
+            for name in expand(text)? {
+                hosts.push(world.host(&name)?);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(&twice) = hosts.iter().find(|&&host| !seen.insert(host)) {
+            return Err(format!("{} is listed twice", world.fabric.network.nodes[twice as usize]));
+        }
+        if hosts.is_empty() { Err("names no host".to_owned()) } else { Ok(hosts) }
+    }
+}
+
+impl Setting for Hosts {
+    fn shape() -> Shape {
+        Shape::Text("hosts like \"h3\", \"h1-h9\", \"all\" or a list of such")
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) => Some(Self(vec![text.clone()])),
+            Value::List(_) => Vec::read(node, key, reading).map(Self),
+            _ => wrong_type(node, key, reading),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self.0.as_slice() {
+            [text] => Some(Out::text(text)),
+            _ => self.0.write(),
+        }
+    }
+}
+
+/// The network that traffic runs on, with its hosts by name.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) fabric: &'a Fabric,
+    names: BTreeMap<&'a str, u32>,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(fabric: &'a Fabric) -> Self {
+        let hosts = &fabric.network.nodes[..fabric.network.hosts as usize];
+        Self { fabric, names: (0..).zip(hosts).map(|(i, name)| (name.as_str(), i)).collect() }
+    }
+
+    /// The host called `name`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn host(&self, name: &str) -> Result<u32, String> {
+        if let Some(&host) = self.names.get(name) {
+            return Ok(host);
+        }
+        if self.fabric.network.nodes.iter().any(|node| node == name) {
+            return Err(format!("{name} is a switch; here belongs a host"));
+        }
+        let nodes = &self.fabric.network.nodes;
+        let count = self.fabric.network.hosts as usize;
+        let range = format!("the hosts are {} to {}", nodes[0], nodes[count - 1]);
+        let numbered = name.strip_prefix('h').is_some_and(|rest| rest.parse::<u64>().is_ok());
+        match nearest(name, self.names.keys().copied()).filter(|_| !numbered) {
+            Some(near) => Err(format!("there is no host {name:?}; did you mean {near:?}? {range}")),
+            None => Err(format!("there is no host {name:?}; {range}")),
+        }
+    }
+
+    /// Sum of the rates of these hosts' links.
+    pub(crate) fn capacity(&self, hosts: &[u32]) -> u128 {
+        hosts.iter().map(|&host| u128::from(self.fabric.host_rate(host).bps())).sum()
+    }
+
+    /// A host's share of the links that lead from its switch to other switches, in bit/s.
+    pub(crate) fn uplink_share(&self, host: u32) -> u128 {
+        let (mut up, mut hosts) = (0_u128, 0_u128);
+        for &(far, rate, _) in self.fabric.ports(self.fabric.switch_of(host)) {
+            if self.fabric.network.is_host(far) {
+                hosts += 1;
+            } else {
+                up += u128::from(rate.bps());
+            }
+        }
+        up / hosts.max(1)
+    }
+}

@@ -1,0 +1,215 @@
+//! Many hosts send to one at the same time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use incast_cc::Fixed;
+use incast_units::{Bytes, PS_PER_SECOND, Time};
+
+use super::hosts::Hosts;
+use super::stream::Stream;
+use super::{Draft, Faults, MAX_FLOWS, MAX_GAP, Reach, Setting, both, mean_gap};
+use crate::scenario::section::{choice, section};
+use crate::scenario::setting::Bound;
+
+/// Where the senders of one request are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Anywhere.
+    Anywhere,
+    /// All on one switch, which is not the receiver's.
+    OneOtherRack,
+}
+
+choice! {
+    Spread {
+        "anywhere" => Anywhere: "any hosts but the receiver",
+        "one-other-rack" => OneOtherRack: "hosts on one switch that is not the receiver's (PowerTCP artifact)",
+    }
+}
+
+section! {
+    /// Requests: for each, one random receiver, and `fan_in` distinct random senders that send it `size`
+    /// each. One request at `start`, or with `load` or `interval` a Poisson process of them, which ends
+    /// after `requests`, after `duration`, or with the run.
+    pub(crate) struct Incast {
+        /// Senders of each request; when absent all hosts of `from` but the receiver.
+        fan_in: Option<u32> = None; Bound::Count(1, 65_535),
+        /// Payload from each sender.
+        size: Bytes; Bound::Positive,
+        /// Possible senders.
+        from: Hosts = Hosts::all(),
+        /// Possible receivers.
+        to: Hosts = Hosts::all(),
+        /// Where the senders of one request are.
+        spread: Spread = Spread::Anywhere,
+        /// When the one request happens, or when the process begins.
+        start: Time = Time::ZERO,
+        /// Requested payload as a share of the capacity of the links of all hosts of `from`.
+        load: Option<Fixed> = None; Bound::Between(Fixed::ZERO, Fixed::ONE),
+        /// Mean time between two requests.
+        interval: Option<Time> = None; Bound::Positive,
+        /// How many requests.
+        requests: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
+        /// How long the process lasts.
+        duration: Option<Time> = None; Bound::Positive,
+        /// From the start of one sender to the next within a request.
+        stagger: Time = Time::ZERO,
+        /// Every sender starts later by a random time, uniform from zero to this.
+        jitter: Time = Time::ZERO,
+    }
+}
+
+/// The pattern with its hosts resolved.
+struct Plan {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    /// The hosts of `from` by their switch.
+    racks: BTreeMap<u32, Vec<u32>>,
+    /// Mean gap between requests in 2^-32 ps; `None` for a single request.
+    gap: Option<u128>,
+    end: Time,
+}
+
+/// Flows of one request are numbered from the request's number times this.
+const STRIDE: u64 = 1 << 17;
+
+impl Incast {
+    fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
+        let world = setting.world;
+        let (from, to) = both(world, &self.from, &self.to)?;
+        let name = |host: u32| world.fabric.network.nodes[host as usize].as_str();
+        let mut racks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &host in &from {
+            racks.entry(world.fabric.switch_of(host)).or_default().push(host);
+        }
+        let listed: BTreeSet<u32> = from.iter().copied().collect();
+        let mut faults = Vec::new();
+        let possible = |receiver: u32| match self.spread {
+            Spread::Anywhere => from.len() - usize::from(listed.contains(&receiver)),
+            Spread::OneOtherRack => {
+                let own = world.fabric.switch_of(receiver);
+                let others = racks.iter().filter(|(rack, _)| **rack != own);
+                others.map(|(_, hosts)| hosts.len()).max().unwrap_or(0)
+            }
+        };
+        let need = self.fan_in.unwrap_or(1) as usize;
+        if let Some(&receiver) = to.iter().find(|&&receiver| possible(receiver) < need) {
+            let message = match possible(receiver) {
+                0 => format!("{} has nobody to receive from", name(receiver)),
+                n => format!("needs {need} senders, but for {} there are only {n}", name(receiver)),
+            };
+            faults.push(("fan_in", message));
+        }
+        if self.fan_in.is_none() && self.spread == Spread::OneOtherRack {
+            faults.push(("fan_in", "is missing; spread = \"one-other-rack\" needs it".to_owned()));
+        }
+        let requested = u128::from(self.size.get()) * u128::from(self.fan_in.unwrap_or(from.len() as u32));
+        let gap = match (self.load, self.interval) {
+            (Some(_), Some(_)) => {
+                faults.push(("interval", "load already says this; leave out one of the two".to_owned()));
+                None
+            }
+            (Some(load), None) => {
+                let offered = world.capacity(&from) * u128::from(load.bits().unsigned_abs());
+                if offered >= world.capacity(&to) << 32 {
+                    let percent = offered * 100 / (world.capacity(&to) << 32).max(1);
+                    faults.push(("load", format!("offers {percent} % of what the receivers' links carry")));
+                }
+                Some(mean_gap(requested.saturating_mul(8 * u128::from(PS_PER_SECOND)), offered))
+            }
+            (None, Some(interval)) => Some((u128::from(interval.ps()) << 32).min(MAX_GAP)),
+            (None, None) => {
+                let needs = "needs load or interval; without them there is one request";
+                if self.requests.is_some_and(|requests| requests != 1) {
+                    faults.push(("requests", needs.to_owned()));
+                }
+                if self.duration.is_some() {
+                    faults.push(("duration", needs.to_owned()));
+                }
+                None
+            }
+        };
+        let ends = [self.duration.map(|duration| self.start + duration), setting.until];
+        let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
+        if let Some(gap) = gap {
+            if end == Time::NEVER && self.requests.is_none() {
+                let message = "is missing; without requests, duration and run.until the requests never end";
+                faults.push(("duration", message.to_owned()));
+            }
+            let expected = (u128::from((end - self.start).ps()) << 32) / gap;
+            let expected = self.requests.map_or(expected, |r| expected.min(u128::from(r)));
+            let flows = expected * u128::from(self.fan_in.unwrap_or(from.len() as u32));
+            if flows > u128::from(MAX_FLOWS) && (end != Time::NEVER || self.requests.is_some()) {
+                faults
+                    .push(("fan_in", format!("makes about {flows} flows; at most {MAX_FLOWS} are possible")));
+            }
+        }
+        if end <= self.start {
+            faults.push(("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+        }
+        if faults.is_empty() { Ok(Plan { from, to, racks, gap, end }) } else { Err(faults) }
+    }
+
+    pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
+        self.plan(setting).map(|plan| Reach::Any(plan.from, plan.to))
+    }
+
+    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
+        let plan = self.plan(setting)?;
+        let requests = match (self.requests, plan.gap) {
+            (Some(requests), _) => requests,
+            (None, Some(_)) => MAX_FLOWS,
+            (None, None) => 1,
+        };
+        let mut flows = Vec::new();
+        let mut time = self.start;
+        for request in 0..requests {
+            let mut stream = Stream::new(seed, name, request * STRIDE);
+            if let Some(gap) = plan.gap {
+                time += stream.exponential(gap);
+            }
+            if time >= plan.end {
+                break;
+            }
+            let receiver = plan.to[stream.below(plan.to.len() as u64) as usize];
+            let candidates = self.candidates(&plan, setting, receiver, &mut stream);
+            let count = self.fan_in.map_or(candidates.len() as u64, u64::from);
+            let mut jitter = Stream::new(seed, name, request * STRIDE + 1);
+            let senders = stream.sample(candidates.len() as u64, count);
+            for (i, sender) in (0_u64..).zip(senders) {
+                let late = self.stagger.times(i) + Time::from_ps(jitter.below(self.jitter.ps()));
+                flows.push(Draft {
+                    index: request * STRIDE + i,
+                    source: candidates[sender as usize],
+                    destination: receiver,
+                    size: self.size,
+                    start: time + late,
+                    stop: Time::NEVER,
+                });
+            }
+            if flows.len() as u64 > MAX_FLOWS {
+                return Err(vec![("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
+            }
+        }
+        Ok(flows)
+    }
+
+    fn candidates(&self, plan: &Plan, setting: &Setting<'_>, receiver: u32, stream: &mut Stream) -> Vec<u32> {
+        match self.spread {
+            Spread::Anywhere => plan.from.iter().copied().filter(|&host| host != receiver).collect(),
+            Spread::OneOtherRack => {
+                let own = setting.world.fabric.switch_of(receiver);
+                let enough = |hosts: &Vec<u32>| hosts.len() >= self.fan_in.unwrap_or(1) as usize;
+                let racks: Vec<&Vec<u32>> = plan
+                    .racks
+                    .iter()
+                    .filter(|(rack, hosts)| **rack != own && enough(hosts))
+                    .map(|(_, hosts)| hosts)
+                    .collect();
+                racks
+                    .get(stream.below(racks.len() as u64) as usize)
+                    .map_or_else(Vec::new, |hosts| (*hosts).clone())
+            }
+        }
+    }
+}

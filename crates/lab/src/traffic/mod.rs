@@ -1,0 +1,205 @@
+//! Traffic: from a few numbers to a list of flows.
+//!
+//! Every block of traffic has a name, and all its random draws come from streams named by the
+//! scenario's seed and that name ([`stream`]): adding, removing or changing a block leaves the flows
+//! of all others as they are.
+
+mod flows;
+pub(crate) mod hosts;
+mod incast;
+mod permutation;
+mod poisson;
+mod sizes;
+mod staggered;
+pub(crate) mod stream;
+
+use incast_units::{Bytes, Time};
+
+use crate::scenario::cc::Cc;
+use crate::scenario::reading::TableReader;
+use crate::scenario::section::{Entry, KeyInfo, Section, kinds, section};
+use hosts::World;
+
+/// Most flows that a block may make.
+pub const MAX_FLOWS: u64 = 20_000_000;
+
+kinds! {
+    /// Who sends how much to whom, and when.
+    pub(crate) enum Pattern ("traffic") {
+        /// flows listed by their ends.
+        "flows" => Flows(flows::Flows),
+        /// flows of random sizes between random hosts, at random times.
+        "poisson" => Poisson(poisson::Poisson),
+        /// many hosts send to one at the same time, once or again and again.
+        "incast" => Incast(incast::Incast),
+        /// every host sends to one other, and receives from one other.
+        "permutation" => Permutation(permutation::Permutation),
+        /// long flows that join and leave one after the other.
+        "staggered" => Staggered(staggered::Staggered),
+    }
+}
+
+section! {
+    /// What every block of traffic has.
+    pub(crate) struct Common {
+        /// Its name in results, and of its random draws; the kind when absent.
+        name: Option<String> = None,
+        /// Its queue (priority) in the switches.
+        queue: u8 = 0,
+        /// Its own algorithm, in place of the scenario's.
+        cc: Option<Cc> = None,
+    }
+}
+
+/// A block of traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) common: Common,
+    pub(crate) pattern: Pattern,
+}
+
+impl Block {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        self.common.name.as_deref().unwrap_or_else(|| self.pattern.kind())
+    }
+}
+
+impl Section for Block {
+    fn summary() -> String {
+        "Traffic: any number of blocks, each with its kind.".to_owned()
+    }
+
+    fn keys() -> Vec<KeyInfo> {
+        Pattern::keys().into_iter().chain(Common::keys()).collect()
+    }
+
+    fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
+        let common = Common::fields(table);
+        let pattern = Pattern::fields(table);
+        Some(Self { common: common?, pattern: pattern? })
+    }
+
+    fn write_fields(&self, out: &mut Vec<(String, crate::scenario::write::Out)>) {
+        let named = Common { name: Some(self.name().to_owned()), ..self.common.clone() };
+        named.write_fields(out);
+        self.pattern.write_fields(out);
+    }
+}
+
+crate::scenario::section::section!(@setting Block, crate::scenario::setting::Shape::Variants("kind", Block::entries()));
+
+impl Block {
+    /// Every kind of traffic with its keys, the common ones last.
+    pub(crate) fn entries() -> Vec<Entry> {
+        let mut entries = Pattern::entries();
+        for entry in &mut entries {
+            entry.keys.extend(Common::keys());
+        }
+        entries
+    }
+}
+
+/// A flow as its block makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Draft {
+    /// Its number within the block, which names it for random draws.
+    pub(crate) index: u64,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) size: Bytes,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+}
+
+/// Who may send to whom in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Each of the first to any of the second.
+    Any(Vec<u32>, Vec<u32>),
+    /// These pairs.
+    Pairs(Vec<(u32, u32)>),
+}
+
+/// A key of a block and what is wrong with it.
+pub(crate) type Faults = Vec<(&'static str, String)>;
+
+/// What a block's pattern is checked and made with.
+pub(crate) struct Setting<'a> {
+    pub(crate) world: &'a World<'a>,
+    /// The end of the run, where it is given.
+    pub(crate) until: Option<Time>,
+}
+
+impl Pattern {
+    /// Checks the pattern against the network.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
+        match self {
+            Self::Flows(pattern) => pattern.check(setting),
+            Self::Poisson(pattern) => pattern.check(setting),
+            Self::Incast(pattern) => pattern.check(setting),
+            Self::Permutation(pattern) => pattern.check(setting),
+            Self::Staggered(pattern) => pattern.check(setting),
+        }
+    }
+
+    /// Makes the flows of a block called `name`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
+        match self {
+            Self::Flows(pattern) => pattern.make(setting),
+            Self::Poisson(pattern) => pattern.make(setting, seed, name),
+            Self::Incast(pattern) => pattern.make(setting, seed, name),
+            Self::Permutation(pattern) => pattern.make(setting, seed, name),
+            Self::Staggered(pattern) => pattern.make(setting),
+        }
+    }
+}
+
+/// Longest mean gap between two events, in 2^-32 ps: a day and a half.
+const MAX_GAP: u128 = 1 << 89;
+
+/// The mean gap in 2^-32 ps when each event brings `bits` bit (times ps per second) and `offered` is
+/// the rate in 2^-32 bit/s.
+fn mean_gap(bits: u128, offered: u128) -> u128 {
+    let shift = bits.leading_zeros().min(64);
+    let quotient = (bits << shift) / offered.max(1);
+    quotient.checked_mul(1 << (64 - shift)).unwrap_or(MAX_GAP).clamp(1, MAX_GAP)
+}
+
+/// The hosts of two keys together, or the faults of both.
+fn both(world: &World<'_>, from: &hosts::Hosts, to: &hosts::Hosts) -> Result<(Vec<u32>, Vec<u32>), Faults> {
+    match (from.resolve(world), to.resolve(world)) {
+        (Ok(from), Ok(to)) => Ok((from, to)),
+        (from, to) => Err([("from", from.err()), ("to", to.err())]
+            .into_iter()
+            .filter_map(|(key, message)| Some((key, message?)))
+            .collect()),
+    }
+}
+
+/// Pairs made from two lists: one to one, all to one, or one to all.
+fn pairs(world: &World<'_>, from: &hosts::Hosts, to: &hosts::Hosts) -> Result<Vec<(u32, u32)>, Faults> {
+    let (from, to) = both(world, from, to)?;
+    let pairs: Vec<(u32, u32)> = match (from.len(), to.len()) {
+        (a, b) if a == b => from.into_iter().zip(to).collect(),
+        (_, 1) => from.into_iter().map(|host| (host, to[0])).collect(),
+        (1, _) => to.into_iter().map(|host| (from[0], host)).collect(),
+        (a, b) => {
+            let message = format!("names {b} hosts for {a} senders; write one for all, or one for each");
+            return Err(vec![("to", message)]);
+        }
+    };
+    match pairs.iter().find(|(a, b)| a == b) {
+        Some(&(host, _)) => {
+            let name = &world.fabric.network.nodes[host as usize];
+            Err(vec![("to", format!("{name} would send to itself"))])
+        }
+        None => Ok(pairs),
+    }
+}

@@ -1,0 +1,177 @@
+//! Flows of random sizes between random hosts, at random times.
+
+use incast_cc::Fixed;
+use incast_units::{PS_PER_SECOND, Time};
+
+use super::hosts::{Hosts, World};
+use super::sizes::Sizes;
+use super::stream::Stream;
+use super::{Draft, Faults, MAX_FLOWS, Reach, Setting, both, mean_gap};
+use crate::scenario::section::{choice, section};
+use crate::scenario::setting::Bound;
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadOf {
+    /// The senders' links.
+    Senders,
+    /// The receivers' links.
+    Receivers,
+    /// The links from the senders' switches to other switches.
+    Uplinks,
+}
+
+choice! {
+    LoadOf {
+        "senders" => Senders: "of the senders' links (OSCAR and HPCC artifacts)",
+        "receivers" => Receivers: "of the receivers' links",
+        "uplinks" => Uplinks: "of the links that leave the senders' switches for other switches (PowerTCP, section 4.1)",
+    }
+}
+
+section! {
+    /// Flows that arrive as a Poisson process, each from a random sender to a random other receiver.
+    /// It ends after `flows` flows, after `duration`, or with the run, whichever comes first.
+    pub(crate) struct Poisson {
+        /// How large the flows are: a distribution, a file, or one size.
+        sizes: Sizes,
+        /// Offered payload as a share of capacity.
+        load: Fixed; Bound::Between(Fixed::ZERO, Fixed::ONE),
+        /// Of which capacity.
+        load_of: LoadOf = LoadOf::Senders,
+        /// Senders; each is drawn in proportion to its capacity.
+        from: Hosts = Hosts::all(),
+        /// Receivers; each is equally likely.
+        to: Hosts = Hosts::all(),
+        /// When it begins.
+        start: Time = Time::ZERO,
+        /// How long it lasts.
+        duration: Option<Time> = None; Bound::Positive,
+        /// How many flows it makes.
+        flows: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
+    }
+}
+
+/// The pattern with its hosts resolved.
+struct Plan {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    /// For every host its place among the receivers.
+    places: Vec<Option<u32>>,
+    /// Weights of the senders, summed up.
+    weights: Vec<u128>,
+    /// Mean gap between two flows, in 2^-32 ps.
+    gap: u128,
+    /// No flow starts at this time or later.
+    end: Time,
+}
+
+impl Plan {
+    /// A random receiver other than the sender.
+    fn receiver(&self, sender: u32, stream: &mut Stream) -> u32 {
+        let draw = match self.places[sender as usize] {
+            Some(own) => {
+                let draw = stream.below(self.to.len() as u64 - 1);
+                draw + u64::from(draw >= u64::from(own))
+            }
+            None => stream.below(self.to.len() as u64),
+        };
+        self.to[draw as usize]
+    }
+}
+
+impl Poisson {
+    fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
+        let world = setting.world;
+        let (mut from, to) = both(world, &self.from, &self.to)?;
+        let mut faults = Vec::new();
+        if let [only] = to.as_slice() {
+            from.retain(|host| host != only);
+            if from.is_empty() {
+                let name = &world.fabric.network.nodes[*only as usize];
+                return Err(vec![("to", format!("{name} would send to itself"))]);
+            }
+        }
+        let mut total = 0_u128;
+        let weights: Vec<u128> = from
+            .iter()
+            .map(|&host| {
+                total += self.weight(world, host);
+                total
+            })
+            .collect();
+        if total == 0 {
+            let message =
+                "no link leads from the senders' switches to other switches; take load_of = \"senders\"";
+            faults.push(("load_of", message.to_owned()));
+            return Err(faults);
+        }
+        let received = world.capacity(&to);
+        let capacity = if self.load_of == LoadOf::Receivers { received } else { total };
+        // Offered payload in 2^-32 bit/s.
+        let offered = capacity * u128::from(self.load.bits().unsigned_abs());
+        if offered >= received << 32 {
+            let percent = offered * 100 / (received << 32);
+            let message = format!(
+                "offers {percent} % of what the receivers' links carry; below 100 % is possible (load_of = \"receivers\" counts by them)"
+            );
+            faults.push(("load", message));
+        }
+        let bits = u128::from(self.sizes.mean()) * 8 * u128::from(PS_PER_SECOND);
+        let gap = mean_gap(bits, offered);
+        let ends = [self.duration.map(|duration| self.start + duration), setting.until];
+        let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
+        if end == Time::NEVER && self.flows.is_none() {
+            let message = "is missing; without flows, duration and run.until the traffic never ends";
+            faults.push(("duration", message.to_owned()));
+        }
+        if end <= self.start {
+            faults.push(("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+        }
+        let expected = (u128::from((end - self.start).ps()) << 32) / gap;
+        if self.flows.is_none() && end != Time::NEVER && expected > u128::from(MAX_FLOWS) {
+            let message = format!("makes about {expected} flows; at most {MAX_FLOWS} are possible");
+            faults.push(("load", message));
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let mut places = vec![None; world.fabric.network.hosts as usize];
+        for (place, &host) in (0..).zip(&to) {
+            places[host as usize] = Some(place);
+        }
+        Ok(Plan { from, to, places, weights, gap, end })
+    }
+
+    fn weight(&self, world: &World<'_>, host: u32) -> u128 {
+        match self.load_of {
+            LoadOf::Senders | LoadOf::Receivers => u128::from(world.fabric.host_rate(host).bps()),
+            LoadOf::Uplinks => world.uplink_share(host),
+        }
+    }
+
+    pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
+        self.plan(setting).map(|plan| Reach::Any(plan.from, plan.to))
+    }
+
+    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
+        let plan = self.plan(setting)?;
+        let total = plan.weights.last().copied().unwrap_or(0);
+        let mut flows = Vec::new();
+        let mut start = self.start;
+        for index in 0..self.flows.unwrap_or(MAX_FLOWS) {
+            let mut stream = Stream::new(seed, name, index);
+            start += stream.exponential(plan.gap);
+            if start >= plan.end {
+                break;
+            }
+            // The upper 32 bits decide: weights are bit rates, whose product with a u64 could run over.
+            let point = (total * u128::from(stream.next() >> 32)) >> 32;
+            let source = plan.from[plan.weights.partition_point(|&sum| sum <= point)];
+            let destination = plan.receiver(source, &mut stream);
+            let size = self.sizes.draw(stream.next());
+            flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
+        }
+        Ok(flows)
+    }
+}

@@ -1,0 +1,130 @@
+//! How a traffic block says how large its flows are.
+
+use std::path::Path;
+
+use incast_units::Bytes;
+
+use crate::problem::Problem;
+use crate::scenario::reading::Reading;
+use crate::scenario::section::section;
+use crate::scenario::setting::{Setting, Shape, wrong_type};
+use crate::scenario::suggest::nearest;
+use crate::scenario::tree::{Node, Value};
+use crate::scenario::write::Out;
+use crate::sizes::{BUILT_IN, SizeDistribution};
+
+/// Sizes of flows: all the same, or drawn from a distribution.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sizes {
+    /// All the same.
+    Fixed(Bytes),
+    /// A distribution that comes with the lab.
+    BuiltIn(&'static str, SizeDistribution),
+    /// A distribution of the user's, with the text it was read from.
+    Own(Points, SizeDistribution),
+}
+
+section! {
+    /// A distribution of the user's, written into the scenario.
+    pub(crate) struct Points {
+        /// Where it came from.
+        name: String = "points".to_owned(),
+        /// Its text: on each line a size in bytes and the share of flows no larger.
+        cdf: String,
+    }
+}
+
+impl Sizes {
+    /// The mean in bytes, at least 1.
+    pub(crate) fn mean(&self) -> u64 {
+        match self {
+            Self::Fixed(size) => size.get().max(1),
+            Self::BuiltIn(_, sizes) | Self::Own(_, sizes) => (sizes.mean().round() as u64).max(1),
+        }
+    }
+
+    /// The size at a uniform draw `u`, at least one byte.
+    pub(crate) fn draw(&self, u: u64) -> Bytes {
+        match self {
+            Self::Fixed(size) => *size,
+            Self::BuiltIn(_, sizes) | Self::Own(_, sizes) => sizes.quantile(u),
+        }
+        .max(Bytes::new(1))
+    }
+
+    fn from_file(path: &Path, text: &str, node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                reading.wrong(node.place, key, format!("cannot read {text:?}: {error}"));
+                return None;
+            }
+        };
+        let Ok(cdf) = String::from_utf8(bytes) else {
+            reading.wrong(node.place, key, format!("{text:?} is not a text file (not UTF-8)"));
+            return None;
+        };
+        let points = Points { name: text.to_owned(), cdf };
+        Self::from_points(points, node, key, reading)
+    }
+
+    fn from_points(points: Points, node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match SizeDistribution::from_text(&points.cdf, &points.name) {
+            Ok(distribution) => Some(Self::Own(points, distribution)),
+            Err(problem) => {
+                let key = problem.key.clone().unwrap_or_else(|| key.to_owned());
+                reading.report(node.place, Problem { key: Some(key), ..problem });
+                None
+            }
+        }
+    }
+}
+
+impl Setting for Sizes {
+    fn shape() -> Shape {
+        Shape::Text("a size like \"450KB\", a distribution like \"WebSearch\", or a file like \"sizes.cdf\"")
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        let text = match &node.value {
+            Value::Text(text) => text,
+            Value::Table(_) => {
+                let points = Points::read(node, key, reading)?;
+                return Self::from_points(points, node, key, reading);
+            }
+            _ => return wrong_type(node, key, reading),
+        };
+        if let Some(built_in) = BUILT_IN.iter().find(|b| b.name.eq_ignore_ascii_case(text)) {
+            return SizeDistribution::named(built_in.name).map(|sizes| Self::BuiltIn(built_in.name, sizes));
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains(['/', '\\']) {
+            let size = Bytes::read(node, key, reading)?;
+            if size == Bytes::ZERO {
+                reading.wrong(node.place, key, "a flow has at least one byte");
+                return None;
+            }
+            return Some(Self::Fixed(size));
+        }
+        if text.contains(['.', '/', '\\']) {
+            let path = reading.folder.join(text);
+            return Self::from_file(&path, text, node, key, reading);
+        }
+        let names: Vec<&str> = BUILT_IN.iter().map(|b| b.name).collect();
+        let near = nearest(text, names.iter().copied());
+        let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        let message = format!(
+            "there is no size distribution {text:?}{near} (known: {}; or a file, or one size like \"450KB\")",
+            names.join(", ")
+        );
+        reading.wrong(node.place, key, message);
+        None
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Fixed(size) => size.write(),
+            Self::BuiltIn(name, _) => Some(Out::text(name)),
+            Self::Own(points, _) => points.write(),
+        }
+    }
+}

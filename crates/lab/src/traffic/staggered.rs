@@ -1,0 +1,83 @@
+//! Long flows that join and leave one after the other.
+
+use incast_units::{Bytes, Time};
+
+use super::hosts::Hosts;
+use super::{Draft, Faults, Reach, Setting, pairs};
+use crate::scenario::section::{choice, section};
+use crate::scenario::setting::Bound;
+
+/// In which order the flows leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// The first to come is the first to go.
+    FirstInFirstOut,
+    /// The first to come is the last to go.
+    LastInFirstOut,
+}
+
+choice! {
+    Leave {
+        "first-in-first-out" => FirstInFirstOut: "every flow stays as long as the first",
+        "last-in-first-out" => LastInFirstOut: "the flows leave in the reverse order, as far apart as they came",
+    }
+}
+
+section! {
+    /// Long flows, each joining `interval` after the one before, and leaving one after the other.
+    pub(crate) struct Staggered {
+        /// Senders.
+        from: Hosts,
+        /// Receivers: one for all, or one for each sender.
+        to: Hosts,
+        /// When the first flow joins.
+        start: Time = Time::ZERO,
+        /// From one flow's start to the next.
+        interval: Time; Bound::Positive,
+        /// How long the first flow stays.
+        duration: Time; Bound::Positive,
+        /// In which order they leave.
+        leave: Leave = Leave::FirstInFirstOut,
+    }
+}
+
+impl Staggered {
+    /// When flow number `i` stops.
+    fn stop(&self, i: u64) -> Time {
+        match self.leave {
+            Leave::FirstInFirstOut => self.start + self.interval.times(i) + self.duration,
+            Leave::LastInFirstOut => self.start + (self.duration - self.interval.times(i)),
+        }
+    }
+
+    pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
+        let pairs = pairs(setting.world, &self.from, &self.to)?;
+        let last = pairs.len() as u64 - 1;
+        let joins = self.start + self.interval.times(last);
+        if self.stop(last) <= joins {
+            let message = format!(
+                "{} is too short: the last of {} flows would stop at {}, not after its start at {joins}",
+                self.duration,
+                pairs.len(),
+                self.stop(last)
+            );
+            return Err(vec![("duration", message)]);
+        }
+        Ok(Reach::Pairs(pairs))
+    }
+
+    pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
+        let pairs = pairs(setting.world, &self.from, &self.to)?;
+        Ok((0_u64..)
+            .zip(pairs)
+            .map(|(index, (source, destination))| Draft {
+                index,
+                source,
+                destination,
+                size: Bytes::UNLIMITED,
+                start: self.start + self.interval.times(index),
+                stop: self.stop(index),
+            })
+            .collect())
+    }
+}
