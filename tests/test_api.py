@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from house import SMALL
 
 import incast
+from house import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_column_is_a_read_only_array(result: incast.Result) -> None:
     assert sorted(size.tolist()) == [200_000, 200_000, 2_000_000]
     assert result.flows.column("source").tolist() == [f"h{i}" for i in result.flows.column("source_id")]
     assert result.flows.column("finished").dtype == np.bool_
-    with pytest.raises(KeyError, match='no column "size".*size_bytes'):
+    with pytest.raises(KeyError, match=r'no column "size".*size_bytes'):
         result.flows.column("size")
 
 
@@ -147,15 +147,15 @@ def test_progress_counts_up_and_its_errors_stop_the_run() -> None:
     scenario = incast.Scenario.from_toml(SMALL, overrides=["traffic.long.size=900GB", "run.until=1000s"])
     seen: list[incast.Progress] = []
 
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def report(progress: incast.Progress) -> None:
         seen.append(progress)
         if len(seen) == 3:
-            raise Enough
+            raise EnoughError
 
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         scenario.run(progress=report)
     assert [p.now_ps for p in seen] == sorted({p.now_ps for p in seen})
     assert [p.hops for p in seen] == sorted({p.hops for p in seen})

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from house import Incast
 
 import incast as package
+from house import Incast
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
 """Overrides that make the small scenario run for hours."""

@@ -1,6 +1,11 @@
 //! The Python face of Incast: conversions between Python and the lab, and nothing else.
 
 mod algorithms;
+mod catalogue;
+mod error;
+mod result;
+mod scenario;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -11,6 +16,21 @@ mod _core {
 
     #[pymodule_export]
     use crate::algorithms::{Algorithm, Parameter, algorithm, algorithms};
+
+    #[pymodule_export]
+    use crate::catalogue::{Distribution, Key, Kind, distributions, topologies, traffic};
+
+    #[pymodule_export]
+    use crate::error::{ResultError, ScenarioError};
+
+    #[pymodule_export]
+    use crate::result::{Response, Result};
+
+    #[pymodule_export]
+    use crate::scenario::{Scenario, Size};
+
+    #[pymodule_export]
+    use crate::table::Table;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -116,8 +116,8 @@ def _toml(parameter: _core.Parameter) -> str:
 def _kind(kind: _core.Kind) -> str:
     parts = [kind.name, paragraph(kind.summary), "", "keys"]
     for key in kind.keys:
-        parts.append(f"  {key.name} = {key.default}" if key.default else f"  {key.name}")
-        parts.append(paragraph(key.meaning, "      "))
+        parts.append(f"  {key.name} {key.default}")
+        parts.append(paragraph(f"{key.meaning} Write {key.values}.", "      "))
     return "\n".join(parts)
 
 

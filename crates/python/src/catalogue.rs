@@ -1,0 +1,90 @@
+//! What scenario files can name: topologies, traffic, distributions of flow sizes.
+
+use incast_lab::scenario::{Bound, Entry, Fallback, KeyInfo, catalogue};
+use incast_lab::sizes::{BUILT_IN, SizeDistribution};
+use pyo3::prelude::*;
+
+/// A kind of topology or of traffic.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Kind {
+    /// Its name in scenario files.
+    name: String,
+    /// One or a few sentences.
+    summary: String,
+    /// Its keys.
+    keys: Vec<Key>,
+}
+
+/// A key of a scenario file.
+#[pyclass(frozen, get_all, module = "incast")]
+#[derive(Clone)]
+pub(crate) struct Key {
+    /// Its name.
+    name: &'static str,
+    /// What it means.
+    meaning: String,
+    /// What may be written there.
+    values: String,
+    /// What holds when it is absent: `= "1us"`, `(as rate)`, `(required)` or `(optional)`.
+    default: String,
+}
+
+/// A built-in distribution of flow sizes.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Distribution {
+    /// Its name in scenario files.
+    name: &'static str,
+    /// One sentence of meaning.
+    meaning: &'static str,
+    /// Where its points come from.
+    source: &'static str,
+    /// Its mean in bytes.
+    mean_bytes: f64,
+    /// Sizes in bytes, each with the share of flows that are no larger.
+    points: Vec<(u64, f64)>,
+}
+
+/// The kinds of topology.
+#[pyfunction]
+pub(crate) fn topologies() -> Vec<Kind> {
+    catalogue::topologies().into_iter().map(kind).collect()
+}
+
+/// The kinds of traffic.
+#[pyfunction]
+pub(crate) fn traffic() -> Vec<Kind> {
+    catalogue::traffic().into_iter().map(kind).collect()
+}
+
+/// The built-in distributions of flow sizes.
+#[pyfunction]
+pub(crate) fn distributions() -> Vec<Distribution> {
+    let known = BUILT_IN.iter().filter_map(|b| Some((b, SizeDistribution::named(b.name)?)));
+    let entry = known.map(|(b, sizes)| Distribution {
+        name: b.name,
+        meaning: b.meaning,
+        source: b.source,
+        mean_bytes: sizes.mean(),
+        points: sizes.points().map(|(size, share)| (size.get(), share)).collect(),
+    });
+    entry.collect()
+}
+
+fn kind(entry: Entry) -> Kind {
+    Kind { name: entry.name, summary: entry.summary, keys: entry.keys.into_iter().map(key).collect() }
+}
+
+fn key(info: KeyInfo) -> Key {
+    let noun = info.shape.noun();
+    Key {
+        name: info.name,
+        meaning: info.meaning,
+        values: if info.bound == Bound::Any { noun } else { format!("{noun}, {}", info.bound) },
+        default: match info.fallback {
+            Fallback::Required => "(required)".to_owned(),
+            Fallback::Value(value) => format!("= {value}"),
+            Fallback::From(key) => format!("(as {key})"),
+            Fallback::Nothing => "(optional)".to_owned(),
+        },
+    }
+}

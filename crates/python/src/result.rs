@@ -1,0 +1,140 @@
+//! What came of a run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use incast_lab::results::{ResultFolder, ResultInfo, State, TableName};
+use incast_lab::run::RunResult;
+use incast_lab::summary::extract::{PortKey, port_points, port_rates};
+use incast_lab::summary::{
+    Interval, PortPoint, Tolerance, lost_utilisation, queue, settling_time, steady_queue,
+};
+use incast_units::Time;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::table::Table;
+
+/// What came of a run: its tables, and `result.json`.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Result {
+    /// The text of `result.json`.
+    info: String,
+    /// `complete`, `running` or `incomplete`.
+    state: &'static str,
+    /// Where it is saved.
+    folder: Option<PathBuf>,
+    /// What the user should be told, like what was cleared away.
+    notices: Vec<String>,
+    /// One row per flow.
+    flows: Py<Table>,
+    /// Totals, one row per port.
+    ports: Py<Table>,
+    /// Samples of the probed ports.
+    port_series: Py<Table>,
+    /// Samples of the probed flows.
+    flow_series: Py<Table>,
+}
+
+/// How a probed port took what happened from an instant on.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Response {
+    /// Mean queue over the last quarter of the time from then on, in bytes.
+    steady_bytes: f64,
+    /// Smallest queue in that quarter, in bytes.
+    steady_low_bytes: u64,
+    /// Largest queue in that quarter, in bytes.
+    steady_high_bytes: u64,
+    /// Longest queue from then on, in bytes, as sampled.
+    peak_bytes: u64,
+    /// Time until the queue stays within 10 % (or 10 KB) of its steady value, in picoseconds; none if
+    /// it does not before the last quarter.
+    settling_ps: Option<u64>,
+    /// Bytes that the link could have carried from then on and did not.
+    lost_bytes: Option<u64>,
+    /// Their share of what it could have carried.
+    lost_share: Option<f64>,
+}
+
+impl Result {
+    pub(crate) fn of(py: Python<'_>, run: RunResult) -> PyResult<Self> {
+        Ok(Self {
+            info: text(&run.info)?,
+            state: "complete",
+            folder: run.folder,
+            notices: run.notices,
+            flows: Py::new(py, Table(run.flows))?,
+            ports: Py::new(py, Table(run.ports))?,
+            port_series: Py::new(py, Table(run.port_series))?,
+            flow_series: Py::new(py, Table(run.flow_series))?,
+        })
+    }
+}
+
+#[pymethods]
+impl Result {
+    /// Reads a saved result, also that of a run that was killed, as far as it came.
+    #[staticmethod]
+    fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        let (opened, tables) = py
+            .detach(|| {
+                let opened = ResultFolder::open(&folder)?;
+                let tables = TableName::ALL.map(|name| opened.table(name));
+                Ok((opened, tables))
+            })
+            .map_err(error::result)?;
+        let mut tables = tables.into_iter().map(|t| Py::new(py, Table(t.map_err(error::result)?)));
+        let mut next = || tables.next().unwrap_or_else(|| Err(PyValueError::new_err("a table is missing")));
+        Ok(Self {
+            info: text(opened.info())?,
+            state: match opened.state() {
+                State::Complete => "complete",
+                State::Running => "running",
+                State::Incomplete => "incomplete",
+            },
+            flows: next()?,
+            ports: next()?,
+            port_series: next()?,
+            flow_series: next()?,
+            folder: Some(folder),
+            notices: Vec::new(),
+        })
+    }
+
+    /// How a probed port took what happened from `from_ps` on.
+    fn response(&self, node: String, port: u16, from_ps: u64) -> PyResult<Response> {
+        let key: PortKey = (node, port);
+        let series = port_points(&self.port_series.get().0).map_err(PyValueError::new_err)?;
+        let rates = port_rates(&self.ports.get().0).map_err(PyValueError::new_err)?;
+        let from = Time::from_ps(from_ps);
+        respond(&series, &key, from, rates.get(&key).copied()).ok_or_else(|| {
+            PyKeyError::new_err(format!("no samples of port {port} of {} from {from} on", key.0))
+        })
+    }
+}
+
+fn respond(
+    series: &BTreeMap<PortKey, Vec<PortPoint>>,
+    key: &PortKey,
+    from: Time,
+    rate: Option<incast_units::Rate>,
+) -> Option<Response> {
+    let samples = series.get(key)?;
+    let rest = Interval::new(from, samples.last()?.time);
+    let steady = steady_queue(samples, rest)?;
+    let lost = rate.and_then(|rate| lost_utilisation(samples, rate, rest));
+    Some(Response {
+        steady_bytes: steady.mean_bytes,
+        steady_low_bytes: steady.min_bytes,
+        steady_high_bytes: steady.max_bytes,
+        peak_bytes: queue(samples, rest)?.max_bytes,
+        settling_ps: settling_time(samples, rest, Tolerance::default()).map(Time::ps),
+        lost_bytes: lost.map(|l| l.lost_bytes),
+        lost_share: lost.map(|l| l.lost_share),
+    })
+}
+
+fn text(info: &ResultInfo) -> PyResult<String> {
+    serde_json::to_string(info).map_err(|e| PyValueError::new_err(e.to_string()))
+}

@@ -1,0 +1,140 @@
+//! Scenarios, and running them.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use incast_lab::run::{Job, RunOptions, run};
+use incast_units::{Bytes, Time};
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::result::Result;
+
+/// A checked scenario.
+#[pyclass(frozen, module = "incast")]
+pub(crate) struct Scenario(incast_lab::Scenario);
+
+/// What a scenario comes to.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Size {
+    /// The network in one line: hosts, switches, links, oversubscription.
+    network: String,
+    /// The algorithms in use, each with its preset: `oscar:paper`.
+    algorithms: Vec<String>,
+    /// Flows.
+    flows: usize,
+    /// Payload of all flows that have a size, in bytes.
+    bytes: u64,
+    /// Simulated time at which the run ends at the latest, in picoseconds; none without a limit.
+    until_ps: Option<u64>,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario file.
+    #[staticmethod]
+    fn load(path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+        incast_lab::Scenario::load(&path, &overrides).map(Self).map_err(error::problems)
+    }
+
+    /// Reads a scenario from a text.
+    #[staticmethod]
+    fn from_toml(text: &str, file_name: &str, overrides: Vec<String>) -> PyResult<Self> {
+        incast_lab::Scenario::from_toml(text, file_name, &overrides).map(Self).map_err(error::problems)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Seed of every random draw.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    /// The algorithm, with its preset, of all traffic that names none of its own.
+    #[getter]
+    fn algorithm(&self) -> Option<String> {
+        self.0.algorithm()
+    }
+
+    /// The same scenario with another algorithm, `name` or `name:preset`.
+    fn with_algorithm(&self, algorithm: &str) -> PyResult<Self> {
+        self.0.with_algorithm(algorithm, &[]).map(Self).map_err(error::problems)
+    }
+
+    /// The same scenario with another seed.
+    fn with_seed(&self, seed: u64) -> Self {
+        Self(self.0.with_seed(seed))
+    }
+
+    /// The effective scenario as a file.
+    fn to_toml(&self) -> String {
+        self.0.effective_toml()
+    }
+
+    /// What it comes to.
+    fn size(&self, py: Python<'_>) -> PyResult<Size> {
+        let built = py.detach(|| self.0.build()).map_err(error::problems)?;
+        let simulation = &built.simulation;
+        let sized = simulation.flows.iter().map(|f| f.size).filter(|&s| s != Bytes::UNLIMITED);
+        Ok(Size {
+            network: built.fabric.summary(),
+            algorithms: built.algorithms,
+            flows: simulation.flows.len(),
+            bytes: sized.map(Bytes::get).fold(0, u64::saturating_add),
+            until_ps: limit(simulation.until),
+        })
+    }
+
+    /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it:
+    /// that of a signal (Ctrl-C) or of `report`.
+    #[pyo3(signature = (out, threads, fresh, report))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: Option<PathBuf>,
+        threads: usize,
+        fresh: bool,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<(Result, Option<PyErr>)> {
+        let mut stop = None;
+        let ran = py.detach(|| {
+            let built = self.0.build().map_err(error::problems)?;
+            let scenario = self.0.effective_toml();
+            let job = Job {
+                simulation: &built.simulation,
+                name: self.0.name(),
+                scenario: &scenario,
+                groups: &built.groups,
+                algorithms: &built.algorithms,
+            };
+            let options = RunOptions { threads: Some(threads), out, replace: fresh, ..RunOptions::default() };
+            let until = limit(built.simulation.until);
+            run(&job, &options, &mut |progress| {
+                let told = Python::attach(|py| {
+                    py.check_signals()?;
+                    let Some(report) = &report else { return Ok(()) };
+                    let p = progress;
+                    report.call1(py, (p.now.ps(), until, p.flows_finished, p.flows, p.hops)).map(drop)
+                });
+                match told {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        stop = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })
+            .map_err(error::run)
+        })?;
+        Ok((Result::of(py, ran)?, stop))
+    }
+}
+
+fn limit(until: Time) -> Option<u64> {
+    (until != Time::NEVER).then(|| until.ps())
+}

@@ -1,0 +1,107 @@
+//! Tables on their way to Python: whole through the Arrow PyCapsule interface, or a column at a time
+//! as a NumPy array.
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatchIterator};
+use arrow_schema::{ArrowError, DataType};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+/// A table of a result.
+#[pyclass(frozen, module = "incast")]
+pub(crate) struct Table(pub(crate) incast_lab::results::Table);
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.0.schema.fields().iter().map(|f| f.name().as_str()).collect();
+        format!("<Table of {} rows: {}>", self.0.rows(), names.join(", "))
+    }
+
+    /// The names of its columns.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.0.schema.fields().iter().map(|f| f.name().as_str()).collect()
+    }
+
+    /// One column as a read-only array.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (index, field) = self.0.schema.column_with_name(name).ok_or_else(|| {
+            PyKeyError::new_err(format!("no column {name:?}; there are {}", self.columns().join(", ")))
+        })?;
+        let parts: Vec<&dyn Array> = self.0.batches.iter().map(|b| b.column(index).as_ref()).collect();
+        match field.data_type() {
+            DataType::UInt16 => primitive::<UInt16Type>(py, &parts, "u2", f64::from),
+            DataType::UInt32 => primitive::<UInt32Type>(py, &parts, "u4", f64::from),
+            DataType::Int64 => primitive::<Int64Type>(py, &parts, "i8", |v| v as f64),
+            DataType::Float64 => primitive::<Float64Type>(py, &parts, "f8", f64::from),
+            DataType::Boolean => {
+                let flags = parts.iter().flat_map(|a| a.as_boolean().values().iter().map(u8::from));
+                array(py, &flags.collect::<Vec<_>>(), "?")
+            }
+            DataType::Utf8 => {
+                let texts: Vec<_> = parts.iter().flat_map(|a| a.as_string::<i32>().iter()).collect();
+                py.import("numpy")?.call_method1("array", (texts, "O"))
+            }
+            other => {
+                Err(PyTypeError::new_err(format!("column {name:?} has type {other}, which has no array")))
+            }
+        }
+    }
+
+    /// The schema, as the Arrow PyCapsule interface hands it over.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema.as_ref()).map_err(arrow)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The rows, as the Arrow PyCapsule interface hands them over: without a copy. The interface lets
+    /// a producer ignore the schema that is asked for, and this one does.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches: Vec<_> = self.0.batches.iter().cloned().map(Ok).collect();
+        let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+}
+
+/// Numbers as they are; with values missing, as floating point with NaN in their place.
+fn primitive<'py, T: ArrowPrimitiveType>(
+    py: Python<'py>,
+    parts: &[&dyn Array],
+    dtype: &str,
+    nearest: fn(T::Native) -> f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    if parts.iter().all(|a| a.null_count() == 0) {
+        let bytes: Vec<u8> = parts
+            .iter()
+            .flat_map(|a| a.as_primitive::<T>().values().inner().as_slice().iter().copied())
+            .collect();
+        return array(py, &bytes, dtype);
+    }
+    let values = parts.iter().flat_map(|a| a.as_primitive::<T>().iter());
+    let bytes: Vec<u8> = values.flat_map(|v| v.map_or(f64::NAN, nearest).to_ne_bytes()).collect();
+    array(py, &bytes, "f8")
+}
+
+/// A NumPy array over a copy of `bytes`.
+fn array<'py>(py: Python<'py>, bytes: &[u8], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("numpy")?.call_method1("frombuffer", (PyBytes::new(py, bytes), dtype))
+}
+
+fn arrow(error: ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
