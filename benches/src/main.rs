@@ -1,0 +1,257 @@
+//! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
+//!
+//! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
+//! `--one NAME THREADS` measures one workload in this process (what the table is made of, so that
+//! peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
+//! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh.
+
+mod measure;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use incast_lab::Scenario;
+use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
+use incast_sim::{Simulation, Sink};
+
+/// The workloads, each with the numbers of threads that it is measured on.
+const WORKLOADS: [(&str, &[usize]); 4] = [
+    ("permutation-128", &[1]),
+    ("websearch-320", &[1, 2]),
+    ("incast-1000", &[1]),
+    ("permutation-1024", &[1, 2]),
+];
+
+/// Runs per figure; the table shows the median.
+const RUNS: usize = 3;
+
+/// Hears nothing.
+struct Silence;
+
+impl Sink for Silence {
+    fn flows(&mut self, _: &[FlowRecord]) {}
+    fn port_samples(&mut self, _: &[PortSample]) {}
+    fn flow_samples(&mut self, _: &[FlowSample]) {}
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        [] => all(false),
+        ["--record"] => all(true),
+        ["--one", name, threads] => threads.parse().map_err(|e| format!("{threads}: {e}")).and_then(|t| one(name, t)),
+        ["--small", name, size] => small(name, size),
+        ["--idle", flows, k] => idle(flows, k),
+        _ => Err("usage: incast-bench [--record | --one NAME THREADS | --small NAME SIZE | --idle FLOWS K]".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn simulation(path: &Path, overrides: &[String]) -> Result<Simulation, String> {
+    let scenario = Scenario::load(path, overrides).map_err(|e| e.to_string())?;
+    Ok(scenario.build().map_err(|e| e.to_string())?.simulation)
+}
+
+fn workload(name: &str, overrides: &[String]) -> Result<Simulation, String> {
+    simulation(&folder().join("workloads").join(format!("{name}.toml")), overrides)
+}
+
+/// One run of one workload, in words that [`Figures::read`] reads.
+fn one(name: &str, threads: usize) -> Result<(), String> {
+    let mut simulation = workload(name, &[])?;
+    simulation.threads = threads;
+    let (cpu, wall) = (measure::cpu_time(), Instant::now());
+    let outcome = incast_sim::run(&simulation, &mut Silence).map_err(|e| e.to_string())?;
+    let (wall, cpu) = (wall.elapsed(), measure::cpu_time() - cpu);
+    if outcome.end != End::Finished || !outcome.violations.is_empty() {
+        return Err(format!("{name}: {:?}, {:?}", outcome.end, outcome.violations));
+    }
+    println!(
+        "{} {} {} {} {:016x}",
+        outcome.hops,
+        wall.as_nanos(),
+        cpu.as_nanos(),
+        measure::peak_memory(),
+        outcome.fingerprint
+    );
+    Ok(())
+}
+
+fn small(name: &str, size: &str) -> Result<(), String> {
+    let overrides = if size == "-" { Vec::new() } else { vec![format!("traffic.0.size={size}")] };
+    let outcome = incast_sim::run(&workload(name, &overrides)?, &mut Silence).map_err(|e| e.to_string())?;
+    println!("{}", outcome.hops);
+    Ok(())
+}
+
+/// What idle flows and hosts weigh: resident memory with them, less without.
+fn idle(flows: &str, k: &str) -> Result<(), String> {
+    let before = measure::memory();
+    let overrides = [format!("traffic.0.count={flows}"), format!("topology.k={k}")];
+    let simulation = simulation(&folder().join("workloads/idle.toml"), &overrides)?;
+    let outcome = incast_sim::run(&simulation, &mut Silence).map_err(|e| e.to_string())?;
+    println!("{} {}", measure::peak_memory() - before, outcome.unfinished.len());
+    Ok(())
+}
+
+/// What one run measured.
+#[derive(Clone, Debug)]
+struct Figures {
+    hops: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    peak: u64,
+    fingerprint: String,
+}
+
+impl Figures {
+    fn read(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [hops, wall, cpu, peak, fingerprint] = words[..] else { return None };
+        Some(Self {
+            hops: hops.parse().ok()?,
+            wall_ns: wall.parse().ok()?,
+            cpu_ns: cpu.parse().ok()?,
+            peak: peak.parse().ok()?,
+            fingerprint: fingerprint.to_owned(),
+        })
+    }
+
+    fn per_second(&self) -> f64 {
+        self.hops as f64 / self.wall_ns as f64 * 1e9
+    }
+}
+
+/// Runs this program again with other arguments, under `wrapper` if there is one; its output.
+fn again(wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let program = program.to_string_lossy();
+    let mut words: Vec<&str> = wrapper.to_vec();
+    words.push(&program);
+    words.extend(arguments);
+    let output = Command::new(words[0]).args(&words[1..]).output().map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn all(record: bool) -> Result<(), String> {
+    println!("{}, {} threads\n", measure::processor(), std::thread::available_parallelism().map_or(1, usize::from));
+    println!("workload          threads  M hops/s  ns/hop  CPU/wall  peak MB  x 1 thread");
+    let mut lines = Vec::new();
+    for (name, threads) in WORKLOADS {
+        let mut alone = None;
+        for &count in threads {
+            let figures = median(name, count)?;
+            let speed = figures.per_second();
+            let gain = speed / *alone.get_or_insert(speed);
+            println!(
+                "{name:<17} {count:>7}  {:>8.2}  {:>6.1}  {:>8.2}  {:>7.1}  {gain:>10.2}",
+                speed / 1e6,
+                figures.wall_ns as f64 / figures.hops as f64,
+                figures.cpu_ns as f64 / figures.wall_ns as f64,
+                figures.peak as f64 / 1e6,
+            );
+            let Figures { hops, wall_ns, cpu_ns, peak, fingerprint } = figures;
+            lines.push(format!("{name},{count},{hops},{wall_ns},{cpu_ns},{peak},{fingerprint}"));
+        }
+    }
+    let instructions = instructions()?;
+    memory()?;
+    if record {
+        keep(&lines, &instructions)?;
+    }
+    Ok(())
+}
+
+/// The median run by wall time.
+fn median(name: &str, threads: usize) -> Result<Figures, String> {
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        let text = again(&[], &["--one", name, &threads.to_string()])?;
+        runs.push(Figures::read(&text).ok_or_else(|| format!("{name}: no figures in {text:?}"))?);
+    }
+    runs.sort_by_key(|f| f.wall_ns);
+    Ok(runs.swap_remove(RUNS / 2))
+}
+
+/// Instructions per packet-hop: two sizes under callgrind, the difference of one over that of the
+/// other, so that building the network does not count.
+fn instructions() -> Result<String, String> {
+    if measure::first_line("valgrind", &["--version"]) == "-" {
+        println!("\ninstructions per packet-hop: valgrind is not installed");
+        return Ok("-".into());
+    }
+    let mut found = Vec::new();
+    println!();
+    for name in ["permutation-128", "permutation-1024"] {
+        let mut totals = Vec::new();
+        for size in ["10KB", "30KB"] {
+            let hops: u64 = again(&[], &["--small", name, size])?.trim().parse().map_err(|e| format!("{name}: {e}"))?;
+            let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
+            let file = format!("--callgrind-out-file={}", out.display());
+            again(&["valgrind", "--tool=callgrind", "-q", &file], &["--small", name, size])?;
+            let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
+            std::fs::remove_file(&out).ok();
+            let summary = text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));
+            let count = summary.and_then(|s| s.trim().parse::<u64>().ok()).ok_or("callgrind says no total")?;
+            totals.push((hops, count));
+        }
+        let per_hop = (totals[1].1 - totals[0].1) as f64 / (totals[1].0 - totals[0].0) as f64;
+        println!("{name}: {per_hop:.0} instructions per packet-hop");
+        found.push(format!("{name}={per_hop:.0}"));
+    }
+    Ok(found.join(" "))
+}
+
+fn memory() -> Result<(), String> {
+    let weigh = |flows: u64, k: u64| -> Result<(u64, u64), String> {
+        let text = again(&[], &["--idle", &flows.to_string(), &k.to_string()])?;
+        let mut words = text.split_whitespace().filter_map(|w| w.parse::<u64>().ok());
+        Ok((words.next().unwrap_or(0), words.next().unwrap_or(0)))
+    };
+    let (few, _) = weigh(1_000, 4)?;
+    let (many, _) = weigh(501_000, 4)?;
+    println!("\n{} B per idle flow", many.saturating_sub(few) / 500_000);
+    let (large, _) = weigh(1_000, 16)?;
+    // k^3/4 hosts: 16 with k = 4, 1024 with k = 16, with their share of switches.
+    println!("{} B per host, its share of the switches included", large.saturating_sub(few) / (1024 - 16));
+    Ok(())
+}
+
+/// Appends what was measured to the history.
+fn keep(lines: &[String], instructions: &str) -> Result<(), String> {
+    let path = folder().join("history.csv");
+    let mut text = std::fs::read_to_string(&path).unwrap_or_else(|_| {
+        "date,commit,machine,workload,threads,hops,wall_ns,cpu_ns,peak_bytes,fingerprint,instructions_per_hop\n".into()
+    });
+    let date = measure::first_line("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
+    let commit = measure::first_line("git", &["rev-parse", "--short", "HEAD"]);
+    let machine = measure::processor().replace(',', " ");
+    for line in lines {
+        let name = line.split(',').next().unwrap_or_default();
+        let prefix = format!("{name}=");
+        let count = instructions.split(' ').find_map(|i| i.strip_prefix(&prefix)).unwrap_or("");
+        text.push_str(&format!("{date},{commit},{machine},{line},{count}\n"));
+    }
+    std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    println!("\nadded to {}", path.display());
+    Ok(())
+}
