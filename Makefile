@@ -16,7 +16,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z]+:.* ## ' $(MAKEFILE_LIST) | awk -F ':.* ## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | awk -F ':.* ## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 .PHONY: build
 build: $(VENV)/.built ## the package with its command `incast`, in .venv
@@ -60,7 +60,11 @@ format: $(VENV)/.dev ## bring every file into the form that lint asks for
 
 .PHONY: bench
 bench: rust ## speed on named workloads (the history is kept in benches/)
-	benches/run
+	cargo run --release --quiet --package incast-bench
+
+.PHONY: bench-record
+bench-record: rust ## the same, added to benches/history.csv
+	cargo run --release --quiet --package incast-bench -- --record
 
 .PHONY: clean
 clean: ## remove what was built; results stay

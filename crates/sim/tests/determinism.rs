@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use common::*;
 use incast_cc::Fixed;
+use incast_cc::params::Value;
 use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
@@ -35,7 +36,10 @@ fn scenarios() -> Vec<(String, Simulation)> {
     for info in incast_cc::any::CATALOGUE {
         let network = fat_tree(4, gbps(100), us(1));
         let flows = random_flows(16, 60, 400_000, us(100));
-        let mut sim = simulation(network, vec![algorithm(info.name, &[])], flows);
+        // No round trip here reaches TIMELY's default thresholds.
+        let low = [("t_low", Value::Time(us(10))), ("t_high", Value::Time(us(60)))];
+        let settings = if info.name == "timely" { &low[..] } else { &[] };
+        let mut sim = simulation(network, vec![algorithm(info.name, settings)], flows);
         sim.switch = lossless_switch();
         sim.switch.buffer = Buffer::Shared {
             size: Bytes::new(1_000_000),

@@ -183,6 +183,10 @@ fn descriptions_that_contradict_themselves_do_not_run() {
         refuse(&|s| s.flows[0].size = Bytes::UNLIMITED),
         "flow 0 would never end: it has neither a size nor a stop"
     );
+    assert_eq!(
+        refuse(&|s| s.transport.ack_every = 256),
+        "an acknowledgement stands for 1 to 255 packets, not 256"
+    );
     assert_eq!(refuse(&|s| s.switch.queues = 9), "a port has 1 to 8 queues, not 9");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");
 }

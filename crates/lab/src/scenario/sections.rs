@@ -110,7 +110,7 @@ section! {
         /// Smallest packet on the wire.
         smallest: Bytes = SimTransport::default().smallest; Bound::Positive,
         /// One acknowledgement for so many data packets.
-        ack_every: u32 = SimTransport::default().ack_every; Bound::Count(1, 65_535),
+        ack_every: u32 = SimTransport::default().ack_every; Bound::Count(1, 255),
         /// A held acknowledgement leaves after this long at the latest.
         ack_delay: Time = SimTransport::default().ack_delay; Bound::Positive,
         /// Queue of acknowledgements; when absent that of their flow.

@@ -71,13 +71,13 @@ impl Pfc {
 
 /// Random early marking at dequeue, by the length of the packet's own queue after it left.
 ///
-/// Below `kmin` never, above `kmax` always, linear up to `pmax` in between. `kmin` and `kmax` hold
+/// Up to `kmin` never, from `kmax` on always, linear up to `pmax` in between. `kmin` and `kmax` hold
 /// at `reference` and scale with the port's rate; with no reference they hold at every rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecn {
     /// No marks up to this length.
     pub kmin: Bytes,
-    /// Certain marks above this length.
+    /// Certain marks from this length on.
     pub kmax: Bytes,
     /// Probability of a mark just below `kmax`.
     pub pmax: Fixed,

@@ -14,7 +14,8 @@ pub struct Transport {
     pub ack_extra: Bytes,
     /// Smallest packet on the wire.
     pub smallest: Bytes,
-    /// One acknowledgement for so many data packets (1: each); the last of a flow is never held.
+    /// One acknowledgement for so many data packets (1: each; at most 255); the last of a flow is
+    /// never held.
     pub ack_every: u32,
     /// A held acknowledgement leaves after this long at the latest.
     pub ack_delay: Time,

@@ -90,6 +90,12 @@ impl<'a> World<'a> {
         if self.largest_packet() > Bytes::new(u64::from(u16::MAX)) {
             return fail(format!("a packet of {} is larger than 65535 B", self.largest_packet()));
         }
+        if !(1..=255).contains(&simulation.transport.ack_every) {
+            return fail(format!(
+                "an acknowledgement stands for 1 to 255 packets, not {}",
+                simulation.transport.ack_every
+            ));
+        }
         if !(1..=MAX_QUEUES).contains(&usize::from(simulation.switch.queues)) {
             return fail(format!("a port has 1 to {MAX_QUEUES} queues, not {}", simulation.switch.queues));
         }

@@ -56,7 +56,7 @@ impl Buffer {
     /// The buffer of a switch with these ports.
     ///
     /// # Errors
-    /// When reserves and headroom leave no shared part, or PFC has nothing that triggers it.
+    /// When reserves and headroom leave no shared part, or PFC is asked of a buffer per port.
     pub(crate) fn new(
         description: &describe::Switch,
         ports: &[Out],

@@ -1,0 +1,191 @@
+//! What the network tells the senders: telemetry, marks, notifications, and whose turn it is.
+
+mod common;
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use common::*;
+use incast_cc::{Ack, Allowance, Fixed, IntStack, Loss, LossKind, Overhead, Path, Signals};
+use incast_sim::describe::algorithm::{Algorithm, OtherAlgorithm, OtherFlow};
+use incast_sim::describe::switch::{Buffer, Ecn, Scheduler};
+use incast_units::{Bytes, Rate, Time};
+
+/// Everything that a flow of [`Listener`] heard.
+#[derive(Default)]
+struct Heard {
+    acks: Vec<(Ack, IntStack)>,
+    cnps: Vec<Time>,
+    losses: Vec<Loss>,
+    paths: Vec<Path>,
+}
+
+/// An algorithm that controls nothing and writes down what it hears.
+#[derive(Clone)]
+struct Listener {
+    signals: Signals,
+    window: Bytes,
+    rate: Rate,
+    heard: Arc<Mutex<Heard>>,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+impl OtherAlgorithm for Listener {
+    fn name(&self) -> &str {
+        "listener"
+    }
+    fn signals(&self) -> Signals {
+        self.signals
+    }
+    fn overhead(&self) -> Overhead {
+        Overhead { data: 42, ack: 42 }
+    }
+    fn start(&self, path: &Path, _: Time) -> Box<dyn OtherFlow> {
+        self.heard.lock().unwrap().paths.push(*path);
+        Box::new(self.clone())
+    }
+}
+
+impl OtherFlow for Listener {
+    fn on_ack(&mut self, ack: &Ack, int: &IntStack) {
+        self.heard.lock().unwrap().acks.push((*ack, *int));
+    }
+    fn on_cnp(&mut self, now: Time) {
+        self.heard.lock().unwrap().cnps.push(now);
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        self.heard.lock().unwrap().losses.push(*loss);
+    }
+    fn allowance(&self) -> Allowance {
+        Allowance { window: self.window, rate: self.rate }
+    }
+}
+
+fn listener(signals: Signals, window: u64, rate: Rate) -> (Algorithm, Arc<Mutex<Heard>>) {
+    let heard = Arc::new(Mutex::new(Heard::default()));
+    let listener = Listener { signals, window: Bytes::new(window), rate, heard: Arc::clone(&heard) };
+    (Algorithm::Other(Arc::new(listener)), heard)
+}
+
+#[test]
+fn telemetry_is_what_the_port_knew_when_it_began_to_send() {
+    // Two uncontrolled senders at 100 Gbps into 100 Gbps: packets of 1000 + 54 + 42 B, 87.68 ns each.
+    let (algorithm, heard) = listener(Signals::INT, u64::MAX, gbps(100));
+    let mut sim = simulation(
+        star(3, gbps(100), us(1)),
+        vec![window(1)],
+        vec![flow(0, 2, 50_000, us(0)), flow(1, 2, 50_000, us(0))],
+    );
+    sim.algorithms = vec![algorithm];
+    run_to_end(&sim);
+    let heard = heard.lock().unwrap();
+    let mut acks = heard.acks.clone();
+    acks.sort_by_key(|(_, int)| int.hops[0].at);
+    assert!(acks.iter().all(|(_, int)| int.count == 1 && int.hops[0].rate == gbps(100)));
+    let step = Time::from_ps(1096 * 80);
+    for (n, (ack, int)) in acks.iter().enumerate() {
+        let hop = int.hops[0];
+        // The port sends without a gap from 1 us + 87.68 ns on; before packet n it has sent n of them.
+        assert_eq!(hop.at, us(1) + step + step.times(n as u64));
+        assert_eq!(hop.transmitted, Bytes::new(1096 * n as u64));
+        // The first is sent as it arrives, before its pair; after that a departure comes before the two
+        // arrivals of the same instant: 2 n of the 100 have come, n + 1 are gone.
+        let queued = if n == 0 { 0 } else { (2 * n).min(100) - (n + 1) };
+        assert_eq!(hop.queue, Bytes::new(1096 * queued as u64), "packet {n}");
+        // The delay at the hop is what the round trip is longer than the base.
+        let waited = ack.rtt() - heard.paths[0].base_rtt;
+        assert!(ack.hop_delay <= waited && waited - ack.hop_delay < Time::from_ns(1), "{ack:?}");
+    }
+}
+
+#[test]
+fn queues_are_served_by_priority_or_in_turn() {
+    // Three flows of equal size at line rate, in queues 0, 1 and 2 of one port.
+    let finish = |scheduler| {
+        let flows: Vec<_> = (0..3).map(|i| flow(i, 3, 1_000_000, us(0))).collect();
+        let mut sim = simulation(star(4, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+        for flow in &mut sim.flows {
+            flow.queue = flow.source as u8;
+        }
+        sim.switch.queues = 3;
+        sim.switch.scheduler = scheduler;
+        let (_, kept) = run_to_end(&sim);
+        let by_queue = |q: u32| kept.flows.iter().find(|f| sim.flows[f.flow as usize].source == q).unwrap();
+        [by_queue(0).delivered.ps(), by_queue(1).delivered.ps(), by_queue(2).delivered.ps()]
+    };
+    // 1 MB in packets of 1054 B takes 84.32 us of the port; everything has arrived after 85.
+    let one = 84_320_000_u64;
+    let near = |time: u64, expected: u64| time.abs_diff(expected) < 3_000_000;
+    let strict = finish(Scheduler::StrictPriority);
+    assert!(near(strict[0], one) && near(strict[1], 2 * one) && near(strict[2], 3 * one), "{strict:?}");
+    let fair = finish(Scheduler::RoundRobin);
+    assert!(fair.iter().all(|f| near(*f, 3 * one)), "{fair:?}");
+}
+
+#[test]
+fn congestion_notifications_keep_their_distance() {
+    let (algorithm, heard) = listener(Signals::CNP.and(Signals::ECN), u64::MAX, gbps(100));
+    let mut sim = simulation(
+        star(3, gbps(100), us(1)),
+        vec![window(1)],
+        vec![flow(0, 2, 5_000_000, us(0)), flow(1, 2, 5_000_000, us(0))],
+    );
+    sim.algorithms = vec![algorithm];
+    sim.switch.ecn =
+        Some(Ecn { kmin: Bytes::new(2000), kmax: Bytes::new(3000), pmax: Fixed::ONE, reference: None });
+    run_to_end(&sim);
+    let heard = heard.lock().unwrap();
+    // Every packet but the first few is marked, for 877 us: one notification each 50 us to each flow.
+    let mut cnps = heard.cnps.clone();
+    cnps.sort_unstable();
+    assert!((34..=36).contains(&cnps.len()), "{}", cnps.len());
+    assert!(cnps.windows(3).all(|w| w[2] - w[0] > us(49)), "{cnps:?}");
+    assert!(heard.acks.iter().filter(|(a, _)| a.marked > 0).count() > 9_900);
+}
+
+#[test]
+fn a_hole_is_reported_once_and_then_at_its_interval() {
+    // While both send, the full port has room for the first one's packets only; once that is done the
+    // second one's come through again, behind a hole.
+    let (algorithm, heard) = listener(Signals::NONE, u64::MAX, gbps(100));
+    let mut sim = simulation(
+        star(3, gbps(100), us(1)),
+        vec![window(1)],
+        vec![flow(0, 2, 150_000, us(0)), flow(1, 2, 300_000, us(0))],
+    );
+    sim.algorithms = vec![algorithm];
+    sim.switch.buffer = Buffer::PerPort(Bytes::new(50_000));
+    run_to_end(&sim);
+    let heard = heard.lock().unwrap();
+    let holes: Vec<_> = heard.losses.iter().filter(|l| l.kind == LossKind::Hole).collect();
+    assert!(!holes.is_empty());
+    // No two reports of the same hole within the NACK interval of 500 us.
+    for (i, a) in holes.iter().enumerate() {
+        for b in &holes[i + 1..] {
+            let same = a.sequence == b.sequence && a.next_sequence == b.next_sequence;
+            assert!(!same || b.now - a.now >= us(499), "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn one_acknowledgement_may_stand_for_several_packets() {
+    let (algorithm, heard) = listener(Signals::NONE, 20_000, gbps(100));
+    let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(1)], vec![flow(0, 1, 1_002_500, us(0))]);
+    sim.algorithms = vec![algorithm];
+    sim.transport.ack_every = 8;
+    let (outcome, kept) = run_to_end(&sim);
+    let heard = heard.lock().unwrap();
+    assert_eq!(kept.flows[0].bytes, Bytes::new(1_002_500));
+    let packets: u32 = heard.acks.iter().map(|(a, _)| a.packets).sum();
+    // The flow's end is not told to the algorithm: its last acknowledgement stands for 3 of 1003.
+    assert_eq!(packets, 1000);
+    assert!(heard.acks.iter().all(|(a, _)| a.packets == 8 && a.acked == Bytes::new(8 * 1096)));
+    let replies = outcome.ports.iter().find(|p| p.node == 1).unwrap();
+    assert_eq!(replies.packets, 126);
+}
