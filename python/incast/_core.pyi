@@ -78,14 +78,14 @@ class Result:
     def port_series(self) -> Table: ...
     @property
     def flow_series(self) -> Table: ...
-    def response(self, node: str, port: int, from_ps: int) -> Response: ...
+    def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
 
 class Response:
-    """How a probed port took what happened from an instant on."""
+    """How a probed port took what happened in an interval."""
 
     @property
     def steady_bytes(self) -> float:
-        """Mean queue over the last quarter of the time from then on, in bytes."""
+        """Mean queue over the last quarter of the interval, in bytes."""
     @property
     def steady_low_bytes(self) -> int:
         """Smallest queue in that quarter, in bytes."""
@@ -94,16 +94,16 @@ class Response:
         """Largest queue in that quarter, in bytes."""
     @property
     def peak_bytes(self) -> int:
-        """Longest queue from then on, in bytes, as sampled."""
+        """Longest queue in the interval, in bytes, as sampled."""
     @property
     def settling_ps(self) -> int | None:
         """Time until the queue stays within 10 % (or 10 KB) of its steady value, in picoseconds.
 
-        None if it does not before the last quarter.
+        None if it does not before the interval's last quarter.
         """
     @property
     def lost_bytes(self) -> int | None:
-        """Bytes that the link could have carried from then on and did not."""
+        """Bytes that the link could have carried in the interval and did not."""
     @property
     def lost_share(self) -> float | None:
         """Their share of what it could have carried."""

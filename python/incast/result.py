@@ -152,22 +152,32 @@ class Result:
         here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
         return int(self.ports.column("peak_queue_bytes")[here][0])
 
-    def last_start_ps(self) -> int:
-        """When the last flow started, in picoseconds; 0 without flows."""
-        return int(self.flows.column("start_ps").max(initial=0))
+    def all_in(self) -> tuple[int, int]:
+        """From when to when all flows load the network at once, in picoseconds.
 
-    def response(self, node: str, port: int, from_ps: int) -> _core.Response:
-        """How a probed port took what happened from an instant on: steady queue, settling, loss of use.
+        From the start of the last flow until a base RTT before the first one after it is delivered
+        (what arrives then was sent before), or to the end of the run. In a microburst or an incast
+        that is the burst.
+        """
+        start = int(self.flows.column("start_ps").max(initial=0))
+        end = int(self.info["outcome"]["now_ps"]) if self.info.get("outcome") else start
+        delivered = self.flows.column("delivered_ps")
+        last_round = delivered - self.flows.column("base_rtt_ps")
+        return start, max(start, int(np.min(last_round[delivered > start], initial=end)))
+
+    def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> _core.Response:
+        """How a probed port took what happened in an interval: steady queue, settling, loss of use.
 
         Args:
             node: Name of the node.
             port: Number of the port at its node.
-            from_ps: The instant, in picoseconds.
+            from_ps: When the interval begins, in picoseconds.
+            until_ps: When it ends; none is the last sample.
 
         Raises:
-            KeyError: When the port has no samples from then on.
+            KeyError: When the port has no samples there.
         """
-        return self._core.response(node, port, from_ps)
+        return self._core.response(node, port, from_ps, until_ps)
 
     def flow_times(self) -> FlowTimes:
         """Sizes and completion times of the flows that transferred all of their size."""

@@ -1,6 +1,5 @@
 //! What came of a run.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use incast_lab::results::{ResultFolder, ResultInfo, State, TableName};
@@ -9,7 +8,7 @@ use incast_lab::summary::extract::{PortKey, port_points, port_rates};
 use incast_lab::summary::{
     Interval, PortPoint, Tolerance, lost_utilisation, queue, settling_time, steady_queue,
 };
-use incast_units::Time;
+use incast_units::{Rate, Time};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -37,21 +36,21 @@ pub(crate) struct Result {
     flow_series: Py<Table>,
 }
 
-/// How a probed port took what happened from an instant on.
+/// How a probed port took what happened in an interval.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Response {
-    /// Mean queue over the last quarter of the time from then on, in bytes.
+    /// Mean queue over the last quarter of the interval, in bytes.
     steady_bytes: f64,
     /// Smallest queue in that quarter, in bytes.
     steady_low_bytes: u64,
     /// Largest queue in that quarter, in bytes.
     steady_high_bytes: u64,
-    /// Longest queue from then on, in bytes, as sampled.
+    /// Longest queue in the interval, in bytes, as sampled.
     peak_bytes: u64,
     /// Time until the queue stays within 10 % (or 10 KB) of its steady value, in picoseconds; none if
-    /// it does not before the last quarter.
+    /// it does not before the interval's last quarter.
     settling_ps: Option<u64>,
-    /// Bytes that the link could have carried from then on and did not.
+    /// Bytes that the link could have carried in the interval and did not.
     lost_bytes: Option<u64>,
     /// Their share of what it could have carried.
     lost_share: Option<f64>,
@@ -102,26 +101,25 @@ impl Result {
         })
     }
 
-    /// How a probed port took what happened from `from_ps` on.
-    fn response(&self, node: String, port: u16, from_ps: u64) -> PyResult<Response> {
+    /// How a probed port took what happened from `from_ps` to `until_ps` (none: its last sample).
+    #[pyo3(signature = (node, port, from_ps, until_ps=None))]
+    fn response(&self, node: String, port: u16, from_ps: u64, until_ps: Option<u64>) -> PyResult<Response> {
         let key: PortKey = (node, port);
         let series = port_points(&self.port_series.get().0).map_err(PyValueError::new_err)?;
         let rates = port_rates(&self.ports.get().0).map_err(PyValueError::new_err)?;
-        let from = Time::from_ps(from_ps);
-        respond(&series, &key, from, rates.get(&key).copied()).ok_or_else(|| {
-            PyKeyError::new_err(format!("no samples of port {port} of {} from {from} on", key.0))
+        let rate = rates.get(&key).copied();
+        let interval = Interval::new(Time::from_ps(from_ps), until_ps.map_or(Time::NEVER, Time::from_ps));
+        series.get(&key).and_then(|samples| respond(samples, interval, rate)).ok_or_else(|| {
+            PyKeyError::new_err(format!("no samples of port {port} of {} in this interval", key.0))
         })
     }
 }
 
-fn respond(
-    series: &BTreeMap<PortKey, Vec<PortPoint>>,
-    key: &PortKey,
-    from: Time,
-    rate: Option<incast_units::Rate>,
-) -> Option<Response> {
-    let samples = series.get(key)?;
-    let rest = Interval::new(from, samples.last()?.time);
+fn respond(samples: &[PortPoint], interval: Interval, rate: Option<Rate>) -> Option<Response> {
+    let rest = Interval::new(interval.from, interval.until.min(samples.last()?.time));
+    if rest.until < rest.from {
+        return None;
+    }
     let steady = steady_queue(samples, rest)?;
     let lost = rate.and_then(|rate| lost_utilisation(samples, rate, rest));
     Some(Response {

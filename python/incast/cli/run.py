@@ -50,10 +50,10 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
         folder: Where to save the result.
         options: The options of the command.
     """
-    # A folder that the user did not name is free, or holds a result of the very same scenario; that
-    # it is made anew needs saying only where the old one was incomplete.
+    # A folder that the user did not name is free, or holds a result of the very same scenario. That
+    # a complete result is replaced was asked for or changes nothing; an incomplete one is news.
     ours = options.out is None
-    silent = options.quiet or (ours and is_complete(folder))
+    silent = options.quiet or is_complete(folder)
     try:
         with ProgressLine(label, options.quiet) as progress:
             result = scenario.run(

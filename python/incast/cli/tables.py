@@ -24,50 +24,57 @@ def queue_table(results: Mapping[str, Result]) -> str:
     Args:
         results: A result for each algorithm, all of one scenario.
     """
-    first = next(iter(results.values()))
-    start = first.last_start_ps()
-    return "\n\n".join(_port_table(results, node, port, start) for node, port in first.probed_ports()[:4])
+    ports = next(iter(results.values())).probed_ports()
+    texts = [_port_table(results, node, port) for node, port in ports[:MOST_PORTS]]
+    if len(ports) > MOST_PORTS:
+        texts.append(f"and {len(ports) - MOST_PORTS:,} ports more: see port_series.parquet of each result")
+    return "\n\n".join([*texts, paragraph(_QUEUE_NOTES)]) if ports else ""
 
 
-def _port_table(results: Mapping[str, Result], node: str, port: int, start_ps: int) -> str:
-    rows = []
-    for label, result in results.items():
-        if (node, port) not in result.probed_ports():
-            continue
-        try:
-            r = result.response(node, port, start_ps)
-        except KeyError:
-            continue
-        span = f"{number(r.steady_low_bytes / 1e3)} – {number(r.steady_high_bytes / 1e3)}"
-        rows.append(
-            [
-                title(label),
-                number(r.steady_bytes / 1e3),
-                span,
-                number(result.peak_queue_bytes(node, port) / 1e3),
-                "no" if r.settling_ps is None else number(r.settling_ps / 1e6),
-                "–" if r.lost_bytes is None else number(r.lost_bytes / 1e3),
-                "–" if r.lost_share is None else number(100 * r.lost_share),
-            ]
-        )
-    if not rows:
-        return ""
+MOST_PORTS = 4
+"""Most probed ports that get a table; their samples are in the result."""
+
+_QUEUE_NOTES = (
+    "Steady: mean queue over the last quarter of the burst, which lasts from the start of the last flow "
+    "until a base RTT before the first one is delivered. Settled: how long after that start the queue "
+    "comes within 10 % (or 10 KB) of it to stay. Peak and mean: of the whole run. Unused: what the link "
+    "could have carried after that start and did not, in time at full rate and as a share."
+)
+
+
+def _port_table(results: Mapping[str, Result], node: str, port: int) -> str:
     columns = [
         Column("algorithm", left=True),
         Column("steady", "KB"),
         Column("from – to", "KB"),
-        Column("peak", "KB"),
         Column("settled", "us"),
-        Column("unused", "KB"),
-        Column("unused", "%"),
+        Column("peak", "KB"),
+        Column("mean", "KB"),
+        Column("unused", "us"),
+        Column("", "%"),
     ]
-    begin = number(start_ps / 1e6)
-    notes = (
-        f"Steady: queue over the last quarter of the time from the last flow's start ({begin} us) on. "
-        "Settled: how long after that start the queue stays within 10 % (or 10 KB) of it. "
-        "Unused: what the link could have carried since then and did not. Peak: of the whole run."
-    )
-    return f"queue at {node}, port {port}\n{table(columns, rows)}\n{paragraph(notes)}"
+    rows = [[title(label), *_port_row(result, node, port)] for label, result in results.items()]
+    return f"queue at {node}, port {port}\n{table(columns, rows)}"
+
+
+def _port_row(result: Result, node: str, port: int) -> list[str]:
+    start, end = result.all_in()
+    try:
+        series = result.port(node, port)
+        burst = result.response(node, port, start, end)
+        after = result.response(node, port, start)
+    except KeyError:
+        return ["–"] * 7
+    lost = after.lost_bytes
+    return [
+        number(burst.steady_bytes / 1e3),
+        f"{number(burst.steady_low_bytes / 1e3)} – {number(burst.steady_high_bytes / 1e3)}",
+        "no" if burst.settling_ps is None else number(burst.settling_ps / 1e6),
+        number(result.peak_queue_bytes(node, port) / 1e3),
+        number(float(series.queue_bytes.mean()) / 1e3),
+        "–" if lost is None else number(lost * 8e6 / series.rate_bps),
+        "–" if after.lost_share is None else number(100 * after.lost_share),
+    ]
 
 
 def slowdown_table(results: Mapping[str, Result]) -> str:

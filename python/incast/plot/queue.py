@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from incast.plot import style
 from incast.result import PortSeries
@@ -59,17 +60,32 @@ def queue_and_utilisation(
                 low.set_ylabel("link use (%)")
             if lowest:
                 low.set_xlabel("time (µs)")
+        highest = max((int(s.queue_bytes.max(initial=0)) for s in series.values()), default=0)
+        axes[0].set_ylim(0, max(1.05 * highest / 1e3, 1.0))
         figure.align_ylabels()
     return figure, axes
 
 
+_PACKETS = 50
+"""So many packets at least go into one step of the curve of use, where one more or less is 2 %."""
+
+
 def _panels(top: Axes, low: Axes, series: PortSeries, colour: str) -> None:
-    time = series.time_ps / 1e6
-    top.plot(time, series.queue_bytes / 1e3, color=colour)
-    top.set_ylim(bottom=0)
+    top.plot(series.time_ps / 1e6, series.queue_bytes / 1e3, color=colour)
     top.margins(x=0)
-    # What a link carried between two samples belongs to the whole interval between them.
-    used = np.append(series.utilisation[1:], series.utilisation[-1:])
-    low.plot(time, 100 * used, color=colour, drawstyle="steps-post", linewidth=0.8)
+    edges, used = _steps(series)
+    low.stairs(100 * used, edges / 1e6, color=colour, linewidth=0.8, baseline=None)
     low.set_ylim(0, 105)
     low.set_yticks([0, 50, 100])
+
+
+def _steps(series: PortSeries) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The use of the link over stretches of several samples, so that single packets do not show."""
+    time, used = series.time_ps, series.utilisation[1:]
+    if len(used) == 0:
+        return np.array([0, 1]), np.zeros(1)
+    between = float(np.median(np.diff(time)))
+    each = max(1, round(_PACKETS * 1100 * 8e12 / series.rate_bps / between))
+    whole = len(used) // each * each or len(used)
+    each = min(each, whole)
+    return time[: whole + 1 : each], used[:whole].reshape(-1, each).mean(axis=1)
