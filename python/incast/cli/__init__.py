@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from incast import Interrupted, ResultError, ScenarioError, __version__
-from incast.cli import compare, lists, run, validate
+from incast.cli import compare, lists, report, run, validate
 
 OK = 0
 FAILED = 1
@@ -125,6 +125,8 @@ def parser() -> argparse.ArgumentParser:
         "what", nargs="?", metavar="WHAT", help=f"{', '.join(lists.KINDS)}, or the name of one entry"
     )
     sub.set_defaults(act=lists.act)
+
+    report.add(commands)
     return top
 
 

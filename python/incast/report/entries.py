@@ -44,7 +44,8 @@ def entries(results: Sequence[Result] | Mapping[str, Result]) -> list[Entry]:
     made = []
     for key, title, result in zip(keys, named, results, strict=True):
         colour, dashes = style.colour(key, keys), style.dashes(key, keys)
-        made.append(Entry(result, title, colour, on_dark(colour), () if dashes == "-" else tuple(dashes[1])))
+        lengths = () if isinstance(dashes, str) else dashes[1]
+        made.append(Entry(result, title, colour, on_dark(colour), lengths))
     return made
 
 
@@ -80,10 +81,10 @@ def _title(name: str) -> str:
 
 def _preset(result: Result) -> str:
     """The preset in the section [cc] of the effective scenario."""
-    for line in section(scenario(result), "cc"):
-        key, _, value = line.partition(" = ")
-        if key == "preset":
-            return value.strip('"')
+    for name, lines in sections(scenario(result)):
+        for key, _, value in (line.partition(" = ") for line in lines if name == "cc"):
+            if key == "preset":
+                return value.strip('"')
     return "no preset"
 
 
@@ -105,16 +106,15 @@ def scenario(result: Result) -> str:
         return ""
 
 
-def section(text: str, name: str) -> list[str]:
-    """The lines of a section of a scenario."""
-    lines: list[str] = []
-    inside = False
+def sections(text: str) -> list[tuple[str, list[str]]]:
+    """The sections of a scenario: name (empty for what comes before the first) and lines."""
+    found: list[tuple[str, list[str]]] = [("", [])]
     for line in text.splitlines():
         if line.startswith("["):
-            inside = line.strip("[] ") == name
-        elif inside:
-            lines.append(line)
-    return lines
+            found.append((line.strip("[] "), []))
+        elif line:
+            found[-1][1].append(line)
+    return found
 
 
 def on_dark(colour: str) -> str:

@@ -51,8 +51,10 @@ class Flows:
     def of(cls, result: Result) -> Flows:
         """Those of a result, as far as they were written."""
         table = result.flows
-        numbers = (table.column(c).astype(np.float64) for c in ("size_bytes", "fct_ps", "slowdown"))
-        return cls(*numbers, table.column("group"))
+        size, fct, slowdown = (
+            table.column(c).astype(np.float64) for c in ("size_bytes", "fct_ps", "slowdown")
+        )
+        return cls(size, fct, slowdown, table.column("group"))
 
     def select(self, chosen: npt.NDArray[np.bool_]) -> Flows:
         """Some of them."""
@@ -81,13 +83,13 @@ def classes(flows: Flows) -> dict[str, dict[str, float] | None]:
 
 
 def edges(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Upper limits of bins of sizes that hold equally many flows each, as near as sizes allow."""
+    """Upper limits of bins: one for each size where there are few, else with equally many flows each."""
     if not len(sizes):
         return np.empty(0)
-    bins = int(np.clip(len(sizes) // _PER_BIN, 1, _BINS))
     distinct = np.unique(sizes)
-    if len(distinct) <= bins:
+    if len(distinct) <= _BINS:
         return distinct
+    bins = int(np.clip(len(sizes) // _PER_BIN, 1, _BINS))
     ranks = np.ceil(np.arange(1, bins + 1) * len(sizes) / bins).astype(int) - 1
     return np.unique(np.sort(sizes)[ranks])
 

@@ -1,0 +1,53 @@
+"""``incast report``: results as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from incast import report
+from incast.result import Result
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "report",
+        help="write results as one HTML file",
+        description="Writes one HTML file that holds everything it shows: summary, scenario, completion "
+        "times, samples over time, network. Several results are compared.",
+    )
+    sub.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULT",
+        help="the folder of a result, or a folder of such folders, as `incast compare` leaves it",
+    )
+    sub.add_argument(
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="the file (default: report.html)",
+    )
+    sub.set_defaults(act=act)
+
+
+def act(options: argparse.Namespace) -> int:
+    """Writes the report, and says where it is and how large."""
+    results = [Result.open(folder) for folder in folders(options.results)]
+    path = report.write(results, options.out)
+    many = "1 result" if len(results) == 1 else f"{len(results)} results"
+    print(f"report {path} ({many}, {path.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def folders(named: Sequence[Path]) -> list[Path]:
+    """The folders of results among what was named: itself, else those right inside, in their order."""
+    found: list[Path] = []
+    for path in named:
+        inside = sorted(path.glob("*/result.json")) if not (path / "result.json").exists() else []
+        found += [file.parent for file in inside] or [path]
+    return list(dict.fromkeys(found))

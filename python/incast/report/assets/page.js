@@ -1,0 +1,86 @@
+// The page: theme, which results are shown, and the sections.
+
+const entries = [];
+const sections = [];
+const dark = matchMedia('(prefers-color-scheme: dark)');
+let picked = 'auto';
+
+function applyTheme() {
+  const root = document.documentElement;
+  theme.dark = picked === 'auto' ? dark.matches : picked === 'dark';
+  root.dataset.theme = theme.dark ? 'dark' : 'light';
+  const styles = getComputedStyle(root);
+  for (const name of ['ink', 'soft', 'rule', 'grid', 'accent', 'paper']) theme[name] = styles.getPropertyValue(`--${name}`).trim();
+  entries.forEach((entry, i) => {
+    entry.shade = theme.dark ? entry.dark : entry.colour;
+    root.style.setProperty(`--entry-${i}`, entry.shade);
+  });
+  document.getElementById('theme').textContent = `Theme: ${picked}`;
+  refresh();
+}
+
+function refresh() {
+  for (const section of sections) section.refresh();
+}
+
+function themeSwitch() {
+  const button = document.getElementById('theme');
+  button.hidden = false;
+  button.onclick = () => {
+    picked = { auto: 'light', light: 'dark', dark: 'auto' }[picked];
+    applyTheme();
+  };
+  dark.addEventListener('change', applyTheme);
+}
+
+function show(chosen) {
+  entries.forEach((entry, i) => { entry.visible = chosen[i]; });
+  document.querySelectorAll('#entries button[data-entry]').forEach((button) => {
+    button.setAttribute('aria-pressed', entries[button.dataset.entry].visible);
+  });
+  for (const cell of document.querySelectorAll('#summary [data-entry]')) cell.hidden = !entries[cell.dataset.entry].visible;
+  refresh();
+}
+
+function toggles() {
+  const nav = document.getElementById('entries');
+  nav.hidden = entries.length < 2;
+  entries.forEach((entry, i) => {
+    const swatch = element('span', { className: 'swatch' });
+    const button = element('button', { type: 'button', title: 'Click: show or hide. Shift and click: show only this.' }, swatch, entry.title);
+    button.dataset.entry = i;
+    button.setAttribute('aria-pressed', true);
+    button.onclick = (event) => {
+      show(event.shiftKey ? entries.map((_, j) => j === i) : entries.map((e, j) => (j === i ? !e.visible : e.visible)));
+    };
+    nav.append(button);
+  });
+  nav.append(element('button', { type: 'button', onclick: () => show(entries.map(() => true)) }, 'all'));
+  document.querySelectorAll('.swatch').forEach((swatch) => {
+    const i = swatch.dataset.entry ?? swatch.parentElement.dataset.entry;
+    swatch.style.background = `var(--entry-${i})`;
+  });
+}
+
+async function start() {
+  const source = document.getElementById('data');
+  const content = JSON.parse(source.textContent);
+  for (const entry of content.entries) entries.push({ ...entry, visible: true });
+  themeSwitch();
+  toggles();
+  applyTheme();
+  if (!('DecompressionStream' in window)) throw new Error('this browser is too old to unpack them (it lacks DecompressionStream); Chrome 80, Firefox 113, Safari 16.4 and later have it');
+  await inflate();
+  document.body.append(element('div', { id: 'spoken', className: 'silent', 'aria-live': 'polite' }));
+  sections.push(new FlowsSection(content.flows));
+  sections.push(new SeriesSection(content.series));
+  sections.push(new NetworkSection(content.network));
+  refresh();
+  document.documentElement.dataset.ready = 'yes';
+}
+
+start().catch((error) => {
+  const trouble = document.getElementById('trouble');
+  trouble.hidden = false;
+  trouble.textContent = `The figures cannot be shown: ${error.message}. The words and tables on this page are complete.`;
+});

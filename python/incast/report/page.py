@@ -1,0 +1,148 @@
+"""The page itself: what can be said in words and tables, then what its script draws.
+
+Everything that must be seen even where no script runs (how a run ended, the summary, the scenario) is
+plain HTML. Text from users goes through `text` on its way into HTML, and through `data` on its way
+into the script, where it is only ever set as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+from incast import __version__
+from incast.report import flows, network, series
+from incast.report.columns import Columns
+from incast.report.entries import Entry, scenario
+from incast.report.flows import Flows
+from incast.report.summary import differences, ending, headline, summary
+
+_SCRIPTS = ("units.js", "data.js", "pyramid.js", "chart.js", "series.js", "flows.js", "network.js", "page.js")
+
+
+def page(entries: Sequence[Entry]) -> str:
+    """The whole page.
+
+    Args:
+        entries: The results, with what to call them.
+    """
+    columns = Columns()
+    results = [entry.result for entry in entries]
+    all_flows = [Flows.of(result) for result in results]
+    content = {
+        "entries": [
+            {"title": e.title, "colour": e.colour, "dark": e.dark, "dashes": e.dashes} for e in entries
+        ],
+        "flows": flows.pictures(all_flows, columns),
+        "series": series.pictures(results, columns),
+        "network": network.pictures(results, columns),
+    }
+    name = " · ".join(dict.fromkeys(str(result.info["name"]) for result in results))
+    style = _asset("report.css")
+    script = "(() => {\n'use strict';\n" + "".join(map(_asset, _SCRIPTS)) + "})();\n"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    values = {
+        "policy": policy,
+        "name": text(name),
+        "style": style,
+        "headline": _headline(entries),
+        "endings": _endings(entries),
+        "summary": _summary(entries, all_flows),
+        "scenarios": _scenarios(entries),
+        "version": text(__version__),
+        "data": data(content),
+        "blob": columns.to_base64(),
+        "script": script,
+    }
+    parts = _asset("page.html").split("{{")
+    filled = [parts[0]]
+    for part in parts[1:]:
+        key, _, rest = part.partition("}}")
+        filled += [values[key], rest]
+    return "".join(filled)
+
+
+def text(words: object) -> str:
+    """Text of whatever origin, for HTML and for attributes in double quotes."""
+    return html.escape(str(words))
+
+
+def data(content: object) -> str:
+    """JSON that cannot end the script element that it is in."""
+    written = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asset(name: str) -> str:
+    return resources.files("incast.report").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(source: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _headline(entries: Sequence[Entry]) -> str:
+    return "".join(f"<span>{text(part)}</span>" for part in headline(entries))
+
+
+def _endings(entries: Sequence[Entry]) -> str:
+    """How each run ended, the bad news first, and what keeps the results from being compared."""
+    said = sorted((ending(entry, len(entries) > 1) for entry in entries), key=lambda e: not e.bad)
+    blocks = []
+    for end in said:
+        if end.title is None:
+            continue
+        kind, role = ("bad", ' role="alert"') if end.bad else ("note", "")
+        lines = "".join(f"<p>{text(line)}</p>" for line in end.lines)
+        points = "".join(f"<li>{text(point)}</li>" for point in end.points)
+        listed = f"<ul>{points}</ul>" if points else ""
+        blocks.append(
+            f'<div class="{kind}"{role}><p><strong>{text(end.title)}</strong></p>{lines}{listed}</div>'
+        )
+    blocks += [f'<div class="note"><p>{text(line)}</p></div>' for line in differences(entries)]
+    return "".join(blocks)
+
+
+def _summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> str:
+    head = "".join(
+        f'<th scope="col" data-entry="{i}"><span class="swatch" data-entry="{i}"></span>{text(e.title)}</th>'
+        for i, e in enumerate(entries)
+    )
+    rows = [f'<thead><tr><td></td><td class="unit">unit</td>{head}</tr></thead>']
+    for part in summary([e.result for e in entries], all_flows):
+        rows.append(f'<tbody><tr class="part"><th colspan="{len(entries) + 2}">{text(part.title)}</th></tr>')
+        for row in part.rows:
+            cells = "".join(f'<td data-entry="{i}">{text(cell)}</td>' for i, cell in enumerate(row.cells))
+            kind = ' class="words"' if row.words else ""
+            rows.append(
+                f'<tr{kind}><th scope="row">{text(row.title)}</th>'
+                f'<td class="unit">{text(row.unit)}</td>{cells}</tr>'
+            )
+        rows.append("</tbody>")
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _scenarios(entries: Sequence[Entry]) -> str:
+    """Each different scenario once."""
+    users: dict[str, list[str]] = {}
+    for entry in entries:
+        users.setdefault(scenario(entry.result), []).append(entry.title)
+    blocks = []
+    for toml, titles in users.items():
+        named = f" of {', '.join(titles)}" if len(users) > 1 else ""
+        if toml:
+            blocks.append(
+                f"<details><summary>The scenario{text(named)}, every default written out</summary>"
+                f'<pre tabindex="0">{text(toml)}</pre></details>'
+            )
+        else:
+            blocks.append(f"<p>The scenario{text(named)} was not saved: the run had no folder.</p>")
+    return "".join(blocks)

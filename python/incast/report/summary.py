@@ -1,0 +1,216 @@
+"""What a report says in words and in its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from incast.report.entries import Entry, scenario, sections
+from incast.report.flows import Flows, classes
+from incast.result import Result
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, for the top of the page.
+
+    Attributes:
+        title: The news in a few words; none where there is nothing to tell.
+        bad: Whether the run failed.
+        lines: The news in sentences.
+        points: What waits for what, or what did not hold.
+    """
+
+    title: str | None
+    bad: bool = False
+    lines: list[str] = field(default_factory=list)
+    points: list[str] = field(default_factory=list)
+
+
+def ending(entry: Entry, named: bool) -> Ending:
+    """How a run ended.
+
+    Args:
+        entry: The result.
+        named: Whether to say which result this is about.
+    """
+    result = entry.result
+    info = result.info
+    outcome = info.get("outcome")
+    who = f"{entry.title}: this" if named else "This"
+    if outcome is None:
+        lines = [f"What follows is only what it had written by then: {_written(result)}."]
+        if result.state == "running":
+            return Ending(f"{who} run had not ended when the report was written", True, lines)
+        lines.append(
+            "Flows that were still going on are missing, so completion times look better than they are."
+        )
+        return Ending(f"{who} run was killed, or could not go on writing, before its end", True, lines)
+    why = f"{outcome['why'][:1].upper()}{outcome['why'][1:]}."
+    violations = outcome["violations"]
+    if violations:
+        lines = [why, "Its numbers cannot be trusted. Please report this."]
+        return Ending(f"{who} run broke an invariant of the simulator", True, lines, violations)
+    if outcome["end"] == "stalled":
+        waiting = [f"flow {w['flow']} waits: {w['waits_for']}" for w in outcome.get("waiting", [])]
+        return Ending(f"{who} run failed: it stalled", True, [why], waiting)
+    if outcome["end"] == "interrupted":
+        return Ending(f"{who} run was stopped before its end", True, [why])
+    left = outcome["flows"] - outcome["flows_finished"]
+    if left:
+        lines = [f"{why} They are missing from completion times, which therefore look better than they are."]
+        return Ending(f"{who} run left {left:,} of {outcome['flows']:,} flows unfinished", False, lines)
+    return Ending(None)
+
+
+def _written(result: Result) -> str:
+    times = [t.column("time_ps").max() for t in (result.port_series, result.flow_series) if len(t)]
+    until = f" up to {time(float(max(times)))}" if times else ""
+    samples = len(result.port_series) + len(result.flow_series)
+    return f"{len(result.flows):,} flows, {samples:,} samples{until}"
+
+
+def time(ps: float) -> str:
+    """A time in a unit of its size."""
+    for unit, size in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
+        if abs(ps) >= size:
+            return f"{number(ps / size)} {unit}"
+    return f"{ps:g} ps"
+
+
+def number(value: float) -> str:
+    """A number with three significant digits, thousands grouped, whole digits never rounded away."""
+    if value == 0:
+        return "0"
+    digits = int(np.floor(np.log10(abs(value)))) + 1
+    return f"{value:,.{min(max(3 - digits, 0), 6)}f}"
+
+
+def headline(entries: Sequence[Entry]) -> list[str]:
+    """Algorithms, seeds, versions and, of a single run, how it ended and its fingerprint."""
+    infos = [entry.result.info for entry in entries]
+    shown = [entry.title for entry in entries[:6]]
+    more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
+    parts = [", ".join(shown) + more]
+    parts.append(_all_of("seed", "seeds", [str(info["seed"]) for info in infos]))
+    parts.append(_all_of("Incast", "Incast", [str(info["incast_version"]) for info in infos]))
+    if len(entries) == 1:
+        outcome = infos[0].get("outcome")
+        parts.append(entries[0].result.end if outcome else entries[0].result.state)
+        if outcome:
+            parts.append(f"fingerprint {outcome['fingerprint']}")
+    return parts
+
+
+def _all_of(one: str, many: str, values: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(values))
+    return f"{one if len(distinct) == 1 else many} {', '.join(distinct)}"
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """What keeps the results from being compared."""
+    said = []
+    if len({entry.result.info["incast_version"] for entry in entries}) > 1:
+        said.append("These results were made by different versions of Incast; compare them with care.")
+    settings = [_setting(entry.result) for entry in entries]
+    if any(setting != settings[0] for setting in settings):
+        said.append(
+            "These results are of different scenarios, not only of different algorithms, parameters or "
+            "seeds; compare them with care."
+        )
+    return said
+
+
+def _setting(result: Result) -> list[tuple[str, list[str]]]:
+    """The scenario without name, seed and the section [cc]."""
+    kept = [(name, lines) for name, lines in sections(scenario(result)) if name.partition(".")[0] != "cc"]
+    return [
+        (name, [x for x in lines if name or not x.startswith(("name = ", "seed = "))]) for name, lines in kept
+    ]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the summary.
+
+    Attributes:
+        title: What it shows.
+        unit: Its unit; empty for none.
+        cells: The values of the results, as text.
+        words: Whether they are words and not numbers to be aligned.
+    """
+
+    title: str
+    unit: str
+    cells: list[str]
+    words: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of the summary that belong together."""
+
+    title: str
+    rows: list[Row]
+
+
+def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]:
+    """The summary: a part for the run, the completion times, the network and the origin."""
+    outcomes: list[dict[str, Any]] = [result.info.get("outcome") or {} for result in results]
+
+    def of_outcome(key: str, form: Callable[[Any], str]) -> list[str]:
+        return [form(outcome[key]) if key in outcome else "–" for outcome in outcomes]
+
+    finished = [
+        f"{int((~np.isnan(f.fct_ps)).sum()):,} of {o['flows']:,}" if o else f"{len(f.fct_ps):,} of ?"
+        for f, o in zip(all_flows, outcomes, strict=True)
+    ]
+    run = [
+        Row("ended", "", [r.end if r.info.get("outcome") else r.state for r in results], words=True),
+        Row("flows finished", "", finished),
+        Row("simulated time", "ms", of_outcome("now_ps", lambda ps: number(ps / 1e9))),
+    ]
+    parts = [Part("Run", run)]
+    rows = _slowdowns([classes(flows) for flows in all_flows])
+    if rows:
+        parts.append(Part("FCT slowdown (small flows: up to 150 KB)", rows))
+    network = [Row("longest queue of a port", "KB", [_peak(result) for result in results])]
+    network.append(Row("packets dropped", "", of_outcome("packets_dropped", "{:,}".format)))
+    network.append(Row("packets marked", "", [_total(result, "marked_packets", 1) for result in results]))
+    network.append(
+        Row("time paused, all ports", "µs", [_total(result, "paused_ps", 1e6) for result in results])
+    )
+    parts.append(Part("Network", network))
+    made = [
+        Row("seed", "", [str(result.info["seed"]) for result in results]),
+        Row("packet-hops", "million", of_outcome("hops", lambda hops: number(hops / 1e6))),
+        Row("wall time", "s", of_outcome("wall_s", number)),
+        Row("fingerprint", "", of_outcome("fingerprint", str), words=True),
+        Row("Incast", "", [str(result.info["incast_version"]) for result in results], words=True),
+    ]
+    parts.append(Part("Origin", made))
+    return parts
+
+
+def _slowdowns(of_results: Sequence[dict[str, dict[str, float] | None]]) -> list[Row]:
+    rows = []
+    for name, statistics in (("small", ("p50", "p99")), ("large", ("p50", "p99")), ("all", None)):
+        if not any(result[name] for result in of_results):
+            continue
+        for statistic in statistics or ("mean", "p50", "p99", "p99.9"):
+            values = [result[name] for result in of_results]
+            rows.append(Row(f"{name}, {statistic}", "", [number(v[statistic]) if v else "–" for v in values]))
+    return rows
+
+
+def _peak(result: Result) -> str:
+    table = result.ports
+    return number(float(table.column("peak_queue_bytes").max()) / 1e3) if len(table) else "–"
+
+
+def _total(result: Result, column: str, unit: float) -> str:
+    table = result.ports
+    return number(float(table.column(column).sum()) / unit) if len(table) else "–"
