@@ -150,7 +150,7 @@ def test_threads_do_not_change_the_result_and_seeds_are_recorded(incast: Incast,
 
 
 def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Path) -> None:
-    done = incast("compare", scenario, "--cc", "oscar,constant", "--plot")
+    done = incast("compare", scenario, "--cc", "oscar,constant", "--plot", "--set", "traffic.burst.count=5")
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "queue at s0, port 3" in done.stdout

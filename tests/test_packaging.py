@@ -30,6 +30,25 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (Path(inspect.getfile(incast)).parent / "py.typed").exists()
 
 
+def test_every_dependency_has_its_reason() -> None:
+    reasons = (ROOT / "docs/dependencies.md").read_text()
+    manifests = [*ROOT.glob("crates/*/Cargo.toml"), ROOT / "benches/Cargo.toml"]
+    rust = {
+        name
+        for manifest in manifests
+        for section in re.findall(
+            r"^\[(?:dev-)?dependencies\]\n((?:.+\n)*)", manifest.read_text(), re.MULTILINE
+        )
+        for name in re.findall(r"^([\w-]+)(?:\.workspace)? *=", section, re.MULTILINE)
+        if not name.startswith("incast-")
+    }
+    project = (ROOT / "pyproject.toml").read_text().partition("[tool.")[0]
+    python = set(re.findall(r'"([\w-]+)>=', project))
+    assert {"pyo3", "toml"} <= rust
+    assert {"numpy", "pytest"} <= python
+    assert [name for name in sorted(rust | python) if f"`{name}`" not in reasons] == []
+
+
 def test_stubs_have_exactly_what_the_module_has() -> None:
     """Names, members and argument names of ``_core.pyi`` against the compiled module."""
     stub = ast.parse((Path(inspect.getfile(incast)).parent / "_core.pyi").read_text())

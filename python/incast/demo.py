@@ -57,7 +57,7 @@ def show(letter: str, name: str, text: str, file: Path) -> bool:
     parent = OUT / file.stem
     scenarios = compare.variants(Scenario.load(file), ALGORITHMS)
     results: dict[str, Result] = {}
-    options = argparse.Namespace(out=None, fresh=True, quiet=False, threads=None)
+    options = argparse.Namespace(out=None, fresh=True, quiet=False, threads=1)
     for label, scenario in scenarios.items():
         results[label] = run_one(scenario, label, parent / label, options)
         if not is_sound(results[label]):

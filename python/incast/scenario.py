@@ -135,7 +135,7 @@ class Scenario:
         self,
         out: str | os.PathLike[str] | None = None,
         *,
-        threads: int | None = None,
+        threads: int = 1,
         fresh: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Result:
@@ -145,8 +145,8 @@ class Scenario:
 
         Args:
             out: Folder to save the result in while it comes into being; none saves nothing.
-            threads: Threads to run on; none takes one per core. The result is the same, bit for bit,
-                for any number.
+            threads: Threads to run on; more than one pays on large networks and idle cores. The
+                result is the same, bit for bit, for any number.
             fresh: Replace a finished result that is in the folder already.
             progress: Called a few times a second. What it raises stops the run and is raised again.
 
@@ -165,7 +165,7 @@ class Scenario:
                 progress(Progress(now_ps, until_ps, flows_finished, flows, hops))
 
         core, stop = self._core.run(
-            None if folder is None else os.fspath(folder), threads or 0, fresh, report if progress else None
+            None if folder is None else os.fspath(folder), threads, fresh, report if progress else None
         )
         if isinstance(stop, KeyboardInterrupt):
             raise Interrupted(Result(core)) from None

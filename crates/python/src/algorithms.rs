@@ -1,5 +1,6 @@
 //! The catalogue of congestion control algorithms.
 
+use incast_cc::Fixed;
 use incast_cc::any::{AnyParams, CATALOGUE};
 use incast_cc::params::{Kind, Value};
 use incast_units::{Bytes, Rate, Time};
@@ -101,7 +102,7 @@ fn text(value: Value, kind: &Kind) -> String {
         Value::Bytes(v) => v.to_string(),
         Value::Rate(UNLIMITED) => "unlimited".into(),
         Value::Rate(v) => v.to_string(),
-        Value::Ratio(v) => v.to_string(),
+        Value::Ratio(v) => decimal(v),
         Value::Count(u64::MAX) => "unlimited".into(),
         Value::Count(v) => v.to_string(),
         Value::Flag(v) => v.to_string(),
@@ -110,6 +111,15 @@ fn text(value: Value, kind: &Kind) -> String {
             _ => String::new(),
         },
     }
+}
+
+/// A ratio as a person would write it: 0.1, although the nearest value in fixed point is a little less.
+/// Its own text has nine decimals, cut off; eight, rounded, give back what has no more.
+fn decimal(ratio: Fixed) -> String {
+    let text = ratio.to_string();
+    let Ok(value) = text.parse::<f64>() else { return text };
+    let rounded = format!("{value:.8}");
+    rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn range(kind: &Kind) -> String {

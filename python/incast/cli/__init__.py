@@ -151,8 +151,9 @@ def run_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--threads",
         type=threads,
+        default=1,
         metavar="N",
-        help="threads to run on (default: one per core); same result for any number",
+        help="threads to run on (default: 1; more pay on large networks); same result for any number",
     )
     sub.add_argument(
         "--out", type=Path, metavar="DIR", help="where to save the result (default: under results/)"

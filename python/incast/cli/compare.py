@@ -18,6 +18,10 @@ from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
 
+ENOUGH_FLOWS = 10
+"""Fewer finished flows make no picture of a distribution."""
+
+
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, prints the tables, and says where all is saved."""
     scenarios = variants(load(options), options.cc)
@@ -122,7 +126,7 @@ def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:
         figure, _ = plot.queue_and_utilisation(series, titles)
         files += plot.save(figure, parent / "queue")
     times = {label: result.flow_times() for label, result in results.items()}
-    if any(len(t.slowdown) for t in times.values()):
+    if any(len(t.slowdown) >= ENOUGH_FLOWS for t in times.values()):
         figure, _ = plot.slowdown(times, titles)
         files += plot.save(figure, parent / "slowdown")
     return files

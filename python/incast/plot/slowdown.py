@@ -67,7 +67,7 @@ def slowdown(
         whole.legend(loc="lower right", handletextpad=0.5, labelspacing=0.25)
         for axes in (small, large, whole):
             axes.set_xscale("log")
-            axes.set_xlabel("FCT slowdown" if axes is whole else "FCT slowdown (bar: p50 to p99, dot: mean)")
+            axes.set_xlabel("FCT slowdown" if axes is whole else "FCT slowdown\nbar: p50 to p99, dot: mean")
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
