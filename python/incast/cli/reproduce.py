@@ -1,0 +1,155 @@
+"""``incast reproduce``: the figures of papers, and whether what they claim comes out here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incast.cli.common import folder_name
+from incast.cli.progress import REDRAW_AFTER, share_done
+from incast.cli.table import WIDTH, Column, cells, table
+
+if TYPE_CHECKING:
+    from incast import ledger
+    from incast.ledger.report import Page
+    from incast.ledger.runs import Progressing
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "reproduce",
+        help="re-run figures of papers and judge what they claim",
+        description="Re-runs figures of papers, and says for each claim what the paper has, what came "
+        "out here, and what verdict follows.",
+    )
+    sub.add_argument(
+        "what", nargs="*", metavar="FIGURE", help="figures like oscar/fig9, a paper like oscar, or all"
+    )
+    sub.add_argument("--list", action="store_true", help="list the figures that there are")
+    sub.add_argument(
+        "--write", type=Path, metavar="FILE", help="collect everything in a Markdown file, pictures beside it"
+    )
+    sub.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where to save pictures (default: results/reproduce, or beside the file of --write)",
+    )
+    sub.add_argument("--no-picture", action="store_true", help="draw nothing")
+    sub.add_argument("--jobs", type=_jobs, metavar="N", help="runs at the same time (default: one per core)")
+    sub.add_argument(
+        "--papers", type=Path, metavar="DIR", help="where the figures are (default: papers, or the checkout's)"
+    )
+    sub.add_argument("--quiet", action="store_true", help="no progress line")
+    sub.set_defaults(act=act)
+
+
+def _jobs(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
+    return int(text)
+
+
+def act(options: argparse.Namespace) -> int:
+    """Lists figures, or runs and judges them."""
+    # Only this command needs the ledger; the others start without it.
+    from incast import ledger
+
+    try:
+        papers = ledger.papers_folder(options.papers)
+        if options.list:
+            print(_list(papers, options.what))
+            return 0
+        if not options.what:
+            raise ledger.LedgerError(
+                "which figure? name one, a paper, or all\n    help: `incast reproduce --list` shows them"
+            )
+        return _reproduce(ledger.find(papers, options.what), options)
+    except ledger.LedgerError as error:
+        print(f"incast: {error}", file=sys.stderr)
+        return 2
+
+
+def _list(papers: Path, wanted: list[str]) -> str:
+    from incast import ledger
+
+    figures = ledger.find(papers, wanted or ["all"])
+    rows = [[figure.id, str(len(figure.runs)), str(len(figure.claims)), figure.title] for figure in figures]
+    return table([Column("figure", left=True), Column("runs"), Column("claims"), Column("", left=True)], rows)
+
+
+def _reproduce(figures: list[ledger.Figure], options: argparse.Namespace) -> int:
+    from incast import ledger
+    from incast.ledger import report
+
+    pages: list[Page] = []
+    for figure in figures:
+        with _Line(options.quiet) as line:
+            results = ledger.run_figure(figure, options.jobs, line)
+        judgements = ledger.judge(figure, results)
+        picture = None if options.no_picture else _draw(figure, results, options)
+        pages.append(report.Page(figure, judgements, results.wall_s, picture))
+        print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
+    if len(pages) > 1:
+        every = [judgement for page in pages for judgement in page.judgements]
+        print(f"\n{len(pages)} figures, {len(every)} claims: {report.tally(every)}")
+    if options.write:
+        words = " ".join(["incast reproduce", *options.what, "--write", options.write.as_posix()])
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        options.write.write_text(report.markdown(pages, words, options.write.parent), encoding="utf-8")
+        print(f"written to {options.write}")
+    return 0
+
+
+def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Namespace) -> Path | None:
+    try:
+        from incast.ledger import picture
+
+        drawing = picture.draw(figure, results)
+    except ImportError:
+        print("incast: no picture without matplotlib: pip install 'incast[plot]'", file=sys.stderr)
+        return None
+    beside = options.write.with_suffix("") if options.write else Path("results/reproduce")
+    folder: Path = options.out or beside
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{folder_name(figure.id)}.png"
+    # Without the date inside, the same picture is the same file.
+    drawing.savefig(path, dpi=200, metadata={"Software": None})
+    return path
+
+
+class _Line:
+    """The line on a terminal that says how far the runs of a figure are."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._shown = not quiet and sys.stderr.isatty()
+        self._drawn = 0.0
+        self._lock = threading.Lock()
+
+    def __call__(self, now: Progressing) -> None:
+        """Shows it, a few times a second."""
+        with self._lock:
+            if not self._shown or time.monotonic() - self._drawn < REDRAW_AFTER:
+                return
+            self._drawn = time.monotonic()
+            text = f"{now.figure}  {now.done}/{now.runs} runs done  {now.latest}"
+            if now.progress:
+                text += f" {100 * share_done(now.progress):.0f} %"
+            while cells(text) > WIDTH - 1:
+                text = text[:-1]
+            sys.stderr.write(f"\r\x1b[2K{text}")
+            sys.stderr.flush()
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Wipes the line."""
+        if self._shown and self._drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()

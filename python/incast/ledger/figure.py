@@ -1,0 +1,364 @@
+"""Reading ``claims.toml``: the runs of a figure, its claims, its picture."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incast.ledger.quantity import Band, unit_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = "claims.toml"
+"""The file that makes a folder a figure."""
+
+
+class LedgerError(ValueError):
+    """Something in a ``claims.toml`` is wrong, or there is no such figure. The text says what and where."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run of a figure.
+
+    Attributes:
+        name: Its name in the figure, like ``oscar`` or ``oscar/25Gbps/9``.
+        scenario: The scenario file.
+        overrides: Keys to set in it, as for ``incast run --set``.
+        values: What varies, by key: the point of a sweep at which the run stands.
+    """
+
+    name: str
+    scenario: Path
+    overrides: tuple[str, ...]
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What must hold for a reason to be believed.
+
+    Attributes:
+        says: What is measured, in words.
+        measure: How.
+        unit: Unit to show it in.
+        band: Where it must lie.
+    """
+
+    says: str
+    measure: Mapping[str, Any]
+    unit: str
+    band: Band
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a paper says, and the rule by which it counts as reproduced.
+
+    Attributes:
+        id: Its name within the figure.
+        says: The paper's statement in our words.
+        place: Where in the paper it stands.
+        paper: The paper's value, as text.
+        measure: How the value is computed here.
+        unit: Unit to show it in.
+        reproduced: Where the value must lie to count as reproduced.
+        trend: Where it must lie for the direction to hold; nothing when there is no such middle ground.
+        rule: Where the bands come from.
+        reason: Why it does not come out here; shown only when it does not.
+        evidence: What must hold for the reason to be believed.
+    """
+
+    id: str
+    says: str
+    place: str
+    paper: str
+    measure: Mapping[str, Any]
+    unit: str
+    reproduced: Band
+    trend: Band | None
+    rule: str
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper.
+
+    Attributes:
+        id: Like ``oscar/fig9``.
+        folder: Where it lies.
+        title: What it is about.
+        place: The paper and the place in it.
+        setup: What the paper states about the experiment.
+        choices: What was chosen where the paper is silent or cannot be followed, each with its reason.
+        shows: What the paper's picture shows, in words.
+        runs: The runs to make.
+        claims: What is checked.
+        panels: What is drawn.
+        across: Panels beside each other in the picture.
+    """
+
+    id: str
+    folder: Path
+    title: str
+    place: str
+    setup: str
+    choices: tuple[str, ...]
+    shows: str
+    runs: tuple[RunSpec, ...]
+    claims: tuple[Claim, ...]
+    panels: tuple[Mapping[str, Any], ...] = field(default=())
+    across: int = 2
+
+
+class _Reader:
+    """Takes keys out of a table and complains about those that are missing, wrong or left over."""
+
+    def __init__(self, table: object, where: str) -> None:
+        if not isinstance(table, dict):
+            raise LedgerError(f"{where}: is no table")
+        self.left = dict(table)
+        self.where = where
+
+    def fail(self, message: str) -> LedgerError:
+        return LedgerError(f"{self.where}: {message}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.left.pop(key, default)
+        if value is None:
+            raise self.fail(f"{key} is missing")
+        if not isinstance(value, str):
+            raise self.fail(f"{key} must be a text")
+        return " ".join(value.split())
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.left.pop(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.fail(f"{key} must be a list of texts")
+        return tuple(value)
+
+    def table(self, key: str) -> dict[str, Any]:
+        value = self.left.pop(key, None)
+        if not isinstance(value, dict):
+            raise self.fail(f"{key} is missing" if value is None else f"{key} must be a table")
+        return value
+
+    def tables(self, key: str) -> list[Any]:
+        value = self.left.pop(key, [])
+        if not isinstance(value, list):
+            raise self.fail(f"{key} must be a list of tables")
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        value = self.left.pop(key, default)
+        if not isinstance(value, int):
+            raise self.fail(f"{key} must be a whole number")
+        return value
+
+    def band(self, key: str, unit: str) -> Band | None:
+        if key not in self.left:
+            return None
+        try:
+            band = Band.parse(self.text(key))
+            if band.dimension != unit_of(unit)[0]:
+                raise self.fail(f"{key} = {band.text!r} does not go with the unit {unit!r}")
+        except LedgerError:
+            raise
+        except ValueError as error:
+            raise self.fail(f"{key}: {error}") from None
+        return band
+
+    def must_band(self, key: str, unit: str) -> Band:
+        band = self.band(key, unit)
+        if band is None:
+            raise self.fail(f"{key} is missing")
+        return band
+
+    def unit(self) -> str:
+        unit = self.text("unit", "")
+        try:
+            unit_of(unit)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+        return unit
+
+    def finish(self) -> None:
+        if self.left:
+            raise self.fail(f"unknown: {', '.join(self.left)}")
+
+
+def read(folder: Path, name: str) -> Figure:
+    """Reads the figure in a folder.
+
+    Args:
+        folder: Where its ``claims.toml`` lies.
+        name: Its id.
+
+    Raises:
+        LedgerError: When something in it is wrong.
+    """
+    file = folder / FILE
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LedgerError(f"{file}: {error}") from None
+    top = _Reader(document, str(file))
+    head = _Reader(top.table("figure"), f"{file}: [figure]")
+    runs = [spec for i, table in enumerate(top.tables("runs")) for spec in _runs(table, i, file)]
+    names = [spec.name for spec in runs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise LedgerError(f"{file}: two runs are called {twice!r}")
+    figure = Figure(
+        id=name,
+        folder=folder,
+        title=head.text("title"),
+        place=head.text("place"),
+        setup=head.text("setup"),
+        choices=tuple(" ".join(choice.split()) for choice in head.texts("choices")),
+        shows=head.text("shows"),
+        runs=tuple(runs),
+        claims=tuple(_claim(table, i, file) for i, table in enumerate(top.tables("claim"))),
+        panels=tuple(top.tables("panel")),
+        across=head.number("across", 2),
+    )
+    head.finish()
+    top.finish()
+    if not figure.runs or not figure.claims:
+        raise LedgerError(f"{file}: a figure needs runs and claims")
+    claims = [claim.id for claim in figure.claims]
+    if len(set(claims)) != len(claims):
+        raise LedgerError(f"{file}: two claims have the same id")
+    return figure
+
+
+def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
+    """The runs that one entry stands for: one for every combination of what varies."""
+    reader = _Reader(table, f"{file}: runs, number {index + 1}")
+    name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
+    parameters, overrides = reader.texts("parameters"), reader.texts("set")
+    vary = reader.table("vary") if "vary" in reader.left else {}
+    reader.finish()
+    for key, values in vary.items():
+        if not isinstance(values, list) or not values:
+            raise reader.fail(f"vary.{key} must be a list of values")
+    for combination in itertools.product(*vary.values()):
+        values = {key: str(value) for key, value in zip(vary, combination, strict=True)}
+
+        def fill(text: str, values: Mapping[str, str] = values) -> str:
+            try:
+                return text.format_map(values)
+            except (KeyError, IndexError, ValueError):
+                raise reader.fail(f"{text!r} names something that vary does not have") from None
+
+        algorithm, _, preset = fill(cc).partition(":")
+        table_of_cc = f'algorithm = "{algorithm}"' + (f', preset = "{preset}"' if preset else "")
+        yield RunSpec(
+            name=fill(name),
+            scenario=(file.parent / fill(scenario)).resolve(),
+            overrides=(
+                f"cc={{ {table_of_cc} }}",
+                *(f"cc.{fill(parameter)}" for parameter in parameters),
+                *(fill(override) for override in overrides),
+            ),
+            values=values,
+        )
+
+
+def _claim(table: object, index: int, file: Path) -> Claim:
+    reader = _Reader(table, f"{file}: claim, number {index + 1}")
+    name = reader.text("id")
+    reader.where = f"{file}: claim {name!r}"
+    unit = reader.unit()
+    claim = Claim(
+        id=name,
+        says=reader.text("says"),
+        place=reader.text("place"),
+        paper=reader.text("paper"),
+        measure=reader.table("measure"),
+        unit=unit,
+        reproduced=reader.must_band("reproduced", unit),
+        trend=reader.band("trend", unit),
+        rule=reader.text("rule"),
+        reason=reader.text("reason", ""),
+        evidence=tuple(
+            _evidence(entry, f"{reader.where}: evidence, number {i + 1}")
+            for i, entry in enumerate(reader.tables("evidence"))
+        ),
+    )
+    reader.finish()
+    if claim.evidence and not claim.reason:
+        raise reader.fail("has evidence, but no reason that it could support")
+    return claim
+
+
+def _evidence(table: object, where: str) -> Evidence:
+    reader = _Reader(table, where)
+    unit = reader.unit()
+    evidence = Evidence(
+        reader.text("says"), reader.table("measure"), unit, reader.must_band("holds", unit)
+    )
+    reader.finish()
+    return evidence
+
+
+def papers_folder(named: Path | None = None) -> Path:
+    """Where the papers are: the folder named, ``papers`` here, or that of the checkout in use.
+
+    Raises:
+        LedgerError: When there is none.
+    """
+    candidates = [named] if named else [Path("papers"), Path(__file__).resolve().parents[3] / "papers"]
+    for folder in candidates:
+        if any(folder.glob(f"*/*/{FILE}")):
+            return folder.resolve()
+    if named:
+        raise LedgerError(f"{named}: holds no figure, that is no PAPER/FIGURE/{FILE}")
+    raise LedgerError(
+        "there is no folder `papers` here\n"
+        "    help: the figures lie in a checkout of Incast; run this there, or name the folder with --papers"
+    )
+
+
+def ids(papers: Path) -> list[str]:
+    """The ids of all figures, by paper, with numbers in their order."""
+    found = [file.parent.relative_to(papers).as_posix() for file in papers.glob(f"*/*/{FILE}")]
+
+    def order(name: str) -> tuple[str, tuple[tuple[int, str], ...]]:
+        paper, _, figure = name.partition("/")
+        parts = ("".join(group) for _, group in itertools.groupby(figure, str.isdigit))
+        return paper, tuple((int(part), "") if part.isdigit() else (10**9, part) for part in parts)
+
+    return sorted(found, key=order)
+
+
+def find(papers: Path, wanted: Sequence[str]) -> list[Figure]:
+    """The figures that some words name: ids, names of papers, or ``all``.
+
+    Raises:
+        LedgerError: When a word names nothing, or a figure cannot be read.
+    """
+    known = ids(papers)
+    chosen: dict[str, None] = {}
+    for word in wanted:
+        matching = [name for name in known if word in ("all", name, name.partition("/")[0])]
+        if not matching:
+            import difflib
+
+            words = [*known, *dict.fromkeys(name.partition("/")[0] for name in known), "all"]
+            near = difflib.get_close_matches(word, words, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise LedgerError(
+                f"there is no figure {word!r}{hint}\n    help: `incast reproduce --list` shows them"
+            )
+        chosen.update(dict.fromkeys(matching))
+    return [read(papers / name, name) for name in chosen]

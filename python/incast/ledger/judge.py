@@ -1,0 +1,279 @@
+"""From results to verdicts."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from incast.ledger.figure import Claim, Figure, LedgerError
+from incast.ledger.measures import MEASURES, r_squared
+from incast.ledger.quantity import Band, Quantity
+from incast.ledger.runs import Results
+from incast.ledger.view import View
+
+
+class Verdict(enum.Enum):
+    """What came of a claim."""
+
+    REPRODUCED = "reproduced"
+    TREND = "trend"
+    NOT_REPRODUCED = "not reproduced"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim with what was measured.
+
+    Attributes:
+        claim: The claim.
+        ours: The value measured here.
+        verdict: What follows from it by the claim's rule.
+        evidence: For each evidence of the claim's reason the value measured, where the reason is asked
+            for; and whether it holds.
+    """
+
+    claim: Claim
+    ours: Quantity
+    verdict: Verdict
+    evidence: tuple[tuple[Quantity, bool], ...] = ()
+
+    @property
+    def reason_holds(self) -> bool:
+        """Whether there is a reason, and all of its evidence is as it says."""
+        return bool(self.claim.reason) and all(holds for _, holds in self.evidence)
+
+
+def judge(figure: Figure, results: Results) -> list[Judgement]:
+    """Measures every claim of a figure and applies its rule.
+
+    Raises:
+        LedgerError: When a measure cannot be made as it is written.
+    """
+    return [_judge(figure, claim, results) for claim in figure.claims]
+
+
+def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
+    where = f"{figure.id}: claim {claim.id!r}"
+    ours = _checked(claim.measure, results, where, claim.unit)
+    verdict = verdict_of(claim, ours)
+    if verdict is Verdict.REPRODUCED:
+        return Judgement(claim, ours, verdict)
+    evidence = []
+    for item in claim.evidence:
+        found = _checked(item.measure, results, f"{where}: evidence", item.unit)
+        evidence.append((found, item.band.holds(found)))
+    return Judgement(claim, ours, verdict, tuple(evidence))
+
+
+def verdict_of(claim: Claim, ours: Quantity) -> Verdict:
+    """The verdict that follows from a value by the claim's rule."""
+    if claim.reproduced.holds(ours):
+        return Verdict.REPRODUCED
+    if claim.trend is not None and claim.trend.holds(ours):
+        return Verdict.TREND
+    return Verdict.NOT_REPRODUCED
+
+
+def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -> Quantity:
+    try:
+        found = evaluate(spec, results)
+        found.shown(unit)
+    except LedgerError as error:
+        raise LedgerError(f"{where}: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"{where}: {error}") from error
+    return found
+
+
+def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) -> Quantity:
+    """Works out a measure.
+
+    A measure is a table: ``do`` names it, ``run`` the run it is taken from, and the other keys are its
+    arguments. Measures combine others, given as tables, the inner ones with the runs in place of which
+    ``each`` stands:
+
+    - ``ratio`` (``of``, ``to``), ``difference`` (``of``, ``less``), ``improvement`` (1 − ``of``/``over``),
+      ``distance`` (\\|log2 ``of``\\|: 0 at 1, 1 at a half and at 2)
+    - ``mean``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of`` over the
+      runs that fit ``each``; ``flatness`` is the largest over the smallest
+    - ``fit``: ``of`` over the runs that fit ``each`` against what varies under ``against``; ``take`` is
+      ``r2`` or ``slope`` of a straight line, or ``exponent`` of a power law
+    - ``share_closer``: of the pairs of runs that fit ``each`` and ``than``, in order, the share in which
+      ``of`` is smaller in the first
+
+    Args:
+        spec: The measure.
+        results: The runs.
+        run: The run for measures that name none.
+
+    Raises:
+        LedgerError: When it is not written properly.
+        ValueError: When there is nothing to measure, or values of different dimensions meet.
+    """
+    arguments = dict(spec)
+    do = arguments.pop("do", None)
+    run = arguments.pop("run", run)
+    if do in _COMBINE:
+        return _COMBINE[do](arguments, results, run)
+    if do not in MEASURES:
+        known = ", ".join(sorted([*MEASURES, *_COMBINE]))
+        raise LedgerError(f"there is no measure {do!r}; there are {known}")
+    if run is None:
+        raise LedgerError(f"the measure {do!r} names no run")
+    function = MEASURES[do]
+    parameters = inspect.signature(function).parameters
+    arguments = {_RENAMED.get(key, key): value for key, value in arguments.items()}
+    unknown = [key for key in arguments if key not in parameters]
+    missing = [
+        key
+        for key, parameter in parameters.items()
+        if key != "view" and parameter.default is inspect.Parameter.empty and key not in arguments
+    ]
+    if unknown or missing:
+        what = f"unknown: {', '.join(unknown)}" if unknown else f"missing: {', '.join(missing)}"
+        raise LedgerError(f"the measure {do!r}: {what}")
+    (name,) = results.matching(run)
+    return function(View(name, results[name]), **arguments)
+
+
+# `from` is a word of Python's own.
+_RENAMED = {"from": "start", "to": "end"}
+
+
+def _two(arguments: dict[str, Any], results: Results, run: str | None, *keys: str) -> list[Quantity]:
+    if set(arguments) != set(keys):
+        raise LedgerError(f"takes {' and '.join(keys)}, not {', '.join(arguments)}")
+    values = [evaluate(arguments[key], results, run) for key in keys]
+    if len({value.dimension for value in values}) > 1:
+        raise ValueError("values of different dimensions are compared")
+    return values
+
+
+def _ratio(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    of, to = _two(arguments, results, run, "of", "to")
+    return Quantity(of.value / to.value if to.value else math.inf)
+
+
+def _difference(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    of, less = _two(arguments, results, run, "of", "less")
+    return Quantity(of.value - less.value, of.dimension)
+
+
+def _improvement(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    of, over = _two(arguments, results, run, "of", "over")
+    return Quantity(1 - of.value / over.value)
+
+
+def _distance(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    (of,) = _two(arguments, results, run, "of")
+    return Quantity(abs(math.log2(of.value)))
+
+
+def _several(arguments: dict[str, Any], results: Results, run: str | None) -> tuple[list[float], str]:
+    if set(arguments) == {"all"}:
+        found = [evaluate(spec, results, run) for spec in arguments["all"]]
+    elif set(arguments) == {"each", "of"}:
+        found = [evaluate(arguments["of"], results, name) for name in results.matching(arguments["each"])]
+    else:
+        raise LedgerError(f"takes all, or each and of, not {', '.join(arguments)}")
+    if len({value.dimension for value in found}) != 1:
+        raise ValueError("values of different dimensions are put together")
+    return [value.value for value in found], found[0].dimension
+
+
+def _mean(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, dimension = _several(arguments, results, run)
+    return Quantity(float(np.mean(values)), dimension)
+
+
+def _sum(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, dimension = _several(arguments, results, run)
+    return Quantity(float(np.sum(values)), dimension)
+
+
+def _smallest(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, dimension = _several(arguments, results, run)
+    return Quantity(min(values), dimension)
+
+
+def _largest(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, dimension = _several(arguments, results, run)
+    return Quantity(max(values), dimension)
+
+
+def _flatness(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, _ = _several(arguments, results, run)
+    return Quantity(max(values) / min(values) if min(values) else math.inf)
+
+
+def _fit(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    if set(arguments) != {"each", "of", "against", "take"}:
+        raise LedgerError("takes each, of, against and take")
+    x, y = points(arguments, results)
+    match arguments["take"]:
+        case "r2":
+            return Quantity(r_squared(x, y))
+        case "slope":
+            return Quantity(float(np.polyfit(x, y, 1)[0]))
+        case "exponent":
+            return Quantity(float(np.polyfit(np.log(x), np.log(y), 1)[0]))
+    raise LedgerError(f"take = {arguments['take']!r} is none of r2, slope, exponent")
+
+
+def points(spec: Mapping[str, Any], results: Results) -> tuple[Any, Any]:
+    """The points of a sweep: what varies under ``against``, and ``of``, for the runs that fit ``each``.
+
+    Raises:
+        LedgerError: When nothing varies under that name, or not in numbers.
+    """
+    names = results.matching(spec["each"])
+    try:
+        x = [_leading(results.spec(name).values[spec["against"]]) for name in names]
+    except KeyError:
+        raise LedgerError(f"nothing varies under the name {spec['against']!r}") from None
+    return np.array(x), np.array([evaluate(spec["of"], results, name).value for name in names])
+
+
+def _leading(text: str) -> float:
+    """The number that a text begins with: 25 of ``25Gbps``."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%")
+    try:
+        return float(digits)
+    except ValueError:
+        raise LedgerError(f"{text!r} does not begin with a number") from None
+
+
+def _share_closer(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    if set(arguments) != {"each", "than", "of"}:
+        raise LedgerError("takes each, than and of")
+    first, second = (results.matching(arguments[key]) for key in ("each", "than"))
+    if len(first) != len(second):
+        raise LedgerError(f"{len(first)} runs cannot be compared with {len(second)} one by one")
+    wins = [
+        evaluate(arguments["of"], results, a).value < evaluate(arguments["of"], results, b).value
+        for a, b in zip(first, second, strict=True)
+    ]
+    return Quantity(float(np.mean(wins)))
+
+
+_COMBINE = {
+    "ratio": _ratio,
+    "difference": _difference,
+    "improvement": _improvement,
+    "distance": _distance,
+    "mean": _mean,
+    "sum": _sum,
+    "smallest": _smallest,
+    "largest": _largest,
+    "flatness": _flatness,
+    "fit": _fit,
+    "share_closer": _share_closer,
+}
+
+__all__ = ["Band", "Judgement", "Verdict", "evaluate", "judge", "points", "verdict_of"]

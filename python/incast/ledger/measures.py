@@ -1,0 +1,264 @@
+"""The measures that claims name: each takes one value out of the tables of a run.
+
+Instants are written as :meth:`View.instant` reads them, ports like ``s0->h15``, flows like ``long`` or
+``short.3``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from incast.ledger.quantity import Quantity, picoseconds, quantity
+from incast.ledger.view import Floats, Ints, View
+
+Measure = Callable[..., Quantity]
+
+MEASURES: dict[str, Measure] = {}
+"""All measures by name."""
+
+
+def measure(function: Measure) -> Measure:
+    """Makes a function known to claims under its own name."""
+    MEASURES[function.__name__] = function
+    return function
+
+
+def _statistic(values: Floats, stat: str) -> float:
+    """``mean``, ``std``, ``min``, ``max``, ``span`` (max less min), ``spread`` (span over mean), ``p99``."""
+    match stat:
+        case "mean":
+            return float(np.mean(values))
+        case "std":
+            return float(np.std(values))
+        case "min":
+            return float(np.min(values))
+        case "max":
+            return float(np.max(values))
+        case "span":
+            return float(np.ptp(values))
+        case "spread":
+            return float(np.ptp(values) / np.mean(values))
+        case _ if stat.startswith("p") and stat[1:].replace(".", "", 1).isdigit():
+            return float(np.percentile(values, float(stat[1:])))
+    raise ValueError(f"{stat!r} is no statistic; there are mean, std, min, max, span, spread, p99")
+
+
+@measure
+def queue(view: View, port: str, stat: str = "mean", start: str = "", end: str = "") -> Quantity:
+    """The queue of a port, as sampled."""
+    series = view.port(port)
+    cut = view.span(series.time_ps, start, end)
+    return Quantity(_statistic(series.queue_bytes[cut].astype(float), stat), "bytes")
+
+
+@measure
+def peak_queue(view: View, port: str) -> Quantity:
+    """The longest queue of a port in the whole run, exactly."""
+    return Quantity(float(view.peak_queue_bytes(port)), "bytes")
+
+
+@measure
+def nonempty(view: View, port: str, start: str = "", end: str = "") -> Quantity:
+    """The share of samples at which a port has a queue."""
+    series = view.port(port)
+    cut = view.span(series.time_ps, start, end)
+    return Quantity(float(np.mean(series.queue_bytes[cut] > 0)))
+
+
+def _sent(view: View, port: str) -> tuple[Ints, Floats, int]:
+    """Times, bytes sent until then, and the rate of a port.
+
+    The bytes come from the shares between the samples, which the result has worked out.
+    """
+    series = view.port(port)
+    steps = series.utilisation[1:] * np.diff(series.time_ps) * series.rate_bps / 8e12
+    return series.time_ps, np.concatenate([[0.0], np.cumsum(steps)]), series.rate_bps
+
+
+def steps_of_use(view: View, port: str, start: str, end: str, step: str) -> tuple[Ints, Floats]:
+    """Ends of steps of equal length, and the share of the link used in each."""
+    time, sent, rate = _sent(view, port)
+    cut = view.span(time, start, end)
+    time, sent = time[cut], sent[cut]
+    edges = np.arange(time[0], time[-1] + 1, picoseconds(step))
+    if len(edges) < 2:
+        raise ValueError(f"the span from {start} to {end} is shorter than one step of {step}")
+    at = np.interp(edges, time, sent)
+    return edges[1:], np.diff(at) * 8e12 / (np.diff(edges) * rate)
+
+
+@measure
+def utilisation(view: View, port: str, start: str = "", end: str = "") -> Quantity:
+    """The share of a port's link that is used."""
+    time, sent, rate = _sent(view, port)
+    cut = view.span(time, start, end)
+    time, sent = time[cut], sent[cut]
+    return Quantity(float((sent[-1] - sent[0]) * 8e12 / ((time[-1] - time[0]) * rate)))
+
+
+@measure
+def lowest_utilisation(view: View, port: str, step: str, start: str = "", end: str = "") -> Quantity:
+    """The smallest share of a port's link used in any step of a given length."""
+    return Quantity(float(steps_of_use(view, port, start, end, step)[1].min()))
+
+
+@measure
+def lost_time(view: View, port: str, start: str, end: str) -> Quantity:
+    """The time for which a port's link might as well have stood still: what it did not carry, at its rate."""
+    time, sent, rate = _sent(view, port)
+    cut = view.span(time, start, end)
+    time, sent = time[cut], sent[cut]
+    return Quantity(float((time[-1] - time[0]) / 1e12 - (sent[-1] - sent[0]) * 8 / rate), "time")
+
+
+@measure
+def recovery(view: View, port: str, start: str, end: str, level: str, step: str) -> Quantity:
+    """The time from an instant until a port's link is used to a level and stays so, in steps.
+
+    Infinite when it is below the level in the last step.
+    """
+    edges, used = steps_of_use(view, port, start, end, step)
+    low = np.flatnonzero(used < quantity(level).value)
+    if len(low) and low[-1] == len(used) - 1:
+        return Quantity(math.inf, "time")
+    until = edges[low[-1]] if len(low) else view.instant(start)
+    return Quantity((int(until) - view.instant(start)) / 1e12, "time")
+
+
+@measure
+def allowance(
+    view: View, flow: str, what: str, stat: str = "mean", start: str = "", end: str = ""
+) -> Quantity:
+    """Window (in base BDPs) or rate (in line rates) of a flow."""
+    time, values = view.allowance(flow, what)
+    return Quantity(_statistic(values[view.span(time, start, end)], stat))
+
+
+@measure
+def reaches(
+    view: View, flow: str, what: str, level: str, start: str, end: str = "", per: str = "time"
+) -> Quantity:
+    """The time from an instant until window or rate of a flow has come to a level.
+
+    From below when it is below at that instant, from above otherwise. Infinite when it does not.
+
+    Args:
+        view: The run.
+        flow: A single flow.
+        what: ``window`` or ``rate``.
+        level: In base BDPs or line rates.
+        start: The instant.
+        end: How far to look.
+        per: ``time``, or ``rtt`` to count in base RTTs.
+    """
+    time, values = view.allowance(flow, what)
+    cut = view.span(time, start, end)
+    time, values = time[cut], values[cut]
+    goal = quantity(level).value
+    there = values >= goal if values[0] < goal else values <= goal
+    hits = np.flatnonzero(there)
+    took = math.inf if not len(hits) else float(time[hits[0]] - view.instant(start))
+    if per == "rtt":
+        return Quantity(took / view.base_rtt_ps(flow))
+    return Quantity(took / 1e12, "time")
+
+
+@measure
+def largest_step(view: View, flow: str, what: str, start: str = "", end: str = "") -> Quantity:
+    """The largest factor by which window or rate of a flow grows within one base RTT."""
+    time, values = view.allowance(flow, what)
+    cut = view.span(time, start, end)
+    time, values = time[cut], values[cut]
+    later = np.searchsorted(time, time + view.base_rtt_ps(flow), "right") - 1
+    return Quantity(float(np.max(values[later] / values)))
+
+
+@measure
+def straightness(view: View, flow: str, what: str, start: str, end: str) -> Quantity:
+    """R² of a straight line through window or rate of a flow over time."""
+    time, values = view.allowance(flow, what)
+    cut = view.span(time, start, end)
+    return Quantity(r_squared(time[cut] / 1e12, values[cut]))
+
+
+def r_squared(x: Floats, y: Floats) -> float:
+    """The share of the variance of y that a straight line in x explains."""
+    if np.ptp(y) == 0 or np.ptp(x) == 0:
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1] ** 2)
+
+
+def _rate_of(view: View, flow: str, start: str, end: str) -> float:
+    time, acked = view.acked(flow)
+    cut = view.span(time, start, end)
+    time, acked = time[cut], acked[cut]
+    return float((acked[-1] - acked[0]) * 8e12 / (time[-1] - time[0]))
+
+
+@measure
+def goodput(view: View, flow: str, start: str = "", end: str = "") -> Quantity:
+    """Payload of a flow that is acknowledged, per time."""
+    return Quantity(_rate_of(view, flow, start, end), "rate")
+
+
+@measure
+def share_of_line(view: View, flow: str, start: str = "", end: str = "", parts: str = "1") -> Quantity:
+    """Goodput of a flow over its fair share: its line rate in so many parts."""
+    fair = view.line_bps(flow) / quantity(parts).value
+    return Quantity(_rate_of(view, flow, start, end) / fair)
+
+
+@measure
+def jain(view: View, flows: list[str], start: str, end: str) -> Quantity:
+    """Jain's index of the goodputs of some flows: 1 when all are equal, 1/n when one has everything."""
+    rates = np.array([_rate_of(view, flow, start, end) for flow in flows])
+    return Quantity(float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())))
+
+
+@measure
+def congestion(
+    view: View, port: str, flow: str, stat: str = "mean", start: str = "", end: str = ""
+) -> Quantity:
+    """HPCC's utilisation of a port from its samples: queue over BDP, plus the share of the link used."""
+    return Quantity(_statistic(congestion_series(view, port, flow, start, end)[1], stat))
+
+
+def congestion_series(view: View, port: str, flow: str, start: str, end: str) -> tuple[Ints, Floats]:
+    """Times, and HPCC's utilisation of a port at each."""
+    series = view.port(port)
+    cut = view.span(series.time_ps, start, end)
+    bdp = series.rate_bps * view.base_rtt_ps(flow) / 8e12
+    return series.time_ps[cut], series.queue_bytes[cut] / bdp + series.utilisation[cut]
+
+
+@measure
+def slowdown(
+    view: View, stat: str, above: str = "0B", up_to: str = "", group: str = "", of: str = "slowdown"
+) -> Quantity:
+    """A statistic of the slowdown (or of ``fct``, the completion time) of the flows of a class of sizes."""
+    flows = view.result.flows
+    sizes, values = flows.column("size_bytes").astype(float), flows.column("slowdown")
+    chosen = ~np.isnan(values) & (sizes > quantity(above).value)
+    if up_to:
+        chosen &= sizes <= quantity(up_to).value
+    if group:
+        chosen &= flows.column("group") == group
+    if not chosen.any():
+        raise ValueError("no flow of this class finished")
+    if of == "fct":
+        return Quantity(_statistic(flows.column("fct_ps")[chosen] / 1e12, stat), "time")
+    return Quantity(_statistic(values[chosen], stat))
+
+
+@measure
+def flows(view: View, above: str = "0B", up_to: str = "", finished: bool = True) -> Quantity:
+    """How many flows of a class of sizes finished, or did not."""
+    table = view.result.flows
+    sizes, done = table.column("size_bytes").astype(float), ~np.isnan(table.column("slowdown"))
+    chosen = (done == finished) & (sizes > quantity(above).value)
+    if up_to:
+        chosen &= sizes <= quantity(up_to).value
+    return Quantity(float(chosen.sum()))

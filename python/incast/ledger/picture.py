@@ -1,0 +1,178 @@
+"""The picture of a figure, drawn from its runs as ``claims.toml`` describes its panels.
+
+A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_range``, ``log`` (``"x"``,
+``"y"`` or ``"xy"``), ``time`` (``us`` or ``ms``), ``zero`` (the instant that is 0 on the axis),
+``marks`` (horizontal lines at values, dotted), and ``lines``. A line has ``show``, what that needs, and
+optionally ``label``, ``colour`` (an algorithm, to take its colour) and ``dashes`` (0 for solid, 1, 2, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incast.ledger import measures
+from incast.ledger.figure import Figure, LedgerError
+from incast.ledger.judge import points
+from incast.ledger.quantity import picoseconds, unit_of
+from incast.ledger.runs import Results
+from incast.ledger.view import Floats, View
+from incast.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_PANEL_KEYS = {"title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "lines", "legend"}
+_LINE_KEYS = {"show", "run", "label", "colour", "dashes"}
+
+_SCALES = {"us": 1e6, "ms": 1e9}
+
+
+def draw(figure: Figure, results: Results) -> Drawing:
+    """Draws the picture of a figure.
+
+    Raises:
+        LedgerError: When a panel is not described properly.
+        ImportError: Without matplotlib.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    across = min(figure.across, len(figure.panels))
+    down = -(-len(figure.panels) // across)
+    with style.look():
+        size = (style.PAGE if across > 1 else style.COLUMN, 1.75 * down + 0.1)
+        layout = ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.03, hspace=0.04, wspace=0.03)
+        drawing = plt.figure(figsize=size, layout=layout)
+        for i, panel in enumerate(figure.panels):
+            axes = drawing.add_subplot(down, across, i + 1)
+            try:
+                _panel(axes, panel, results)
+            except LedgerError as error:
+                raise LedgerError(f"{figure.id}: panel {i + 1}: {error}") from None
+            except (KeyError, ValueError, TypeError) as error:
+                raise LedgerError(f"{figure.id}: panel {i + 1}: {error!r}") from error
+        plt.close(drawing)
+    return drawing
+
+
+def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
+    unknown = set(panel) - _PANEL_KEYS
+    if unknown:
+        raise LedgerError(f"unknown: {', '.join(sorted(unknown))}")
+    lines = panel["lines"]
+    labels = [str(line.get("colour", line.get("run", line.get("each", "")))) for line in lines]
+    log = panel.get("log", "")
+    for name, line in zip(labels, lines, strict=True):
+        x, y, marker = _line(line, panel, results)
+        variants = [label for label in labels if style.base(_plain(label)) == style.base(_plain(name))]
+        place = int(line.get("dashes", variants.index(name)))
+        axes.plot(
+            x,
+            y,
+            color=style.colour(_plain(name), [_plain(label) for label in labels]),
+            linestyle=style._DASHES[place % len(style._DASHES)],
+            marker=marker,
+            markersize=3,
+            label=line.get("label", name),
+            drawstyle="steps-pre" if line["show"] in ("utilisation", "goodput") else "default",
+        )
+    for mark in panel.get("marks", []):
+        axes.axhline(mark, color="#777777", linewidth=0.6, linestyle=(0, (1.0, 2.0)), zorder=1.5)
+    if "x" in log:
+        axes.set_xscale("log")
+    if "y" in log:
+        axes.set_yscale("log")
+    if "x_range" in panel:
+        axes.set_xlim(*panel["x_range"])
+    elif "x" not in log and not any(line["show"] == "sweep" for line in lines):
+        axes.margins(x=0)
+    if "y_range" in panel:
+        axes.set_ylim(*panel["y_range"])
+    elif "y" not in log:
+        axes.set_ylim(bottom=0)
+    axes.set_title(panel.get("title", ""))
+    axes.set_xlabel(panel.get("x", "time (µs)"))
+    axes.set_ylabel(panel["y"])
+    if len(lines) > 1 or panel.get("legend"):
+        axes.legend(loc=panel.get("legend", "best"))
+
+
+def _plain(name: str) -> str:
+    """The algorithm in the name of a run: ``oscar`` of ``oscar/25Gbps/9`` and of ``oscar/*``."""
+    return name.partition("/")[0]
+
+
+def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -> tuple[Any, Any, str]:
+    """The points of a line, and how to mark them."""
+    show = line["show"]
+    arguments = {key: value for key, value in line.items() if key not in _LINE_KEYS}
+    if show == "sweep":
+        unit = unit_of(str(arguments.pop("unit", "")))[1]
+        x, y = points(arguments, results)
+        return x, y / unit, "o"
+    (name,) = results.matching(line["run"])
+    view = View(name, results[name])
+    if show == "slowdown":
+        return *_by_size(view, **arguments), "o"
+    time, values = _SERIES[show](view, **arguments)
+    zero = view.instant(str(panel.get("zero", "0us")))
+    return (time - zero) / _SCALES[str(panel.get("time", "us"))], values, ""
+
+
+def _by_size(view: View, stat: str, edges: list[str]) -> tuple[Floats, Floats]:
+    """A statistic of the slowdown by classes of size, each drawn at its upper edge in KB."""
+    ends = [measures.quantity(edge).value for edge in edges]
+    found = []
+    for low, high in zip([0.0, *ends], ends, strict=False):
+        try:
+            cell = measures.slowdown(view, stat, above=f"{low:.0f}B", up_to=f"{high:.0f}B")
+            found.append(cell.value)
+        except ValueError:
+            found.append(np.nan)
+    return np.array(ends) / 1e3, np.array(found)
+
+
+def _queue(view: View, port: str) -> tuple[Any, Floats]:
+    series = view.port(port)
+    return series.time_ps, series.queue_bytes / 1e3
+
+
+def _utilisation(view: View, port: str, step: str) -> tuple[Any, Floats]:
+    edges, used = measures.steps_of_use(view, port, "", "", step)
+    return edges, 100 * used
+
+
+def _window(view: View, flow: str) -> tuple[Any, Floats]:
+    return view.allowance(flow, "window")
+
+
+def _rate(view: View, flow: str) -> tuple[Any, Floats]:
+    return view.allowance(flow, "rate")
+
+
+def _goodput(view: View, flow: str, step: str) -> tuple[Any, Floats]:
+    time, acked = view.acked(flow)
+    edges = np.arange(time[0], time[-1] + 1, picoseconds(step))
+    at = np.interp(edges, time, acked)
+    return edges[1:], np.diff(at) * 8e12 / np.diff(edges) / 1e9
+
+
+def _congestion(view: View, port: str, flow: str) -> tuple[Any, Floats]:
+    return measures.congestion_series(view, port, flow, "", "")
+
+
+_SERIES = {
+    "queue": _queue,
+    "utilisation": _utilisation,
+    "window": _window,
+    "rate": _rate,
+    "goodput": _goodput,
+    "congestion": _congestion,
+}

@@ -1,0 +1,159 @@
+"""Quantities of the ledger: values with a dimension, and the bands that rules are made of."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_UNITS = {
+    "B": ("bytes", 1.0),
+    "KB": ("bytes", 1e3),
+    "MB": ("bytes", 1e6),
+    "GB": ("bytes", 1e9),
+    "ps": ("time", 1e-12),
+    "ns": ("time", 1e-9),
+    "us": ("time", 1e-6),
+    "ms": ("time", 1e-3),
+    "s": ("time", 1.0),
+    "Mbps": ("rate", 1e6),
+    "Gbps": ("rate", 1e9),
+    "": ("number", 1.0),
+    "x": ("number", 1.0),
+    "%": ("number", 0.01),
+    "RTT": ("number", 1.0),
+    "BDP": ("number", 1.0),
+}
+
+_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measured value.
+
+    Attributes:
+        value: In bytes, seconds, bit/s, or as it is for a pure number; NaN where nothing could be
+            measured.
+        dimension: ``bytes``, ``time``, ``rate`` or ``number``.
+    """
+
+    value: float
+    dimension: str = "number"
+
+    def shown(self, unit: str) -> str:
+        """The value in a unit, with three significant digits: ``76.1 KB``.
+
+        Raises:
+            ValueError: When the unit is of another dimension.
+        """
+        dimension, size = unit_of(unit)
+        if dimension != self.dimension:
+            raise ValueError(f"{unit!r} is no unit for {_NAMES[self.dimension]}")
+        if math.isnan(self.value):
+            return "none"
+        if math.isinf(self.value):
+            return "never" if self.dimension == "time" else "no limit"
+        number = digits(self.value / size)
+        if unit in ("%", "x"):
+            return f"{number} %" if unit == "%" else f"{number}×"
+        return f"{number} {unit}".strip()
+
+
+_NAMES = {"bytes": "an amount of bytes", "time": "a time", "rate": "a rate", "number": "a pure number"}
+
+
+def digits(value: float) -> str:
+    """A number with three significant digits, whole digits never rounded away."""
+    if value == 0:
+        return "0"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(places, 5)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text and places > 2 else text
+
+
+def unit_of(unit: str) -> tuple[str, float]:
+    """Dimension and size of a unit.
+
+    Raises:
+        ValueError: When there is no such unit.
+    """
+    if unit not in _UNITS:
+        raise ValueError(f"{unit!r} is no unit; there are {', '.join(u for u in _UNITS if u)}")
+    return _UNITS[unit]
+
+
+def quantity(text: str) -> Quantity:
+    """Reads ``"75KB"``, ``"12us"``, ``"0.5"``, ``"86%"``.
+
+    Raises:
+        ValueError: When it is none of these.
+    """
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is no quantity; write one like 75KB, 12us, 0.5 or 86%")
+    dimension, size = unit_of(found[2])
+    return Quantity(float(found[1]) * size, dimension)
+
+
+def picoseconds(text: str) -> int:
+    """Reads a time as picoseconds.
+
+    Raises:
+        ValueError: When it is no time.
+    """
+    found = quantity(text)
+    if found.dimension != "time":
+        raise ValueError(f"{text!r} is no time; write one like 12us")
+    return round(found.value * 1e12)
+
+
+@dataclass(frozen=True)
+class Band:
+    """An interval, ends included.
+
+    Attributes:
+        text: As it was written: ``65KB to 85KB``, ``at least 2x``, ``at most 20us``.
+        low: Lower end; ``-inf`` for none.
+        high: Upper end; ``inf`` for none.
+        dimension: Of its ends.
+    """
+
+    text: str
+    low: float
+    high: float
+    dimension: str
+
+    @classmethod
+    def parse(cls, text: str) -> Band:
+        """Reads a band.
+
+        Raises:
+            ValueError: When the text is none, or its lower end is above the upper one.
+        """
+        stripped = text.strip()
+        if stripped.startswith("at least "):
+            end = quantity(stripped.removeprefix("at least "))
+            return cls(stripped, end.value, math.inf, end.dimension)
+        if stripped.startswith("at most "):
+            end = quantity(stripped.removeprefix("at most "))
+            return cls(stripped, -math.inf, end.value, end.dimension)
+        low, to, high = stripped.partition(" to ")
+        if not to:
+            raise ValueError(f"{text!r} is no band; write one like 65KB to 85KB, at least 2x or at most 20us")
+        ends = quantity(low), quantity(high)
+        if ends[0].dimension != ends[1].dimension:
+            raise ValueError(f"{text!r} runs from {_NAMES[ends[0].dimension]} to {_NAMES[ends[1].dimension]}")
+        if ends[0].value > ends[1].value:
+            raise ValueError(f"{text!r} runs backward")
+        return cls(stripped, ends[0].value, ends[1].value, ends[0].dimension)
+
+    def holds(self, found: Quantity) -> bool:
+        """Whether a value lies in the band. What could not be measured lies in none.
+
+        Raises:
+            ValueError: When the value is of another dimension.
+        """
+        if found.dimension != self.dimension:
+            raise ValueError(f"{self.text!r} is no band for {_NAMES[found.dimension]}")
+        return self.low <= found.value <= self.high

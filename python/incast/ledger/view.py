@@ -1,0 +1,185 @@
+"""A result as the measures see it: named instants, ports, flows, and series cut to a span."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from incast.ledger.quantity import picoseconds
+from incast.result import PortSeries, Result
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_INSTANT = re.compile(r"(start|end|first_end)\(([\w.-]+)\)\s*(?:([+-])\s*(\S+))?")
+
+
+class View:
+    """One run's result.
+
+    Args:
+        name: Of the run, for messages.
+        result: Its result.
+    """
+
+    def __init__(self, name: str, result: Result) -> None:
+        self.name = name
+        self.result = result
+        self._flows = {
+            column: result.flows.column(column)
+            for column in ("flow", "group", "start_ps", "delivered_ps", "base_rtt_ps", "source")
+        }
+        self._ports = {column: result.ports.column(column) for column in ("node", "port", "peer", "rate_bps")}
+
+    def instant(self, text: str) -> int:
+        """An instant in picoseconds.
+
+        Args:
+            text: ``50us`` since the start of the run; or ``start(GROUP)``, ``end(GROUP)`` (the last byte
+                of its last flow arrived), ``first_end(GROUP)`` (of its first one), plus or minus a time.
+
+        Raises:
+            ValueError: When it is neither.
+        """
+        found = _INSTANT.fullmatch(text.strip())
+        if not found:
+            return picoseconds(text)
+        what, group, sign, offset = found.groups()
+        rows = self.rows(group)
+        if what == "start":
+            at = int(self._flows["start_ps"][rows].min())
+        else:
+            ends = self._flows["delivered_ps"][rows].astype(float)
+            ends = ends[~np.isnan(ends)]
+            if not len(ends):
+                raise ValueError(f"no flow of {group!r} came to its end")
+            at = int(ends.max() if what == "end" else ends.min())
+        shift = picoseconds(offset) if offset else 0
+        return at - shift if sign == "-" else at + shift
+
+    def rows(self, flows: str) -> npt.NDArray[np.intp]:
+        """Rows of the flow table, in the order of their starts.
+
+        Args:
+            flows: A traffic block, or ``NAME.3`` for its fourth flow to start.
+
+        Raises:
+            ValueError: When there is no such flow.
+        """
+        group, dot, number = flows.rpartition(".")
+        if not dot or not number.isdigit():
+            group, number = flows, ""
+        rows = np.flatnonzero(self._flows["group"] == group)
+        rows = rows[np.argsort(self._flows["flow"][rows])]
+        if number:
+            rows = rows[int(number) : int(number) + 1]
+        if not len(rows):
+            raise ValueError(f"there is no flow {flows!r} in the run {self.name!r}")
+        return rows
+
+    def one(self, flow: str) -> int:
+        """The row of a single flow.
+
+        Raises:
+            ValueError: When the text names several.
+        """
+        rows = self.rows(flow)
+        if len(rows) > 1:
+            raise ValueError(f"{flow!r} names {len(rows)} flows; write {flow}.0 for the first")
+        return int(rows[0])
+
+    def base_rtt_ps(self, flow: str) -> int:
+        """The base RTT of a flow."""
+        return int(self._flows["base_rtt_ps"][self.rows(flow)[0]])
+
+    def line_bps(self, flow: str) -> int:
+        """The rate of the link of a flow's sender."""
+        source = self._flows["source"][self.rows(flow)[0]]
+        return int(self._ports["rate_bps"][self._ports["node"] == source][0])
+
+    def port_name(self, text: str) -> tuple[str, int]:
+        """Node and number of a port written ``s0->h15``.
+
+        Raises:
+            ValueError: When there is none.
+        """
+        node, _, peer = (part.strip() for part in text.partition("->"))
+        here = (self._ports["node"] == node) & (self._ports["peer"] == peer)
+        if not here.any():
+            raise ValueError(f"there is no port {text!r}; write one like s0->h15")
+        return node, int(self._ports["port"][here][0])
+
+    def port(self, text: str) -> PortSeries:
+        """The samples of a port written ``s0->h15``."""
+        return _port(self.result, *self.port_name(text))
+
+    def peak_queue_bytes(self, text: str) -> int:
+        """The longest queue of a port in the whole run, exactly."""
+        return self.result.peak_queue_bytes(*self.port_name(text))
+
+    def span(self, time: Ints, start: str, end: str) -> slice:
+        """The samples from one instant to another, both included; an empty text for an open end.
+
+        Raises:
+            ValueError: When there are fewer than two.
+        """
+        first = 0 if not start else int(np.searchsorted(time, self.instant(start), "left"))
+        last = len(time) if not end else int(np.searchsorted(time, self.instant(end), "right"))
+        if last - first < 2:
+            raise ValueError(f"there are no samples from {start or 'the start'} to {end or 'the end'}")
+        return slice(first, last)
+
+    def samples(self, flow: str) -> dict[str, npt.NDArray[np.generic]]:
+        """The samples of one flow: ``time_ps`` and the other columns of the table of samples."""
+        number = int(self._flows["flow"][self.one(flow)])
+        found = _samples(self.result).get(number)
+        if found is None:
+            raise ValueError(f"the flow {flow!r} of the run {self.name!r} is not sampled")
+        return found
+
+    def allowance(self, flow: str, what: str) -> tuple[Ints, Floats]:
+        """Window or rate of a flow over time.
+
+        Args:
+            flow: A single flow.
+            what: ``window``, in base BDPs; ``rate``, in line rates.
+        """
+        samples = self.samples(flow)
+        line = self.line_bps(flow)
+        if what == "window":
+            values = samples["window_bytes"].astype(float) / (line * self.base_rtt_ps(flow) / 8e12)
+        elif what == "rate":
+            # No limit but the line is the line.
+            values = np.nan_to_num(samples["rate_bps"].astype(float) / line, nan=1.0)
+        else:
+            raise ValueError(f"{what!r} is neither window nor rate")
+        return samples["time_ps"].astype(np.int64), values
+
+    def acked(self, flow: str) -> tuple[Ints, Floats]:
+        """Payload acknowledged of a flow over time, in bytes."""
+        samples = self.samples(flow)
+        return samples["time_ps"].astype(np.int64), samples["acked_bytes"].astype(float)
+
+
+@lru_cache(maxsize=64)
+def _port(result: Result, node: str, port: int) -> PortSeries:
+    return result.port(node, port)
+
+
+@lru_cache(maxsize=8)
+def _samples(result: Result) -> dict[int, dict[str, npt.NDArray[np.generic]]]:
+    """The table of flow samples, by flow."""
+    table = result.flow_series
+    columns = {
+        name: table.column(name) for name in ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes")
+    }
+    order = np.argsort(columns["flow"], kind="stable")
+    flows, starts = np.unique(columns["flow"][order], return_index=True)
+    pieces = np.split(order, starts[1:])
+    return {
+        int(flow): {name: column[piece] for name, column in columns.items()}
+        for flow, piece in zip(flows, pieces, strict=True)
+    }
