@@ -193,7 +193,7 @@ pub trait Sink {
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every flow finished.
+    /// Every flow finished; those that last as long as the run lasted until its time limit.
     Finished,
     /// The time limit came first.
     TimeLimit,

@@ -142,6 +142,20 @@ fn the_time_limit_keeps_what_is_there() {
 }
 
 #[test]
+fn a_flow_without_an_end_lasts_as_long_as_the_run() {
+    let mut open = flow(0, 1, 1, us(0));
+    open.size = Bytes::UNLIMITED;
+    let mut sim =
+        simulation(star(3, gbps(100), us(1)), vec![window(100_000)], vec![open, flow(2, 1, 5000, us(9))]);
+    sim.until = us(100);
+    let (outcome, kept) = run_to_end(&sim);
+    assert_eq!((outcome.now, kept.flows.len(), outcome.unfinished.len()), (us(100), 1, 1));
+    // A flow with an end that did not come to it is another matter.
+    sim.until = us(10);
+    assert_eq!(run(&sim).0.end, End::TimeLimit);
+}
+
+#[test]
 fn a_sink_can_stop_a_run() {
     struct Stop(u32);
     impl Sink for Stop {
@@ -179,10 +193,11 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&|s| s.flows[0].size = Bytes::ZERO), "flow 0 has nothing to send");
     assert_eq!(refuse(&|s| s.flows[0].queue = 1), "flow 0 names queue 1");
     assert_eq!(refuse(&|s| s.flows[0].algorithm = 1), "flow 0 names algorithm 1");
-    assert_eq!(
-        refuse(&|s| s.flows[0].size = Bytes::UNLIMITED),
-        "flow 0 would never end: it has neither a size nor a stop"
-    );
+    let endless = |s: &mut incast_sim::Simulation| {
+        s.flows[0].size = Bytes::UNLIMITED;
+        s.until = Time::NEVER;
+    };
+    assert_eq!(refuse(&endless), "flow 0 would never end: it has neither a size nor a stop, nor the run");
     assert_eq!(
         refuse(&|s| s.transport.ack_every = 256),
         "an acknowledgement stands for 1 to 255 packets, not 256"

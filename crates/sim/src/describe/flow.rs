@@ -12,7 +12,7 @@ pub struct Flow {
     pub source: u32,
     /// Receiving host.
     pub destination: u32,
-    /// Payload to transfer; [`Bytes::UNLIMITED`] for a flow that ends by `stop`.
+    /// Payload to transfer; [`Bytes::UNLIMITED`] for a flow that ends by `stop`, or with the run.
     pub size: Bytes,
     /// When it starts.
     pub start: Time,
@@ -24,4 +24,12 @@ pub struct Flow {
     pub algorithm: u16,
     /// A label of the caller's: which traffic block it came from.
     pub group: u16,
+}
+
+impl Flow {
+    /// Whether it lasts as long as the run: it has neither a size nor a stop.
+    #[must_use]
+    pub fn is_open_ended(&self) -> bool {
+        self.size == Bytes::UNLIMITED && self.stop == Time::NEVER
+    }
 }

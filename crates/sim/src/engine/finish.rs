@@ -253,7 +253,12 @@ impl Remains {
         }
         let end = match cause {
             Cause::Finished => End::Finished,
-            Cause::TimeLimit => End::TimeLimit,
+            Cause::TimeLimit => {
+                let open_ended =
+                    world.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
+                let all = self.finished + open_ended as u64 == world.flows.len() as u64;
+                if all { End::Finished } else { End::TimeLimit }
+            }
             Cause::Interrupted => End::Interrupted,
             Cause::Stalled => End::Stalled(stall::diagnose(&self.slots, &world.routes)),
         };

@@ -116,8 +116,10 @@ impl<'a> World<'a> {
             if flow.size == Bytes::ZERO {
                 return fail(format!("flow {i} has nothing to send"));
             }
-            if flow.size == Bytes::UNLIMITED && flow.stop == Time::NEVER {
-                return fail(format!("flow {i} would never end: it has neither a size nor a stop"));
+            if flow.is_open_ended() && simulation.until == Time::NEVER {
+                return fail(format!(
+                    "flow {i} would never end: it has neither a size nor a stop, nor the run"
+                ));
             }
         }
         Ok(())
