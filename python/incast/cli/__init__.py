@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from incast import Interrupted, ResultError, ScenarioError, __version__
-from incast.cli import compare, lists, report, run, validate
+from incast.cli import compare, lists, report, reproduce, run, validate
 
 OK = 0
 FAILED = 1
@@ -127,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
     sub.set_defaults(act=lists.act)
 
     report.add(commands)
+    reproduce.add(commands)
     return top
 
 
