@@ -22,7 +22,7 @@ help: ## this list
 build: $(VENV)/.built ## the package with its command `incast`, in .venv
 
 .PHONY: demo
-demo: $(VENV)/.built ## eight algorithms under a microburst and under WebSearch traffic (about 3 minutes)
+demo: $(VENV)/.built ## eight algorithms under a microburst and under WebSearch traffic
 	$(BIN)/python -m incast.demo
 
 .PHONY: test

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,23 @@ def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Pa
         assert f"picture results/small/{name}\n" in done.stdout
 
 
+def test_many_ports_and_traffic_that_comes_and_goes_get_one_table(incast: Incast, scenario: Path) -> None:
+    traffic = "traffic=[{kind='poisson', sizes='10KB', load=0.5, duration='200us'}]"
+    one = incast("compare", scenario, "--cc", "oscar,hpcc", "--set", traffic)
+    assert one.returncode == 0
+    assert "queue at s0, port 3, over the whole run" in one.stdout
+    many = incast(
+        "run", scenario, "--set", traffic, "--set", "probe.ports=['all switch ports','all host ports']"
+    )
+    assert many.returncode == 0
+    assert "queues of the 8 probed ports, over the whole run" in many.stdout
+    assert fits(one.stdout + many.stdout)
+    result = Result.open(incast.folder / "results/small/oscar-2")
+    queue = result.port_series.column("queue_bytes")
+    row = next(line.split() for line in many.stdout.splitlines() if line.startswith("OSCAR"))
+    assert float(row[1].replace(",", "")) == pytest.approx(queue.mean() / 1e3, rel=0.01)
+
+
 def test_compare_gives_each_algorithm_the_same_flows(incast: Incast, scenario: Path) -> None:
     assert incast("compare", scenario, "--cc", "oscar:artifact,oscar:paper", "--out", "both").returncode == 0
     results = [Result.open(incast.folder / "both" / name) for name in ("oscar-artifact", "oscar-paper")]
@@ -277,3 +296,20 @@ def test_every_example_is_fine(incast: Incast) -> None:
     for example in examples:
         done = incast("validate", example)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_demo_prints_and_saves_both_comparisons(incast: Incast) -> None:
+    (incast.folder / "examples").symlink_to(ROOT / "examples")
+    words = [sys.executable, "-m", "incast.demo"]
+    done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    for title in ("OSCAR", "PowerTCP", "θ-PowerTCP", "HPCC", "Swift", "TIMELY", "DCQCN", "DCTCP"):
+        assert len(re.findall(rf"^{title} +\S", done.stdout, re.MULTILINE)) == 2
+    assert "queue at s0, port 15" in done.stdout
+    assert "FCT slowdown" in done.stdout
+    for name in ("microburst/queue", "websearch/slowdown"):
+        for kind in ("png", "pdf"):
+            assert (incast.folder / f"demo-results/{name}.{kind}").stat().st_size > 5000
+    assert Result.open(incast.folder / "demo-results/websearch/hpcc").end == "finished"
+    assert done.stdout.splitlines()[-2].startswith("  .venv/bin/incast compare examples/")

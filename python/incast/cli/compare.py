@@ -17,7 +17,6 @@ from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
-
 ENOUGH_FLOWS = 10
 """Fewer finished flows make no picture of a distribution."""
 
@@ -122,8 +121,11 @@ def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:
     files: list[Path] = []
     ports = next(iter(results.values())).probed_ports()
     if ports:
-        series = {label: result.port(*ports[0]) for label, result in results.items()}
+        busiest = max(ports, key=lambda port: max(r.peak_queue_bytes(*port) for r in results.values()))
+        series = {label: result.port(*busiest) for label, result in results.items()}
         figure, _ = plot.queue_and_utilisation(series, titles)
+        if len(ports) > 1:
+            figure.suptitle(f"{busiest[0]}, port {busiest[1]}", fontsize=8)
         files += plot.save(figure, parent / "queue")
     times = {label: result.flow_times() for label, result in results.items()}
     if any(len(t.slowdown) >= ENOUGH_FLOWS for t in times.values()):

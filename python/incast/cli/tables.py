@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
+
 from incast import _core
 from incast.cli.table import Column, number, paragraph, table
 from incast.result import Result
@@ -19,22 +22,84 @@ def title(label: str) -> str:
 
 
 def queue_table(results: Mapping[str, Result]) -> str:
-    """The queue of each probed port: one table a port, nothing when none is probed.
+    """The queues of the probed ports, nothing when none is probed.
+
+    Where all flows are there at once for long enough to be sampled (a microburst, an incast), how each
+    port took it; else, as under traffic that comes and goes, each port over the whole run. Of more than
+    a few ports only one table over all of them.
 
     Args:
         results: A result for each algorithm, all of one scenario.
     """
     ports = next(iter(results.values())).probed_ports()
-    texts = [_port_table(results, node, port) for node, port in ports[:MOST_PORTS]]
+    if not ports:
+        return ""
     if len(ports) > MOST_PORTS:
-        texts.append(f"and {len(ports) - MOST_PORTS:,} ports more: see port_series.parquet of each result")
-    return "\n\n".join([*texts, paragraph(_QUEUE_NOTES)]) if ports else ""
+        title_ = f"queues of the {len(ports):,} probed ports, over the whole run"
+        return "\n\n".join([f"{title_}\n{_whole_table(results, None)}", paragraph(_WHOLE_NOTES)])
+    texts = []
+    if all(_is_burst(result, *ports[0]) for result in results.values()):
+        texts = [f"queue at {node}, port {port}\n{_burst_table(results, node, port)}" for node, port in ports]
+        return "\n\n".join([*texts, paragraph(_BURST_NOTES)])
+    for node, port in ports:
+        texts.append(
+            f"queue at {node}, port {port}, over the whole run\n{_whole_table(results, (node, port))}"
+        )
+    return "\n\n".join([*texts, paragraph(_WHOLE_NOTES)])
 
 
 MOST_PORTS = 4
-"""Most probed ports that get a table; their samples are in the result."""
+"""Most probed ports that get a table each."""
 
-_QUEUE_NOTES = (
+ENOUGH_SAMPLES = 20
+"""Samples that a burst must span to be spoken of: its last quarter has five."""
+
+
+def _is_burst(result: Result, node: str, port: int) -> bool:
+    start, end = result.all_in()
+    time = result.port(node, port).time_ps
+    return int(((time >= start) & (time <= end)).sum()) >= ENOUGH_SAMPLES
+
+
+_WHOLE_NOTES = "Mean, p99 and busy (not empty): of the samples. Peak: of the whole run, exactly."
+
+
+def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) -> str:
+    columns = [
+        Column("algorithm", left=True),
+        Column("mean", "KB"),
+        Column("p99", "KB"),
+        Column("peak", "KB"),
+        Column("busy", "%"),
+    ]
+    rows = []
+    for label, result in results.items():
+        chosen, totals = (_rows(t, only) for t in (result.port_series, result.ports))
+        queue = result.port_series.column("queue_bytes")[chosen]
+        sampled = set(result.probed_ports())
+        names = zip(result.ports.column("node"), result.ports.column("port"), strict=True)
+        totals &= np.array([name in sampled for name in names], dtype=bool)
+        peak = result.ports.column("peak_queue_bytes")[totals]
+        rows.append(
+            [
+                title(label),
+                number(float(queue.mean()) / 1e3),
+                number(float(np.percentile(queue, 99)) / 1e3),
+                number(int(peak.max()) / 1e3),
+                number(100 * float((queue > 0).mean())),
+            ]
+        )
+    return table(columns, rows)
+
+
+def _rows(table_: _core.Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
+    if only is None:
+        return np.ones(len(table_), dtype=bool)
+    mine: npt.NDArray[np.bool_] = (table_.column("node") == only[0]) & (table_.column("port") == only[1])
+    return mine
+
+
+_BURST_NOTES = (
     "Steady: mean queue over the last quarter of the burst, which lasts from the start of the last flow "
     "until a base RTT before the first one is delivered. Settled: how long after that start the queue "
     "comes within 10 % (or 10 KB) of it to stay. Peak and mean: of the whole run. Unused: what the link "
@@ -42,7 +107,7 @@ _QUEUE_NOTES = (
 )
 
 
-def _port_table(results: Mapping[str, Result], node: str, port: int) -> str:
+def _burst_table(results: Mapping[str, Result], node: str, port: int) -> str:
     columns = [
         Column("algorithm", left=True),
         Column("steady", "KB"),
@@ -53,18 +118,15 @@ def _port_table(results: Mapping[str, Result], node: str, port: int) -> str:
         Column("unused", "us"),
         Column("", "%"),
     ]
-    rows = [[title(label), *_port_row(result, node, port)] for label, result in results.items()]
-    return f"queue at {node}, port {port}\n{table(columns, rows)}"
+    rows = [[title(label), *_burst_row(result, node, port)] for label, result in results.items()]
+    return table(columns, rows)
 
 
-def _port_row(result: Result, node: str, port: int) -> list[str]:
+def _burst_row(result: Result, node: str, port: int) -> list[str]:
     start, end = result.all_in()
-    try:
-        series = result.port(node, port)
-        burst = result.response(node, port, start, end)
-        after = result.response(node, port, start)
-    except KeyError:
-        return ["–"] * 7
+    series = result.port(node, port)
+    burst = result.response(node, port, start, end)
+    after = result.response(node, port, start)
     lost = after.lost_bytes
     return [
         number(burst.steady_bytes / 1e3),
