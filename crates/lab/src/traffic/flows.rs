@@ -55,8 +55,6 @@ impl Flows {
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
         let pairs = pairs(setting.world, &self.from, &self.to)?;
-        // The simulator wants an end of every flow; that of one without size and stop is the run's.
-        let stop = self.stop.or(if self.size.is_none() { setting.until } else { None });
         let all = (0..self.count).flat_map(|_| pairs.iter().copied());
         Ok((0_u64..)
             .zip(all)
@@ -66,7 +64,7 @@ impl Flows {
                 destination,
                 size: self.size.unwrap_or(Bytes::UNLIMITED),
                 start: self.start + self.stagger.times(index),
-                stop: stop.unwrap_or(Time::NEVER),
+                stop: self.stop.unwrap_or(Time::NEVER),
             })
             .collect())
     }
