@@ -31,6 +31,8 @@ test: test-rust test-python ## every test, Rust and Python
 .PHONY: test-rust
 test-rust: rust
 	cargo test --workspace --quiet
+	# The same bits with full optimisation as without.
+	cargo test --release --quiet --package incast-sim --test determinism
 
 .PHONY: test-python
 test-python: $(VENV)/.built $(VENV)/.dev
