@@ -163,7 +163,7 @@ class Parameter:
     def source(self) -> str: ...
 
 class Kind:
-    """A kind of topology or of traffic."""
+    """A section of a scenario file, or a kind of topology or of traffic."""
 
     @property
     def name(self) -> str: ...
@@ -198,8 +198,21 @@ class Distribution:
     @property
     def points(self) -> list[tuple[int, float]]: ...
 
+def write_parquet(path: str, columns: Sequence[tuple[str, str, Sequence[object]]]) -> None:
+    """Writes columns of equal length as a Parquet file, which appears only once it is whole.
+
+    Args:
+        path: The file.
+        columns: For each its name, its type (``text``, ``integer``, ``unsigned``, ``number`` or
+            ``flag``) and its values, None where one is missing.
+
+    Raises:
+        ResultError: When it cannot be written.
+    """
+
 def algorithms() -> list[Algorithm]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...
+def sections() -> list[Kind]: ...
 def topologies() -> list[Kind]: ...
 def traffic() -> list[Kind]: ...
 def distributions() -> list[Distribution]: ...

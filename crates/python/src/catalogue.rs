@@ -4,7 +4,7 @@ use incast_lab::scenario::{Bound, Entry, Fallback, KeyInfo, catalogue};
 use incast_lab::sizes::{BUILT_IN, SizeDistribution};
 use pyo3::prelude::*;
 
-/// A kind of topology or of traffic.
+/// A section of a scenario file, or a kind of topology or of traffic.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Kind {
     /// Its name in scenario files.
@@ -42,6 +42,12 @@ pub(crate) struct Distribution {
     mean_bytes: f64,
     /// Sizes in bytes, each with the share of flows that are no larger.
     points: Vec<(u64, f64)>,
+}
+
+/// The sections of a scenario file, in its order; the first, without a name, is the top of the file.
+#[pyfunction]
+pub(crate) fn sections() -> Vec<Kind> {
+    catalogue::sections().into_iter().map(kind).collect()
 }
 
 /// The kinds of topology.

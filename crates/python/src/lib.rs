@@ -5,6 +5,7 @@ mod catalogue;
 mod error;
 mod result;
 mod scenario;
+mod sheet;
 mod table;
 
 use pyo3::prelude::*;
@@ -18,7 +19,7 @@ mod _core {
     use crate::algorithms::{Algorithm, Parameter, algorithm, algorithms};
 
     #[pymodule_export]
-    use crate::catalogue::{Distribution, Key, Kind, distributions, topologies, traffic};
+    use crate::catalogue::{Distribution, Key, Kind, distributions, sections, topologies, traffic};
 
     #[pymodule_export]
     use crate::error::{ResultError, ScenarioError};
@@ -28,6 +29,9 @@ mod _core {
 
     #[pymodule_export]
     use crate::scenario::{Scenario, Size};
+
+    #[pymodule_export]
+    use crate::sheet::write_parquet;
 
     #[pymodule_export]
     use crate::table::Table;
