@@ -61,6 +61,29 @@ pub fn algorithms() -> Vec<Entry> {
     incast_cc::any::CATALOGUE.iter().filter_map(|info| cc::entry(info.name)).collect()
 }
 
+/// What has a key called `name`, when the table at `path` does not.
+pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
+    let holds = |entries: Vec<Entry>| {
+        entries
+            .into_iter()
+            .find(|entry| entry.keys.iter().any(|key| key.name == name))
+            .map(|entry| entry.name)
+    };
+    let elsewhere = || holds(sections()).filter(|found| found != path);
+    let section = |found: String| {
+        if found.is_empty() { "the top of the file".to_owned() } else { format!("[{found}]") }
+    };
+    if path == "cc" || path.ends_with(".cc") {
+        return holds(algorithms());
+    }
+    let kind = match path.split('.').next() {
+        Some("topology") => holds(topologies()).map(|kind| format!("a {kind} topology")),
+        Some("traffic") => holds(traffic()).map(|kind| format!("{kind} traffic")),
+        _ => None,
+    };
+    kind.or_else(|| elsewhere().map(section))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::section::Fallback;

@@ -7,7 +7,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::reading::{Reading, TableReader};
 use super::section::{Entry, Fallback, KeyInfo, Section};
-use super::setting::{Bound, Setting, Shape};
+use super::setting::{Bound, Setting, Shape, write_decimal};
 use super::suggest::nearest;
 use super::tree::{Node, Value as Written};
 use super::write::Out;
@@ -64,6 +64,8 @@ impl Section for Cc {
             if let Some(named) = AnyParams::named(name, preset) {
                 params = named;
             }
+        } else {
+            table.allow("preset");
         }
         let mut infos = Vec::new();
         params.params(|info, _| infos.push(info));
@@ -139,7 +141,9 @@ fn range(kind: &Kind) -> String {
         Kind::Time(low, high) => format!("{low} to {}", top(high.to_string(), *high == Time::NEVER)),
         Kind::Bytes(low, high) => format!("{low} to {}", top(high.to_string(), *high == Bytes::UNLIMITED)),
         Kind::Rate(low, high) => format!("{low} to {}", top(high.to_string(), *high == <Rate as End>::END)),
-        Kind::Ratio(low, high) => format!("{low} to {}", top(high.to_string(), *high == Fixed::MAX)),
+        Kind::Ratio(low, high) => {
+            format!("{} to {}", write_decimal(*low), top(write_decimal(*high), *high == Fixed::MAX))
+        }
         Kind::Count(low, high) => format!("{low} to {}", top(high.to_string(), *high == u64::MAX)),
         Kind::Flag => "true or false".to_owned(),
         Kind::Choice(words) => words.join(", "),

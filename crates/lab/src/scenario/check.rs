@@ -51,7 +51,7 @@ pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
         }
     };
     let reaches = traffic(root, &fabric, reading);
-    for (cc, uses_it) in algorithms.iter().zip(users(root, &uses, algorithms.len())) {
+    for (cc, uses_it) in algorithms.iter().zip(users(&uses, algorithms.len())) {
         signals(root, cc, &uses_it, &reaches, &fabric, reading);
     }
     buffers(root, &algorithms, &fabric, reading);
@@ -140,10 +140,10 @@ fn algorithms(root: &Root, reading: &mut Reading) -> (Vec<Cc>, Vec<u16>) {
 }
 
 /// For every algorithm the blocks that use it.
-fn users(root: &Root, uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
+fn users(uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); algorithms];
-    for block in 0..root.traffic.len() {
-        if let Some(users) = users.get_mut(usize::from(uses[block])) {
+    for (block, algorithm) in uses.iter().enumerate() {
+        if let Some(users) = users.get_mut(usize::from(*algorithm)) {
             users.push(block);
         }
     }
@@ -277,7 +277,7 @@ fn buffers(root: &Root, algorithms: &[Cc], fabric: &Fabric, reading: &mut Readin
         if headroom + reserve >= size {
             let key = if pfc.headroom.0.is_some() { "switch.pfc.headroom" } else { "switch.buffer" };
             let message = format!(
-                "leaves nothing to share: at {} the PFC headroom of {} ports × {queues} queues takes {headroom} and \
+                "leaves nothing to share: at {} the PFC headroom of {} ports (× {queues} for queues) takes {headroom} and \
                  the reserves {reserve}, of a buffer of {size}",
                 fabric.network.nodes[switch as usize],
                 ports.len()

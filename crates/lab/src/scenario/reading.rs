@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::catalogue::owner;
 use super::section::Section;
 use super::setting::{Bound, Setting};
 use super::suggest::nearest;
@@ -112,7 +113,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
             if let Some(fallback) = fallback {
                 return fallback();
             }
-            self.reading.wrong(self.place, &path, format!("is missing; write {}", T::shape().noun()));
+            self.reading.wrong(self.place, &path, format!("is missing; write {}", T::shape().wanted(&path)));
             return None;
         };
         let place = if matches!(node.value, Value::Table(_)) { *name_place } else { node.place };
@@ -166,6 +167,11 @@ impl<'a, 'r> TableReader<'a, 'r> {
         None
     }
 
+    /// Counts a key among those that the table may have.
+    pub(crate) fn allow(&mut self, key: &'static str) {
+        self.known.push(key);
+    }
+
     /// Whether a key is written.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()
@@ -185,9 +191,10 @@ impl<'a, 'r> TableReader<'a, 'r> {
         let title = self.title.as_deref().unwrap_or(root);
         let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
         for (name, place, _) in unasked {
-            let mut message = match nearest(name, self.known.iter().copied()) {
-                Some(near) => format!("unknown key; did you mean {near:?}?"),
-                None => "unknown key;".to_owned(),
+            let mut message = match (owner(name, &self.path), nearest(name, self.known.iter().copied())) {
+                (Some(owner), _) => format!("does not belong here: it is a key of {owner};"),
+                (None, Some(near)) => format!("unknown key; did you mean {near:?}?"),
+                (None, None) => "unknown key;".to_owned(),
             };
             message += &format!(" the keys of {title} are {}", self.known.join(", "));
             self.reading.wrong(*place, &self.path(name), message);

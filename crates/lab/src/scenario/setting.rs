@@ -27,9 +27,9 @@ pub enum Shape {
     /// One of these words, each with its meaning.
     Choice(Vec<(&'static str, &'static str)>),
     /// Any of these.
-    Either(Vec<Shape>),
+    Either(Vec<Self>),
     /// A list of such values.
-    List(Box<Shape>),
+    List(Box<Self>),
     /// A table with these keys.
     Table(Vec<KeyInfo>),
     /// A table whose keys depend on its first key, called as given here; one entry per variant.
@@ -39,6 +39,17 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// How a person would write such a value at `path`, for a key that is missing.
+    pub(crate) fn wanted(&self, path: &str) -> String {
+        match self {
+            Self::Table(_) | Self::Variants(..) | Self::Algorithm => format!("a section [{path}]"),
+            Self::List(of) if matches!(**of, Self::Variants(..)) => {
+                format!("blocks [[{path}]], each with its kind")
+            }
+            _ => self.noun(),
+        }
+    }
+
     /// What a person calls such a value: `a time like "12us"`.
     #[must_use]
     pub fn noun(&self) -> String {
@@ -81,9 +92,11 @@ impl Display for Bound {
             Self::Positive => f.write_str("more than zero"),
             Self::Count(low, u64::MAX) => write!(f, "at least {low}"),
             Self::Count(low, high) => write!(f, "{low} to {high}"),
-            Self::Ratio(low, high) if *high == Fixed::MAX => write!(f, "at least {low}"),
-            Self::Ratio(low, high) => write!(f, "{low} to {high}"),
-            Self::Between(low, high) => write!(f, "more than {low} and less than {high}"),
+            Self::Ratio(low, high) if *high == Fixed::MAX => write!(f, "at least {}", write_decimal(*low)),
+            Self::Ratio(low, high) => write!(f, "{} to {}", write_decimal(*low), write_decimal(*high)),
+            Self::Between(low, high) => {
+                write!(f, "more than {} and less than {}", write_decimal(*low), write_decimal(*high))
+            }
         }
     }
 }
@@ -166,9 +179,11 @@ fn count<T: TryFrom<i128> + Setting>(
         Value::Integer(number) => match T::try_from(*number) {
             Ok(value) => Some(value),
             Err(_) => {
-                let side = if *number < 0 { "less than zero" } else { "too large" };
-                let message = format!("{number} is {side}; write a whole number from 0 to {most}");
-                reading.wrong(node.place, key, message);
+                let wrong = match *number < 0 {
+                    true => "less than zero".to_owned(),
+                    false => format!("too large; the largest is {most}"),
+                };
+                reading.wrong(node.place, key, format!("{number} is {wrong}"));
                 None
             }
         },
@@ -309,7 +324,9 @@ impl<T: Setting> Setting for Vec<T> {
             .enumerate()
             .map(|(i, item)| {
                 let step = item.name().map_or_else(|| i.to_string(), str::to_owned);
-                T::read(item, &format!("{key}.{step}"), reading)
+                let key = format!("{key}.{step}");
+                reading.places.insert(key.clone(), item.place);
+                T::read(item, &key, reading)
             })
             .collect();
         read.into_iter().collect()

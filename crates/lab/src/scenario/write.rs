@@ -9,8 +9,8 @@ pub(crate) enum Out {
     Plain(String),
     /// A text.
     Text(String),
-    List(Vec<Out>),
-    Table(Vec<(String, Out)>),
+    List(Vec<Self>),
+    Table(Vec<(String, Self)>),
 }
 
 impl Out {

@@ -119,7 +119,7 @@ impl Graph {
             let name = &network.nodes[host as usize];
             match network.ports(host) {
                 0 if problems.is_empty() => {
-                    problems.push(("links".to_owned(), format!("host {name} has no link")))
+                    problems.push(("links".to_owned(), format!("host {name} has no link")));
                 }
                 0 | 1 => {}
                 n => problems
@@ -194,7 +194,7 @@ fn unreachable_node(network: &Network) -> Option<(String, String)> {
         .map(|host| network.nodes[host as usize].as_str())
         .collect();
     let first = lost.first()?;
-    let more = if lost.len() > 1 { format!(" (nor from {} others)", lost.len() - 1) } else { String::new() };
+    let more = if lost.len() > 1 { format!(", nor to {} more", lost.len() - 1) } else { String::new() };
     let message =
         format!("the network falls apart: there is no way from {} to {first}{more}", network.nodes[0]);
     Some(("links".to_owned(), message))

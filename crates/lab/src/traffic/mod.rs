@@ -75,15 +75,21 @@ impl Section for Block {
     }
 
     fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
-        let common = Common::fields(table);
         let pattern = Pattern::fields(table);
-        Some(Self { common: common?, pattern: pattern? })
+        let common = Common::fields(table);
+        let (mut common, pattern) = (common?, pattern?);
+        common.name.get_or_insert_with(|| pattern.kind().to_owned());
+        Some(Self { common, pattern })
     }
 
     fn write_fields(&self, out: &mut Vec<(String, crate::scenario::write::Out)>) {
-        let named = Common { name: Some(self.name().to_owned()), ..self.common.clone() };
-        named.write_fields(out);
+        // The name first, then what the block does.
+        let mut common = Vec::new();
+        self.common.write_fields(&mut common);
+        let name = common.iter().position(|(key, _)| key == "name");
+        out.extend(name.map(|name| common.remove(name)));
         self.pattern.write_fields(out);
+        out.extend(common);
     }
 }
 

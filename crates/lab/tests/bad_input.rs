@@ -1,0 +1,332 @@
+//! Bad scenarios: every one is refused with a message that says what, where, and what would be right.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use incast_lab::Scenario;
+use incast_lab::scenario::{Entry, catalogue};
+
+/// A good scenario, to be spoilt.
+const GOOD: &str = r#"name = "good"
+seed = 1
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "3us"
+
+[switch]
+buffer = "32MB"
+
+[cc]
+algorithm = "hpcc"
+
+[[traffic]]
+name = "background"
+kind = "poisson"
+sizes = "WebSearch"
+load = 0.5
+flows = 10
+
+[[traffic]]
+name = "long"
+kind = "flows"
+from = "h0"
+to = "h3"
+size = "1MB"
+
+[run]
+until = "10ms"
+"#;
+
+fn problems(text: &str, overrides: &[&str]) -> String {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    match Scenario::from_toml(text, "bad.toml", &overrides) {
+        Ok(_) => panic!("accepted:\n{text}{overrides:?}"),
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            // These lists grow.
+            let names = |entries: Vec<Entry>| -> String {
+                entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+            };
+            problems
+                .to_string()
+                .replace(&names(catalogue::algorithms()), "ALGORITHMS")
+                .replace(&names(catalogue::topologies()), "TOPOLOGIES")
+                .replace(&names(catalogue::distributions()), "DISTRIBUTIONS")
+        }
+    }
+}
+
+/// The good scenario with one text replaced by another.
+fn spoilt(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    GOOD.replacen(from, to, 1)
+}
+
+#[test]
+fn the_good_one_is_good() {
+    Scenario::from_toml(GOOD, "good.toml", &[]).unwrap();
+}
+
+#[test]
+fn what_a_file_can_get_wrong() {
+    let fat_tree = "[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100Gbps\"\ndelay = \"1us\"\n\n[switch]";
+    let chain =
+        "[topology]\nkind = \"parking-lot\"\nswitches = 6\nrate = \"100Gbps\"\ndelay = \"1us\"\n\n[switch]";
+    let old = &GOOD[GOOD.find("[topology]").unwrap()..GOOD.find("[switch]").unwrap() + 8];
+    let graph = |links: &str| {
+        spoilt(
+            old,
+            &format!(
+                "[topology]\nkind = \"graph\"\nhosts = [\"h0-h3\"]\nswitches = [\"s0\", \"s1\"]\nrate = \"100Gbps\"\n\
+                 delay = \"1us\"\nlinks = [{links}]\n\n[switch]"
+            ),
+        )
+    };
+    let cases: Vec<(&str, String)> = vec![
+        ("unknown key", spoilt("hosts = 4", "host = 4")),
+        ("unknown key far from any", spoilt("seed = 1", "seed = 1\ncolour = \"red\"")),
+        ("unknown section", spoilt("[run]", "[runs]")),
+        ("missing key", spoilt("delay = \"3us\"\n", "")),
+        ("missing section", spoilt(old, "[switch]")),
+        ("no unit in a text", spoilt("\"100Gbps\"", "\"100\"")),
+        ("no unit, a bare number", spoilt("\"100Gbps\"", "100")),
+        ("unit of another quantity", spoilt("\"3us\"", "\"3KB\"")),
+        ("misspelt unit", spoilt("\"100Gbps\"", "\"100gbps\"")),
+        ("unknown unit", spoilt("\"3us\"", "\"3 parsecs\"")),
+        ("negative time", spoilt("\"3us\"", "\"-3us\"")),
+        ("negative count", spoilt("hosts = 4", "hosts = -4")),
+        ("fraction of a host", spoilt("hosts = 4", "hosts = 4.5")),
+        ("too many hosts", spoilt("hosts = 4", "hosts = 70000")),
+        ("one host", spoilt("hosts = 4", "hosts = 1")),
+        ("zero rate", spoilt("\"100Gbps\"", "\"0Gbps\"")),
+        ("zero delay", spoilt("\"3us\"", "\"0us\"")),
+        ("wrong type", spoilt("\"star\"", "[\"star\"]")),
+        ("unknown topology", spoilt("\"star\"", "\"start\"")),
+        ("key of another topology", spoilt("hosts = 4", "hosts = 4\nleaves = 2")),
+        ("unknown algorithm", spoilt("\"hpcc\"", "\"hpc\"")),
+        ("unknown algorithm far from any", spoilt("\"hpcc\"", "\"cubic\"")),
+        ("unknown preset", spoilt("\"hpcc\"", "\"hpcc\"\npreset = \"papers\"")),
+        ("option of another algorithm", spoilt("\"hpcc\"", "\"hpcc\"\nu_hai = 0.01")),
+        ("parameter out of range", spoilt("\"hpcc\"", "\"hpcc\"\neta = -0.5")),
+        ("parameter with a unit", spoilt("\"hpcc\"", "\"hpcc\"\neta = \"0.95\"")),
+        ("no algorithm", spoilt("[cc]\nalgorithm = \"hpcc\"\n", "")),
+        ("load of 1", spoilt("load = 0.5", "load = 1.0")),
+        ("load as a percentage", spoilt("load = 0.5", "load = \"50%\"")),
+        ("load that the receivers cannot take", spoilt("load = 0.5", "load = 0.5\nto = \"h1\"")),
+        ("unknown distribution", spoilt("\"WebSearch\"", "\"WebSerach\"")),
+        ("sizes in a file that is not there", spoilt("\"WebSearch\"", "\"no/such/file.cdf\"")),
+        ("CDF not monotone", spoilt("\"WebSearch\"", "{ cdf = \"0 0\\n1000 60\\n2000 50\\n3000 100\" }")),
+        ("flow to itself", spoilt("to = \"h3\"", "to = \"h0\"")),
+        ("flow beyond the last host", spoilt("to = \"h3\"", "to = \"h4\"")),
+        ("flow to a switch", spoilt("to = \"h3\"", "to = \"s0\"")),
+        ("range that runs backward", spoilt("from = \"h0\"", "from = \"h2-h0\"")),
+        (
+            "two senders, three receivers",
+            spoilt("from = \"h0\"\nto = \"h3\"", "from = \"h0-h1\"\nto = [\"h1\", \"h2\", \"h3\"]"),
+        ),
+        ("size of zero", spoilt("\"1MB\"", "\"0B\"")),
+        ("stop before start", spoilt("\"1MB\"", "\"1MB\"\nstart = \"5ms\"\nstop = \"4ms\"")),
+        ("flow without an end", spoilt("size = \"1MB\"\n\n[run]\nuntil = \"10ms\"\n", "")),
+        ("queue that is not there", spoilt("\"1MB\"", "\"1MB\"\nqueue = 1")),
+        ("two blocks with one name", spoilt("\"long\"", "\"background\"")),
+        (
+            "fan-in larger than the network",
+            spoilt("kind = \"flows\"\nfrom = \"h0\"\nto", "kind = \"incast\"\nfan_in = 4\nto"),
+        ),
+        (
+            "staggered flows that end before they start",
+            spoilt(
+                "kind = \"flows\"\nfrom = \"h0\"\nto = \"h3\"\nsize = \"1MB\"",
+                "kind = \"staggered\"\nfrom = \"h0-h2\"\nto = \"h3\"\ninterval = \"5ms\"\nduration = \"15ms\"\nleave = \"last-in-first-out\"",
+            ),
+        ),
+        ("no traffic", spoilt(&GOOD[GOOD.find("[[traffic]]").unwrap()..GOOD.find("[run]").unwrap()], "")),
+        (
+            "topology that does not connect",
+            graph("{ between = [\"h0-h1\", \"s0\"] }, { between = [\"h2-h3\", \"s1\"] }"),
+        ),
+        (
+            "host with two links",
+            graph(
+                "{ between = [\"h0-h3\", \"s0\"] }, { between = [\"h0\", \"s1\"] }, { between = [\"s0\", \"s1\"] }",
+            ),
+        ),
+        ("link to an unknown node", graph("{ between = [\"h0-h3\", \"s2\"] }")),
+        ("duplicate link", graph("{ between = [\"h0-h3\", \"s0\"] }, { between = [\"s0\", \"h1\"] }")),
+        ("fat-tree with odd k", spoilt(old, &fat_tree.replace("k = 4", "k = 5"))),
+        ("INT over more than five hops", spoilt(old, chain)),
+        ("marks needed, none set", spoilt("\"hpcc\"", "\"dcqcn\"")),
+        (
+            "kmin above kmax",
+            spoilt("[cc]", "[switch.ecn]\nkmin = \"2MB\"\nkmax = \"1MB\"\npmax = 0.2\n\n[cc]"),
+        ),
+        (
+            "probability above 1",
+            spoilt("[cc]", "[switch.ecn]\nkmin = \"1MB\"\nkmax = \"2MB\"\npmax = 20\n\n[cc]"),
+        ),
+        ("alpha of zero", spoilt("\"32MB\"", "\"32MB\"\negress_alpha = 0")),
+        ("alpha without a shared buffer", spoilt("\"32MB\"", "\"unlimited\"\negress_alpha = 0.5")),
+        ("headroom larger than the buffer", spoilt("\"32MB\"", "\"32MB\"\npfc = { headroom = \"8MB\" }")),
+        ("buffer smaller than the headroom needs", spoilt("\"32MB\"", "\"100KB\"\npfc = true")),
+        ("buffer smaller than a packet", spoilt("\"32MB\"", "\"1KB\"")),
+        ("PFC with a buffer per port", spoilt("\"32MB\"", "{ per_port = \"800KB\" }\npfc = true")),
+        ("PFC that never pauses", spoilt("\"32MB\"", "\"unlimited\"\npfc = true")),
+        ("nine queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 9")),
+        ("unknown scheduler", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"priority\"")),
+        (
+            "probe of a port that is not there",
+            spoilt("[run]", "[probe]\nports = [\"s0:4\", \"to h9\", \"h0->h1\"]\n\n[run]"),
+        ),
+        ("probe of a block that is not there", spoilt("[run]", "[probe]\nflows = [\"short\"]\n\n[run]")),
+        ("probe settings without a probe", spoilt("[run]", "[probe]\ninterval = \"2us\"\n\n[run]")),
+        ("traffic that starts after the end", spoilt("load = 0.5", "load = 0.5\nstart = \"20ms\"")),
+        ("text cut off", GOOD[..GOOD.len() - 4].to_owned()),
+        ("table cut off", GOOD[..GOOD.find("\"star\"").unwrap()].to_owned()),
+        ("the same key twice", spoilt("hosts = 4", "hosts = 4\nhosts = 5")),
+        ("not TOML", "{ \"topology\": 1 }".to_owned()),
+        ("empty", String::new()),
+        (
+            "several at once",
+            spoilt("\"100Gbps\"", "\"100\"").replace("load = 0.5", "laod = 0.5").replace("\"h3\"", "3"),
+        ),
+    ];
+    let mut seen = String::new();
+    for (name, text) in cases {
+        let _ = writeln!(seen, "# {name}\n{}\n", problems(&text, &[]));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+#[test]
+fn what_an_override_can_get_wrong() {
+    let mut seen = String::new();
+    for overrides in [
+        &["topology.rate=100"][..],
+        &["topology.raet=100Gbps"],
+        &["traffic.background.load=2"],
+        &["traffic.2.load=0.5"],
+        &["traffic.short.load=0.5"],
+        &["topology.rate.unit=Gbps"],
+        &["topology.rate"],
+        &["cc.algorithm=dctcp"],
+        &["run.until="],
+        &["seed=1", "topology.hosts=2", "..=3"],
+    ] {
+        let _ = writeln!(seen, "# {}\n{}\n", overrides.join(" "), problems(GOOD, overrides));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+/// A folder that is gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("incast-bad-input-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = Folder::new("files");
+    let message = |name: &str, content: Option<&[u8]>| {
+        let path = folder.0.join(name);
+        if let Some(content) = content {
+            std::fs::write(&path, content).unwrap();
+        }
+        let problems = Scenario::load(&path, &[]).unwrap_err().to_string();
+        problems.replace(&folder.0.display().to_string(), "FOLDER")
+    };
+    assert_eq!(message("none.toml", None), "FOLDER/none.toml: there is no such file");
+    assert_eq!(message("", None), "FOLDER/: this is a folder; name a scenario file in it");
+    assert_eq!(
+        message("latin.toml", Some(b"seed = 1\nname = \"caf\xe9\"\n")),
+        "FOLDER/latin.toml:2: this is not a text file (not UTF-8)"
+    );
+    let cut = message("cut.toml", Some(b"[topology]\nkind = \"star"));
+    assert!(cut.starts_with("FOLDER/cut.toml:2:") && cut.contains("cut off"), "{cut}");
+
+    // A file of sizes is found beside the scenario, and named in its own problems.
+    std::fs::write(folder.0.join("sizes.cdf"), "0 0\n1000 40\n900 100\n").unwrap();
+    let text = GOOD.replace("\"WebSearch\"", "\"sizes.cdf\"");
+    let cdf = message("own.toml", Some(text.as_bytes()));
+    assert!(cdf.starts_with("sizes.cdf:3: traffic.background.sizes: "), "{cdf}");
+    assert!(cdf.contains("named in FOLDER/own.toml:19"), "{cdf}");
+    std::fs::write(folder.0.join("sizes.cdf"), "0 0\n1000 40\n9000 100\n").unwrap();
+    let own = Scenario::load(folder.0.join("own.toml"), &[]).unwrap();
+    // The effective scenario holds the distribution itself and needs no file beside it.
+    let again = Scenario::from_toml(&own.effective_toml(), "elsewhere.toml", &[]).unwrap();
+    assert_eq!(own, again);
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A scenario with most sections, so that mutations reach them.
+    const RICH: &str = concat!(
+        "[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100Gbps\"\ndelay = \"1us\"\n",
+        "[switch]\nbuffer = \"32MB\"\nqueues = 2\n[switch.pfc]\nheadroom = \"auto\"\n",
+        "[switch.ecn]\nkmin = \"400KB\"\nkmax = \"1600KB\"\npmax = 0.2\n",
+        "[transport]\npayload = \"1KB\"\nrto = \"1ms\"\n[cc]\nalgorithm = \"dcqcn\"\n",
+        "[[traffic]]\nkind = \"poisson\"\nsizes = \"Hadoop\"\nload = 0.5\nflows = 100\n",
+        "[[traffic]]\nkind = \"incast\"\nfan_in = 3\nsize = \"450KB\"\ninterval = \"10us\"\nrequests = 5\nqueue = 1\n",
+        "[[traffic]]\nkind = \"permutation\"\nsize = \"8MB\"\ncc = { algorithm = \"hpcc\", eta = 0.9 }\n",
+        "[[traffic]]\nkind = \"staggered\"\nfrom = \"h0-h2\"\nto = \"h3\"\ninterval = \"1ms\"\nduration = \"5ms\"\n",
+        "[[traffic]]\nkind = \"flows\"\nfrom = \"h0\"\nto = [\"h1\", \"h2\"]\nsize = \"1MB\"\n",
+        "[probe]\nports = [\"to h3\", \"edge0->agg0\"]\nflows = [\"incast.2\"]\n[run]\nuntil = \"10ms\"\n",
+    );
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever happens to a file, reading it ends in a scenario or in problems; and a scenario that
+        /// is accepted is written so that it reads back as the same.
+        #[test]
+        fn mutated_files_never_panic(
+            cuts in prop::collection::vec((0..RICH.len(), 0..12_usize, "[ -~\\n]{0,6}"), 1..4),
+        ) {
+            let mut text = RICH.to_owned();
+            for (at, length, insert) in cuts {
+                let at = at.min(text.len());
+                let end = (at + length).min(text.len());
+                text.replace_range(at..end, &insert);
+            }
+            if let Ok(scenario) = Scenario::from_toml(&text, "mutated.toml", &[]) {
+                let effective = scenario.effective_toml();
+                let again = Scenario::from_toml(&effective, "mutated.toml", &[]);
+                prop_assert!(again.as_ref() == Ok(&scenario), "{effective}\n{:?}", again.err());
+            }
+        }
+
+        /// Digits that change sizes and counts reach the limits of every number.
+        #[test]
+        fn large_and_small_numbers_never_panic(
+            at in 0..RICH.len(), digits in "[0-9]{1,20}", unit in prop::sample::select(vec!["", "e9", ".5", "e-9"]),
+        ) {
+            let number = RICH[at..].find(|c: char| c.is_ascii_digit()).map(|offset| at + offset);
+            if let Some(number) = number {
+                let mut text = RICH.to_owned();
+                text.replace_range(number..=number, &format!("{digits}{unit}"));
+                let _ = Scenario::from_toml(&text, "mutated.toml", &[]);
+            }
+        }
+
+        /// Bytes that are no text at all.
+        #[test]
+        fn noise_never_panics(text in "\\PC{0,200}") {
+            prop_assert!(Scenario::from_toml(&text, "noise.toml", std::slice::from_ref(&text)).is_err());
+        }
+    }
+}
