@@ -15,7 +15,6 @@ from incast.ledger.figure import Claim, Figure, LedgerError
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.runs import Results
-from incast.ledger.view import View
 
 
 class Verdict(enum.Enum):
@@ -100,7 +99,7 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
 
     - ``ratio`` (``of``, ``to``), ``difference`` (``of``, ``less``), ``improvement`` (1 − ``of``/``over``),
       ``distance`` (\\|log2 ``of``\\|: 0 at 1, 1 at a half and at 2)
-    - ``mean``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of`` over the
+    - ``mean``, ``median``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of`` over the
       runs that fit ``each``; ``flatness`` is the largest over the smallest
     - ``fit``: ``of`` over the runs that fit ``each`` against what varies under ``against``; ``take`` is
       ``r2`` or ``slope`` of a straight line, or ``exponent`` of a power law
@@ -139,7 +138,18 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
         what = f"unknown: {', '.join(unknown)}" if unknown else f"missing: {', '.join(missing)}"
         raise LedgerError(f"the measure {do!r}: {what}")
     (name,) = results.matching(run)
-    return function(View(name, results[name]), **arguments)
+    return function(results.view(name), **_filled(arguments, results.spec(name).values))
+
+
+def _filled(arguments: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments with what varies put in: ``{us}us`` becomes ``1003us`` where the run has us = 1003."""
+    try:
+        return {
+            key: value.format_map(values) if isinstance(value, str) else value
+            for key, value in arguments.items()
+        }
+    except (KeyError, IndexError):
+        raise LedgerError(f"an argument names something that does not vary: {dict(arguments)}") from None
 
 
 # `from` is a word of Python's own.
@@ -192,6 +202,11 @@ def _mean(arguments: dict[str, Any], results: Results, run: str | None) -> Quant
     return Quantity(float(np.mean(values)), dimension)
 
 
+def _median(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    values, dimension = _several(arguments, results, run)
+    return Quantity(float(np.median(values)), dimension)
+
+
 def _sum(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
     values, dimension = _several(arguments, results, run)
     return Quantity(float(np.sum(values)), dimension)
@@ -209,7 +224,7 @@ def _largest(arguments: dict[str, Any], results: Results, run: str | None) -> Qu
 
 def _flatness(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
     values, _ = _several(arguments, results, run)
-    return Quantity(max(values) / min(values) if min(values) else math.inf)
+    return Quantity(max(values) / min(values) if 0 < min(values) < math.inf else math.inf)
 
 
 def _fit(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
@@ -268,6 +283,7 @@ _COMBINE = {
     "improvement": _improvement,
     "distance": _distance,
     "mean": _mean,
+    "median": _median,
     "sum": _sum,
     "smallest": _smallest,
     "largest": _largest,

@@ -55,6 +55,35 @@ def queue(view: View, port: str, stat: str = "mean", start: str = "", end: str =
 
 
 @measure
+def turns(view: View, port: str, by: str, below: str, start: str, end: str) -> Quantity:
+    """How often a port's queue changes direction for good, from when it first falls below a length.
+
+    Args:
+        view: The run.
+        port: The port.
+        by: A change of direction counts once the queue has gone so far the other way.
+        below: The length below which it must have come for the counting to begin.
+        start: Where to look for that.
+        end: Where the counting ends.
+    """
+    series = view.port(port)
+    cut = view.span(series.time_ps, start, end)
+    values = series.queue_bytes[cut].astype(float)
+    highest = int(np.argmax(values))
+    falls = np.flatnonzero(values[highest:] < quantity(below).value)
+    if not len(falls):
+        raise ValueError(f"the queue does not fall below {below} from {start} to {end}")
+    values, step = values[highest + int(falls[0]) :], quantity(by).value
+    count, falling, extreme = 0, True, values[0]
+    for value in values:
+        if value < extreme if falling else value > extreme:
+            extreme = value
+        elif abs(value - extreme) >= step:
+            count, falling, extreme = count + 1, not falling, value
+    return Quantity(float(count))
+
+
+@measure
 def peak_queue(view: View, port: str) -> Quantity:
     """The longest queue of a port in the whole run, exactly."""
     return Quantity(float(view.peak_queue_bytes(port)), "bytes")
@@ -74,7 +103,7 @@ def _sent(view: View, port: str) -> tuple[Ints, Floats, int]:
     The bytes come from the shares between the samples, which the result has worked out.
     """
     series = view.port(port)
-    steps = series.utilisation[1:] * np.diff(series.time_ps) * series.rate_bps / 8e12
+    steps = series.utilisation[1:] * (np.diff(series.time_ps) / 8e12) * series.rate_bps
     return series.time_ps, np.concatenate([[0.0], np.cumsum(steps)]), series.rate_bps
 
 
@@ -87,7 +116,7 @@ def steps_of_use(view: View, port: str, start: str, end: str, step: str) -> tupl
     if len(edges) < 2:
         raise ValueError(f"the span from {start} to {end} is shorter than one step of {step}")
     at = np.interp(edges, time, sent)
-    return edges[1:], np.diff(at) * 8e12 / (np.diff(edges) * rate)
+    return edges[1:], np.diff(at) * 8 / (np.diff(edges) / 1e12 * rate)
 
 
 @measure
@@ -96,7 +125,7 @@ def utilisation(view: View, port: str, start: str = "", end: str = "") -> Quanti
     time, sent, rate = _sent(view, port)
     cut = view.span(time, start, end)
     time, sent = time[cut], sent[cut]
-    return Quantity(float((sent[-1] - sent[0]) * 8e12 / ((time[-1] - time[0]) * rate)))
+    return Quantity(float((sent[-1] - sent[0]) * 8 / ((time[-1] - time[0]) / 1e12 * rate)))
 
 
 @measure
@@ -205,10 +234,37 @@ def goodput(view: View, flow: str, start: str = "", end: str = "") -> Quantity:
 
 
 @measure
+def goodput_in_steps(view: View, flow: str, stat: str, step: str, start: str, end: str) -> Quantity:
+    """A statistic of a flow's goodput, as a share of its line, over steps of equal length."""
+    time, acked = view.acked(flow)
+    cut = view.span(time, start, end)
+    time, acked = time[cut], acked[cut]
+    edges = np.arange(time[0], time[-1] + 1, picoseconds(step))
+    rates = np.diff(np.interp(edges, time, acked)) * 8 / (np.diff(edges) / 1e12)
+    return Quantity(_statistic(rates / view.line_bps(flow), stat))
+
+
+@measure
 def share_of_line(view: View, flow: str, start: str = "", end: str = "", parts: str = "1") -> Quantity:
     """Goodput of a flow over its fair share: its line rate in so many parts."""
     fair = view.line_bps(flow) / quantity(parts).value
     return Quantity(_rate_of(view, flow, start, end) / fair)
+
+
+@measure
+def mean_share(view: View, flows: list[str], start: str, end: str, parts: str) -> Quantity:
+    """The mean goodput of some flows over the fair share: the line rate in so many parts.
+
+    Args:
+        view: The run.
+        flows: Flows or traffic blocks.
+        start: From when.
+        end: Until when.
+        parts: How many parts.
+    """
+    numbers = [view.name_of(int(row)) for flow in flows for row in view.rows(flow)]
+    rates = [_rate_of(view, flow, start, end) for flow in numbers]
+    return Quantity(float(np.mean(rates)) / (view.line_bps(flows[0]) / quantity(parts).value))
 
 
 @measure
@@ -230,7 +286,7 @@ def congestion_series(view: View, port: str, flow: str, start: str, end: str) ->
     """Times, and HPCC's utilisation of a port at each."""
     series = view.port(port)
     cut = view.span(series.time_ps, start, end)
-    bdp = series.rate_bps * view.base_rtt_ps(flow) / 8e12
+    bdp = float(series.rate_bps) * view.base_rtt_ps(flow) / 8e12
     return series.time_ps[cut], series.queue_bytes[cut] / bdp + series.utilisation[cut]
 
 

@@ -73,6 +73,8 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         x, y, marker = _line(line, panel, results)
         variants = [label for label in labels if style.base(_plain(label)) == style.base(_plain(name))]
         place = int(line.get("dashes", variants.index(name)))
+        if line["show"] == "sweep" and len(set(x)) < len(x):
+            x, y = _ranges(axes, x, y, style.colour(_plain(name), labels))
         axes.plot(
             x,
             y,
@@ -104,6 +106,17 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         axes.legend(loc=panel.get("legend", "best"))
 
 
+def _ranges(axes: Axes, x: Floats, y: Floats, colour: str) -> tuple[Floats, Floats]:
+    """Where several runs share a point: a bar from the smallest to the largest, and their medians."""
+    places = np.unique(x)
+    for place in places:
+        here = y[x == place]
+        here = here[np.isfinite(here)]
+        if len(here):
+            axes.vlines(place, here.min(), here.max(), color=colour, linewidth=0.8, alpha=0.6)
+    return places, np.array([np.median(y[x == place]) for place in places])
+
+
 def _plain(name: str) -> str:
     """The algorithm in the name of a run: ``oscar`` of ``oscar/25Gbps/9`` and of ``oscar/*``."""
     return name.partition("/")[0]
@@ -118,7 +131,7 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
         x, y = points(arguments, results)
         return x, y / unit, "o"
     (name,) = results.matching(line["run"])
-    view = View(name, results[name])
+    view = results.view(name)
     if show == "slowdown":
         return *_by_size(view, **arguments), "o"
     time, values = _SERIES[show](view, **arguments)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from incast.ledger.figure import Figure, LedgerError, RunSpec
+from incast.ledger.view import View
 from incast.result import Result
 from incast.scenario import Progress, Scenario
 
@@ -46,6 +47,7 @@ class Results(Mapping[str, Result]):
         self.figure = figure
         self.wall_s = wall_s
         self._results = {spec.name: results[spec.name] for spec in figure.runs}
+        self._views: dict[str, View] = {}
         self._specs = {spec.name: spec for spec in figure.runs}
 
     def __getitem__(self, name: str) -> Result:
@@ -56,6 +58,12 @@ class Results(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
+
+    def view(self, name: str) -> View:
+        """A run's result as the measures see it."""
+        if name not in self._views:
+            self._views[name] = View(name, self._results[name])
+        return self._views[name]
 
     def spec(self, name: str) -> RunSpec:
         """What a run was."""

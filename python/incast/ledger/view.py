@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ class View:
     def __init__(self, name: str, result: Result) -> None:
         self.name = name
         self.result = result
+        self._series: dict[str, PortSeries] = {}
         self._flows = {
             column: result.flows.column(column)
             for column in ("flow", "group", "start_ps", "delivered_ps", "base_rtt_ps", "source")
@@ -80,6 +81,11 @@ class View:
             raise ValueError(f"there is no flow {flows!r} in the run {self.name!r}")
         return rows
 
+    def name_of(self, row: int) -> str:
+        """The name of the flow in a row, like ``short.3``."""
+        group = str(self._flows["group"][row])
+        return f"{group}.{self.rows(group).tolist().index(row)}"
+
     def one(self, flow: str) -> int:
         """The row of a single flow.
 
@@ -114,7 +120,9 @@ class View:
 
     def port(self, text: str) -> PortSeries:
         """The samples of a port written ``s0->h15``."""
-        return _port(self.result, *self.port_name(text))
+        if text not in self._series:
+            self._series[text] = self.result.port(*self.port_name(text))
+        return self._series[text]
 
     def peak_queue_bytes(self, text: str) -> int:
         """The longest queue of a port in the whole run, exactly."""
@@ -135,10 +143,24 @@ class View:
     def samples(self, flow: str) -> dict[str, npt.NDArray[np.generic]]:
         """The samples of one flow: ``time_ps`` and the other columns of the table of samples."""
         number = int(self._flows["flow"][self.one(flow)])
-        found = _samples(self.result).get(number)
+        found = self._samples.get(number)
         if found is None:
             raise ValueError(f"the flow {flow!r} of the run {self.name!r} is not sampled")
         return found
+
+    @cached_property
+    def _samples(self) -> dict[int, dict[str, npt.NDArray[np.generic]]]:
+        """The table of flow samples, by flow."""
+        table = self.result.flow_series
+        names = ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes")
+        columns = {name: table.column(name) for name in names}
+        order = np.argsort(columns["flow"], kind="stable")
+        flows, starts = np.unique(columns["flow"][order], return_index=True)
+        pieces = np.split(order, starts[1:])
+        return {
+            int(flow): {name: column[piece] for name, column in columns.items()}
+            for flow, piece in zip(flows, pieces, strict=True)
+        }
 
     def allowance(self, flow: str, what: str) -> tuple[Ints, Floats]:
         """Window or rate of a flow over time.
@@ -150,7 +172,7 @@ class View:
         samples = self.samples(flow)
         line = self.line_bps(flow)
         if what == "window":
-            values = samples["window_bytes"].astype(float) / (line * self.base_rtt_ps(flow) / 8e12)
+            values = samples["window_bytes"].astype(float) / (float(line) * self.base_rtt_ps(flow) / 8e12)
         elif what == "rate":
             # No limit but the line is the line.
             values = np.nan_to_num(samples["rate_bps"].astype(float) / line, nan=1.0)
@@ -162,24 +184,3 @@ class View:
         """Payload acknowledged of a flow over time, in bytes."""
         samples = self.samples(flow)
         return samples["time_ps"].astype(np.int64), samples["acked_bytes"].astype(float)
-
-
-@lru_cache(maxsize=64)
-def _port(result: Result, node: str, port: int) -> PortSeries:
-    return result.port(node, port)
-
-
-@lru_cache(maxsize=8)
-def _samples(result: Result) -> dict[int, dict[str, npt.NDArray[np.generic]]]:
-    """The table of flow samples, by flow."""
-    table = result.flow_series
-    columns = {
-        name: table.column(name) for name in ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes")
-    }
-    order = np.argsort(columns["flow"], kind="stable")
-    flows, starts = np.unique(columns["flow"][order], return_index=True)
-    pieces = np.split(order, starts[1:])
-    return {
-        int(flow): {name: column[piece] for name, column in columns.items()}
-        for flow, piece in zip(flows, pieces, strict=True)
-    }
