@@ -1,7 +1,7 @@
 //! Topologies: from a few numbers to nodes and links.
 //!
 //! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
-//! `core0`, counted over the whole network. Only a [`graph`] names its nodes itself.
+//! `core0`, counted over the whole network. Only a `graph` names its nodes itself.
 
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
