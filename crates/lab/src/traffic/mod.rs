@@ -1,7 +1,7 @@
 //! Traffic: from a few numbers to a list of flows.
 //!
 //! Every block of traffic has a name, and all its random draws come from streams named by the
-//! scenario's seed and that name ([`stream`]): adding, removing or changing a block leaves the flows
+//! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block leaves the flows
 //! of all others as they are.
 
 mod flows;
