@@ -34,6 +34,7 @@ pub use error::ResultError;
 pub use folder::{ResultFolder, State};
 pub use info::ResultInfo;
 pub use tables::{Table, TableName};
+pub use writer::write_sheet;
 
 /// Name of the file that says what made a result.
 const INFO_FILE: &str = "result.json";

@@ -187,6 +187,17 @@ fn write_info(root: &Path, info: &ResultInfo) -> Result<(), ResultError> {
     })
 }
 
+/// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears
+/// under its name only once it is whole.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_sheet(path: &Path, batch: &RecordBatch) -> Result<(), ResultError> {
+    write_whole(path, |out| {
+        parquet_io::write(out, batch.schema(), core::slice::from_ref(batch), &Origin::new())
+    })
+}
+
 /// Writes a file that appears under its name only once it is whole and on the disk.
 fn write_whole(
     path: &Path,
