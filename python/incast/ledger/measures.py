@@ -234,6 +234,13 @@ def goodput(view: View, flow: str, start: str = "", end: str = "") -> Quantity:
 
 
 @measure
+def wire_rate(view: View, flow: str, header: str, payload: str, start: str = "", end: str = "") -> Quantity:
+    """What a flow takes of its links: its goodput, with the headers of full packets."""
+    share = (quantity(header).value + quantity(payload).value) / quantity(payload).value
+    return Quantity(_rate_of(view, flow, start, end) * share, "rate")
+
+
+@measure
 def goodput_in_steps(view: View, flow: str, stat: str, step: str, start: str, end: str) -> Quantity:
     """A statistic of a flow's goodput, as a share of its line, over steps of equal length."""
     time, acked = view.acked(flow)

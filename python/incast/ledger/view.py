@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.quantity import picoseconds
+from incast.ledger.quantity import picoseconds, quantity
 from incast.result import PortSeries, Result
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_INSTANT = re.compile(r"(start|end|first_end)\(([\w.-]+)\)\s*(?:([+-])\s*(\S+))?")
+_INSTANT = re.compile(r"(start|end|first_end|\d+%)\(([\w.-]+)\)\s*(?:([+-])\s*(\S+))?")
 
 
 class View:
@@ -40,7 +40,8 @@ class View:
 
         Args:
             text: ``50us`` since the start of the run; or ``start(GROUP)``, ``end(GROUP)`` (the last byte
-                of its last flow arrived), ``first_end(GROUP)`` (of its first one), plus or minus a time.
+                of its last flow arrived), ``first_end(GROUP)`` (of its first one), plus or minus a time;
+                or ``40%(GROUP)`` of the way from its start to its end.
 
         Raises:
             ValueError: When it is neither.
@@ -52,6 +53,9 @@ class View:
         rows = self.rows(group)
         if what == "start":
             at = int(self._flows["start_ps"][rows].min())
+        elif what.endswith("%"):
+            begin, end = self.instant(f"start({group})"), self.instant(f"end({group})")
+            at = begin + round((end - begin) * quantity(what).value)
         else:
             ends = self._flows["delivered_ps"][rows].astype(float)
             ends = ends[~np.isnan(ends)]
