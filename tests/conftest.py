@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from house import SMALL, Incast
 
 
 @pytest.fixture
-def incast(tmp_path: Path) -> Incast:
+def incast(tmp_path: Path) -> Iterator[Incast]:
     """Runs the command `incast` in an empty folder, without a terminal."""
-    return Incast(tmp_path)
+    command = Incast(tmp_path)
+    yield command
+    command.stop()
 
 
 @pytest.fixture

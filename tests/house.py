@@ -55,6 +55,7 @@ class Incast:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._started: list[subprocess.Popen[str]] = []
 
     def words(self, *arguments: str | Path) -> list[str]:
         """The command line of a call."""
@@ -67,8 +68,8 @@ class Incast:
         )
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Starts it; the caller ends it."""
-        return subprocess.Popen(
+        """Starts it and lets it run."""
+        process = subprocess.Popen(
             self.words(*arguments),
             cwd=self.folder,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -76,3 +77,12 @@ class Incast:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def stop(self) -> None:
+        """Ends what was started and still runs, as after a test that failed."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
