@@ -45,7 +45,8 @@ def _ports(result: Result, columns: Columns, share: float) -> list[dict[str, Any
         key = (str(node[rows[0]]), int(port[rows[0]]))
         # Without a rate (the totals come at the end of a run) there is no utilisation to show.
         rate = rates.get(key, float("nan"))
-        series = {"node": key[0], "port": key[1], "rate": None if np.isnan(rate) else int(rate)}
+        peak = int(table.column("queue_bytes")[rows].max())
+        series = {"node": key[0], "port": key[1], "rate": None if np.isnan(rate) else int(rate), "peak": peak}
         drawn.append(series | _columns(table, rows, _PORT, columns, share))
     return drawn
 

@@ -89,12 +89,13 @@ class Chart {
     this.series = [];
     this.unit = element('span');
     this.heading = element('h3', {}, `${this.title} `, this.unit);
+    this.where = element('span', { className: 'where' });
     this.values = element('div', { className: 'values' });
     this.canvas = element('canvas');
     this.over = element('canvas');
     this.plot = element('div', { className: 'plot', tabIndex: 0, role: 'img' }, this.canvas, this.over);
     this.plot.setAttribute('aria-label', `${this.title}. ${KEYS}`);
-    this.figure = element('figure', {}, element('figcaption', {}, this.heading), this.values, this.plot);
+    this.figure = element('figure', {}, element('figcaption', {}, this.heading, this.where), this.values, this.plot);
     parent.append(this.figure);
     this.group.charts.push(this);
     this.listen();
@@ -237,23 +238,25 @@ class Chart {
     const [from, end] = this.visible(s);
     pen.strokeStyle = pen.fillStyle = entries[s.entry].shade;
     pen.globalAlpha = s.alpha ?? 1;
-    pen.lineJoin = 'round';
+    pen.lineJoin = 'bevel';
     pen.setLineDash(s.dashes.map((d) => d * 1.6));
-    if (!this.group.log && end - from > 2.5 * this.width) this.band(pen, s, from, end);
+    if (!this.group.log && end - from > (this.steps ? 0.7 : 2.5) * this.width) this.band(pen, s, from, end);
     else this.through(pen, s, from, end);
     pen.setLineDash([]);
     pen.globalAlpha = 1;
   }
 
-  // Many samples a pixel: all that they span, and their mean.
+  // Many samples a pixel: all that they span, and their mean. Rates jump by whole packets from one
+  // sample to the next; three pixels at a time make their mean readable.
   band(pen, s, from, end) {
+    const wide = this.steps ? 3 : 1;
     const columns = [];
     let i = from;
-    for (let x = Math.floor(this.x(Math.max(s.x[from], this.group.low))); x <= this.left + this.width && i < end; x++) {
-      const next = Math.min(firstFrom(s.x, this.u(x + 1)), end);
+    for (let x = Math.floor(this.x(Math.max(s.x[from], this.group.low))); x <= this.left + this.width && i < end; x += wide) {
+      const next = Math.min(firstFrom(s.x, this.u(x + wide)), end);
       if (next > i) {
         const range = s.pyramid.range(i, next);
-        columns.push(range && [x + 0.5, this.y(range.high), this.y(range.low), this.y(s.mean ? s.mean(i, next) : range.mean)]);
+        columns.push(range && [x + wide / 2, this.y(range.high), this.y(range.low), this.y(s.mean ? s.mean(i, next) : range.mean)]);
         i = next;
       }
     }
@@ -267,11 +270,21 @@ class Chart {
       if (!part.length) continue;
       const alpha = pen.globalAlpha;
       pen.globalAlpha = alpha * (this.shown.length > 3 ? 0.13 : 0.28);
-      pen.beginPath();
-      for (const [x, high] of part) pen.lineTo(x, high - 0.5);
-      for (const [x, , low] of [...part].reverse()) pen.lineTo(x, low + 0.5);
-      pen.fill();
+      // Rectangles on whole pixels are far cheaper to fill than one jagged outline.
+      for (const [x, high, low] of part) {
+        const top = Math.floor(high - 0.5);
+        pen.fillRect(Math.round(x - wide / 2), top, wide, Math.ceil(low + 0.5) - top);
+      }
       pen.globalAlpha = alpha;
+      const way = part.reduce((sum, c, i) => sum + (i ? Math.abs(c[3] - part[i - 1][3]) : 0), 0);
+      if (wide === 1 && way > 12 * this.height) {
+        // A line that jumps up and down at every pixel is as jagged in rectangles, and cheaper.
+        part.forEach(([x, , , mean], i) => {
+          const before = i ? part[i - 1][3] : mean;
+          pen.fillRect(Math.round(x - wide / 2), Math.min(mean, before) - 0.7, wide, Math.abs(mean - before) + 1.4);
+        });
+        continue;
+      }
       pen.lineWidth = 1.4;
       pen.setLineDash(dashes);
       pen.beginPath();
@@ -334,8 +347,7 @@ class Chart {
       s.value = value;
       return element('span', {}, sample(s), element('span', {}, s.label), value);
     });
-    this.where = element('span');
-    this.values.replaceChildren(...parts, this.where);
+    this.values.replaceChildren(...parts);
   }
 
   drawCursor() {
@@ -438,10 +450,10 @@ class Chart {
         group.pan(event.deltaX / this.width);
       }
     }, { passive: false });
-    plot.addEventListener('keydown', (event) => this.key(event));
+    plot.addEventListener('keydown', (event) => this.press(event));
   }
 
-  key(event) {
+  press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { group } = this;
     const step = (group.high - group.low) / 100;

@@ -207,7 +207,7 @@ class NetworkSection {
     };
     const side = 6 * parallel;
     used.forEach((share, direction) => {
-      const line = shape('path', { d: path(side + (direction ? 1.9 : -1.9)) });
+      const line = shape('path', { class: 'link', d: path(side + (direction ? 1.9 : -1.9)), 'data-a': s.from[i], 'data-b': s.to[i] });
       const percent = Math.round(100 * Math.min(Math.max(share, 0), 1));
       line.style.stroke = `color-mix(in oklab, var(--unused), var(--used) ${percent}%)`;
       line.style.strokeWidth = `${1 + 2.4 * Math.min(share, 1)}px`;
@@ -257,7 +257,9 @@ class NetworkSection {
   }
 
   mark() {
-    for (const node of this.map.querySelectorAll('.node')) node.classList.toggle('chosen', this.chosen !== null && Number(node.dataset.node) === this.chosen);
+    const is = (text) => this.chosen !== null && Number(text) === this.chosen;
+    for (const node of this.map.querySelectorAll('.node')) node.classList.toggle('chosen', is(node.dataset.node));
+    for (const link of this.map.querySelectorAll('.link')) link.classList.toggle('other', this.chosen !== null && !is(link.dataset.a) && !is(link.dataset.b));
   }
 
   key(event) {

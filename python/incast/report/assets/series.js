@@ -38,7 +38,9 @@ class SeriesSection {
       this.section.append(element('p', { className: 'small' }, `Of ${all} samples only some are in this file; the peaks and troughs of queues and windows are among them. All are in the results.`));
     }
     this.group = new Group({ kind: 'time', smallest: 1000 });
-    this.port = [...this.ports.keys()][0];
+    // The port with the longest queue first: it is the one that a probe is mostly there for.
+    const longest = (name) => Math.max(...[...this.ports.get(name).at].map(([entry, index]) => this.results[entry].ports[index].peak));
+    this.port = [...this.ports.keys()].sort((a, b) => longest(b) - longest(a))[0];
     this.chosen = new Set([...this.flows.keys()].slice(0, FIRST_FLOWS));
     this.build();
     this.limits();
@@ -75,6 +77,7 @@ class SeriesSection {
     if (this.ports.size) {
       const select = element('select', { onchange: () => { this.port = select.value; this.update(); } });
       for (const name of this.ports.keys()) select.append(element('option', { value: name }, portName(this.ports.get(name).about)));
+      select.value = this.port;
       controls.append(element('label', {}, element('span', {}, 'Port'), select));
     }
     section.append(controls);
@@ -86,7 +89,8 @@ class SeriesSection {
     const grid = element('div', { className: 'charts' });
     this.charts = [];
     for (const form of SERIES.filter((f) => this.has(f))) {
-      const chart = new Chart(grid, { ...form, group });
+      const { title, kind, steps = null, most = null } = form;
+      const chart = new Chart(grid, { title, kind, steps, most, group });
       this.charts.push([form, chart]);
       const toggle = element('button', { type: 'button' }, form.title);
       const set = (on) => {
