@@ -12,6 +12,7 @@ import pytest
 
 from house import ROOT, Incast
 from incast import Result, _core
+from stored import stored
 
 KINDS = ("algorithms", "topologies", "traffic", "distributions")
 
@@ -71,7 +72,7 @@ def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) 
     assert "4 hosts, 1 switches, 4 links" in done.stdout
     assert re.search(r"flows +3\n", done.stdout)
     assert re.search(r"traffic +2.40 MB\n", done.stdout)
-    assert not (incast.folder / "results").exists()
+    assert not (incast.folder / "incast-results").exists()
 
 
 def test_the_effective_scenario_is_itself_a_scenario(incast: Incast, scenario: Path) -> None:
@@ -90,8 +91,10 @@ def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "all 3 flows finished" in done.stdout
-    assert done.stdout.endswith("saved in results/small/oscar\n")
-    folder = incast.folder / "results/small/oscar"
+    where = stored(scenario, "oscar")
+    assert str(where).startswith("incast-results/small/oscar-seed7-")
+    assert done.stdout.endswith(f"saved in {where}\n")
+    folder = incast.folder / where
     assert {p.name for p in folder.iterdir()} == {
         "result.json",
         "scenario.toml",
@@ -107,27 +110,62 @@ def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> No
     assert len(Result.open(folder).flows) == 3
 
 
-def test_a_rerun_replaces_its_own_result_and_no_other(incast: Incast, scenario: Path) -> None:
-    def fingerprint(folder: str) -> str:
-        return Result.open(incast.folder / "results/small" / folder).fingerprint
+def test_a_result_that_is_there_is_reused_and_said_so(incast: Incast, scenario: Path) -> None:
+    first = incast("run", scenario)
+    where = stored(scenario, "oscar")
+    file = incast.folder / where / "result.json"
+    made = file.stat().st_mtime_ns
+    again = incast("run", scenario)
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    assert f"incast: reused {where}: same scenario, version and seed" in again.stderr
+    assert "--fresh" in again.stderr
+    assert file.stat().st_mtime_ns == made
+    # In a comparison, too; the other algorithm is run.
+    both = incast("compare", scenario, "--cc", "constant,oscar")
+    assert both.returncode == 0
+    assert both.stderr.count("reused") == 1
+    assert file.stat().st_mtime_ns == made
+    fresh = incast("run", scenario, "--fresh")
+    assert (fresh.returncode, fresh.stderr) == (0, "")
+    assert file.stat().st_mtime_ns > made
 
+
+def test_another_scenario_or_seed_is_another_result(incast: Incast, scenario: Path) -> None:
+    prints = set()
+    for change in ((), ("--set", "topology.delay=4us"), ("--seed", "8")):
+        done = incast("run", scenario, *change)
+        assert (done.returncode, done.stderr) == (0, "")
+        prints.add(done.stdout.splitlines()[-1])
+    assert len(prints) == 3
+
+
+def test_comments_and_defaults_written_out_are_the_same_scenario(incast: Incast, scenario: Path) -> None:
     assert incast("run", scenario).returncode == 0
-    first = fingerprint("oscar")
-    assert incast("run", scenario).stdout.endswith("saved in results/small/oscar\n")
-    assert fingerprint("oscar") == first
-    other = incast("run", scenario, "--set", "topology.delay=4us")
-    assert other.stdout.endswith("saved in results/small/oscar-2\n")
-    assert fingerprint("oscar") == first
-    assert fingerprint("oscar-2") != first
+    scenario.write_text("# A remark.\n" + scenario.read_text() + 'stall_after = "1s"\n')
+    assert "reused" in incast("run", scenario).stderr
+
+
+def test_a_file_that_the_scenario_names_is_part_of_it(incast: Incast, scenario: Path) -> None:
+    sizes = incast.folder / "sizes.txt"
+    traffic = "traffic=[{kind='poisson', sizes='sizes.txt', load=0.3, duration='100us'}]"
+    sizes.write_text("1000 0\n2000 100\n")
+    assert incast("run", scenario, "--set", traffic).stderr == ""
+    assert "reused" in incast("run", scenario, "--set", traffic).stderr
+    sizes.write_text("1000 0\n3000 100\n")
+    assert "reused" not in incast("run", scenario, "--set", traffic).stderr
 
 
 def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast, scenario: Path) -> None:
     assert incast("run", scenario, "--out", "here").returncode == 0
-    refused = incast("run", scenario, "--out", "here")
+    again = incast("run", scenario, "--out", "here")
+    assert again.returncode == 0
+    assert "reused here" in again.stderr
+    refused = incast("run", scenario, "--out", "here", "--seed", "8")
     assert refused.returncode == 1
-    assert "already holds a complete result" in refused.stderr
+    assert "already holds a complete result, of something else" in refused.stderr
     assert "--fresh" in refused.stderr
-    assert incast("run", scenario, "--out", "here", "--fresh").returncode == 0
+    assert incast("run", scenario, "--out", "here", "--seed", "8", "--fresh").returncode == 0
+    assert Result.open(incast.folder / "here").info["seed"] == 8
 
 
 def test_a_folder_with_other_files_is_left_alone(incast: Incast, scenario: Path) -> None:
@@ -160,24 +198,25 @@ def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Pa
     rows = [line.split() for line in done.stdout.splitlines()]
     assert sum(row[:1] == ["OSCAR"] for row in rows) == 2
     assert sum(row[:1] == ["constant"] for row in rows) == 2
-    assert "saved in results/small: oscar, constant\n" in done.stdout
+    saved = re.search(r"saved in incast-results/small: (\S+), (\S+)\n", done.stdout)
+    assert saved
+    assert [name.partition("-")[0] for name in saved.groups()] == ["oscar", "constant"]
     for name in ("queue.png", "queue.pdf", "slowdown.png", "slowdown.pdf"):
-        assert (incast.folder / "results/small" / name).stat().st_size > 5000
-        assert f"picture results/small/{name}\n" in done.stdout
+        assert (incast.folder / "incast-results/small" / name).stat().st_size > 5000
+        assert f"picture incast-results/small/{name}\n" in done.stdout
 
 
 def test_many_ports_and_traffic_that_comes_and_goes_get_one_table(incast: Incast, scenario: Path) -> None:
     traffic = "traffic=[{kind='poisson', sizes='10KB', load=0.5, duration='200us'}]"
+    probed = "probe.ports=['all switch ports','all host ports']"
     one = incast("compare", scenario, "--cc", "oscar,hpcc", "--set", traffic)
     assert one.returncode == 0
     assert "queue at s0, port 3, over the whole run" in one.stdout
-    many = incast(
-        "run", scenario, "--set", traffic, "--set", "probe.ports=['all switch ports','all host ports']"
-    )
+    many = incast("run", scenario, "--set", traffic, "--set", probed)
     assert many.returncode == 0
     assert "queues of the 8 probed ports, over the whole run" in many.stdout
     assert fits(one.stdout + many.stdout)
-    result = Result.open(incast.folder / "results/small/oscar-2")
+    result = Result.open(incast.folder / stored(scenario, "oscar", traffic, probed))
     queue = result.port_series.column("queue_bytes")
     row = next(line.split() for line in many.stdout.splitlines() if line.startswith("OSCAR"))
     assert float(row[1].replace(",", "")) == pytest.approx(queue.mean() / 1e3, rel=0.01)
@@ -203,7 +242,7 @@ def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
     for switch in range(5):
         assert f"s{switch} port" in shown
     assert re.search(r"flow \d+ waits: ", shown)
-    assert "saved in results/ring/constant" in done.stdout
+    assert "saved in incast-results/ring/constant-seed" in done.stdout
 
 
 RING = """\

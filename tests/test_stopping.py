@@ -14,6 +14,7 @@ import pytest
 
 import incast as package
 from house import Incast
+from stored import stored
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
 """Overrides that make the small scenario run for hours."""
@@ -33,7 +34,8 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
     incast: Incast, scenario: Path, sent: signal.Signals
 ) -> None:
     process = incast.start("run", scenario, *ENDLESS)
-    folder = incast.folder / "results/small/oscar"
+    where = stored(scenario, "oscar", *ENDLESS)
+    folder = incast.folder / where
     wait_for_parts(folder, process)
     process.send_signal(sent)
     out, err = process.communicate(timeout=60)
@@ -41,7 +43,7 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
     assert "stopped on request" in out
     found = re.search(r"stopped at ([\d,.]+) us of simulated time, 2 of 3 flows finished", err)
     assert found
-    assert "what there is was saved in results/small/oscar" in err
+    assert f"what there is was saved in {where}" in err
     assert "Traceback" not in err
     result = package.Result.open(folder)
     assert result.state == "complete"
@@ -53,23 +55,15 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
 
 def test_a_stopped_comparison_keeps_the_algorithms_that_ran(incast: Incast, scenario: Path) -> None:
     # Some seconds each: time enough to stop the second one in the middle.
-    process = incast.start(
-        "compare",
-        scenario,
-        "--cc",
-        "constant,oscar",
-        "--set",
-        "run.until=1000s",
-        "--set",
-        "traffic.long.size=5GB",
-    )
-    second = incast.folder / "results/small/oscar"
+    longer = ("--set", "run.until=1000s", "--set", "traffic.long.size=5GB")
+    process = incast.start("compare", scenario, "--cc", "constant,oscar", *longer)
+    first, second = (incast.folder / stored(scenario, cc, *longer) for cc in ("constant", "oscar"))
     wait_for_parts(second, process)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "1 of 2 algorithms ran" in out
-    assert package.Result.open(incast.folder / "results/small/constant").end == "finished"
+    assert package.Result.open(first).end == "finished"
     assert package.Result.open(second).end == "interrupted"
 
 
@@ -77,7 +71,8 @@ def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
     incast: Incast, scenario: Path
 ) -> None:
     process = incast.start("run", scenario, *ENDLESS)
-    folder = incast.folder / "results/small/oscar"
+    where = stored(scenario, "oscar", *ENDLESS)
+    folder = incast.folder / where
     wait_for_parts(folder, process)
     assert package.Result.open(folder).state == "running"
     process.kill()
@@ -92,7 +87,7 @@ def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
 
     # The very same scenario takes the place of what was killed; another one leaves it alone.
     other = incast("run", scenario)
-    assert other.stdout.endswith("saved in results/small/oscar-2\n")
+    assert other.stdout.endswith(f"saved in {stored(scenario, 'oscar')}\n")
     assert package.Result.open(folder).state == "incomplete"
     again = incast.start("run", scenario, *ENDLESS)
     deadline = time.monotonic() + 60
@@ -101,7 +96,7 @@ def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
         time.sleep(0.05)
     again.send_signal(signal.SIGINT)
     _, err = again.communicate(timeout=60)
-    assert "removed an incomplete result of an earlier run from results/small/oscar" in err
+    assert f"removed an incomplete result of an earlier run from {where}" in err
     assert package.Result.open(folder).end == "interrupted"
 
 

@@ -157,9 +157,19 @@ def run_options(sub: argparse.ArgumentParser) -> None:
         help="threads to run on (default: 1; more pay on large networks); same result for any number",
     )
     sub.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to save the result (default: under results/)"
+        "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
     )
-    sub.add_argument("--fresh", action="store_true", help="replace a result that is already there")
+    sub.add_argument(
+        "--fresh",
+        action="store_true",
+        help="run it again, and replace what is there (else a result of the same scenario, version and "
+        "seed is reused)",
+    )
+    sub.add_argument(
+        "--estimate",
+        action="store_true",
+        help="run nothing to its end: try for some seconds, and say what the whole would take",
+    )
     sub.add_argument("--quiet", action="store_true", help="no progress line")
 
 

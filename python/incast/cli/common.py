@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from incast import store
+from incast._core import ResultError
+from incast.result import Result
 from incast.scenario import Scenario
+from incast.store import folder_name
+
+__all__ = ["check_free", "folder_name", "load", "place"]
 
 
 def load(options: argparse.Namespace) -> Scenario:
@@ -15,11 +21,43 @@ def load(options: argparse.Namespace) -> Scenario:
     return scenario if options.seed is None else scenario.with_seed(options.seed)
 
 
-def folder_name(text: str) -> str:
-    """A text as the name of a folder: what a file system or a shell might misread becomes a dash."""
-    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "scenario"
+def place(scenario: Scenario, label: str, options: argparse.Namespace) -> Path:
+    """Where the result of a scenario goes when nobody says: into the store, under its key."""
+    return store.place(store.DEFAULT, scenario, label, depends(scenario, options))
 
 
-def default_parent(scenario: Scenario) -> Path:
-    """Where the results of a scenario go when nobody says: ``results/NAME``."""
-    return Path("results") / folder_name(scenario.name)
+def depends(scenario: Scenario, options: argparse.Namespace) -> list[Path]:
+    """The files, besides the scenario, that decide a result."""
+    return store.named_files(scenario, options.file.parent)
+
+
+def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) -> None:
+    """Refuses folders that the user named and that hold complete results of something else.
+
+    Args:
+        folders: The folders, each with the scenario whose result it is for.
+        options: The options of the command.
+
+    Raises:
+        ResultError: When one of them does, and nobody asked for it to be replaced.
+    """
+    if options.out is None or options.fresh:
+        return
+    for folder in taken(folders):
+        raise ResultError(
+            f"{folder} already holds a complete result, of something else\n"
+            "    help: --fresh replaces it, --out names another folder"
+        )
+
+
+def taken(folders: Mapping[Path, Scenario]) -> Iterable[Path]:
+    """Those of the folders that hold complete results of something else."""
+    return (f for f, scenario in folders.items() if is_complete(f) and store.find(f, scenario) is None)
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder holds a complete result."""
+    try:
+        return Result.open(folder).state == "complete"
+    except ResultError:
+        return False

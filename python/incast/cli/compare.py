@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import incast
-from incast.cli.common import default_parent, folder_name, load
+from incast.cli.common import check_free, folder_name, load, place
+from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, is_sound
-from incast.cli.place import check_free, place
 from incast.cli.run import run_one
+from incast.cli.table import WIDTH, cells
 from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -24,6 +25,8 @@ ENOUGH_FLOWS = 10
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, prints the tables, and says where all is saved."""
     scenarios = variants(load(options), options.cc)
+    if options.estimate:
+        return estimate(scenarios)
     results: dict[str, Result] = {}
     try:
         run_all(scenarios, options, results)
@@ -65,14 +68,14 @@ def run_all(
 ) -> None:
     """Runs each scenario in turn, and adds its result as soon as it is there."""
     folders = {label: _folder(label, scenario, options) for label, scenario in scenarios.items()}
-    check_free(folders.values(), options)
+    check_free({folders[label]: scenario for label, scenario in scenarios.items()}, options)
     for label, scenario in scenarios.items():
         results[label] = run_one(scenario, label, folders[label], options)
 
 
 def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path:
     if options.out is None:
-        return place(default_parent(scenario), label, scenario)
+        return place(scenario, label, options)
     parent: Path = options.out
     return parent / folder_name(label)
 
@@ -93,7 +96,9 @@ def finish(
             print(f"\n{text}")
     folders = [result.folder for result in results.values() if result.folder]
     parent = Path(os.path.commonpath([folder.parent for folder in folders]))
-    print(f"\nsaved in {parent}: {', '.join(str(f.relative_to(parent)) for f in folders)}")
+    names = [str(folder.relative_to(parent)) for folder in folders]
+    line = f"saved in {parent}: {', '.join(names)}"
+    print("\n" + (line if cells(line) <= WIDTH else "\n  ".join([f"saved in {parent}", *names])))
     if options.plot:
         for path in pictures(results, parent):
             print(f"picture {path}")

@@ -82,9 +82,11 @@ def entry(name: str) -> str | None:
     algorithm = _core.algorithm(plain, preset or None)
     if algorithm is not None:
         return _algorithm(algorithm, preset)
-    for kind in [*_core.topologies(), *_core.traffic()]:
-        if kind.name == name:
-            return _kind(kind)
+    # A kind of topology and one of traffic may share their name, as the two files of one format do.
+    kinds = [("topology", _core.topologies()), ("traffic", _core.traffic())]
+    texts = [_kind(kind, section) for section, of in kinds for kind in of if kind.name == name]
+    if texts:
+        return "\n\n".join(texts)
     for distribution in _core.distributions():
         if distribution.name.lower() == name.lower():
             return _distribution(distribution)
@@ -113,8 +115,8 @@ def _toml(parameter: _core.Parameter) -> str:
     return f'"{parameter.value}"' if quoted else parameter.value
 
 
-def _kind(kind: _core.Kind) -> str:
-    parts = [kind.name, paragraph(kind.summary), "", "keys"]
+def _kind(kind: _core.Kind, section: str) -> str:
+    parts = [f"{section} {kind.name}", paragraph(kind.summary), "", "keys"]
     for key in kind.keys:
         parts.append(f"  {key.name} {key.default}")
         parts.append(paragraph(f"{key.meaning} Write {key.values}.", "      "))

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from incast import _core
-from incast.cli.common import default_parent, load
+from incast import _core, store
+from incast.cli.common import check_free, is_complete, load, place
+from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, is_sound, totals
-from incast.cli.place import check_free, is_complete, place
 from incast.cli.progress import ProgressLine
 from incast.cli.tables import queue_table, slowdown_table
 from incast.result import Result
@@ -20,8 +20,10 @@ def act(options: argparse.Namespace) -> int:
     """Runs the scenario, prints what came of it, and says where it is saved."""
     scenario = load(options)
     label = short(scenario.algorithm)
-    folder = options.out or place(default_parent(scenario), label, scenario)
-    check_free([folder], options)
+    if options.estimate:
+        return estimate({label: scenario})
+    folder = options.out or place(scenario, label, options)
+    check_free({folder: scenario}, options)
     try:
         result = run_one(scenario, label, folder, options)
     except Interrupted as stop:
@@ -42,34 +44,48 @@ def short(algorithm: str | None) -> str:
 
 
 def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:
-    """Runs a scenario with a progress line.
+    """Takes the result of a scenario that is there, or runs it with a progress line.
 
     Args:
         scenario: What to run.
         label: What to call it.
-        folder: Where to save the result.
+        folder: Where its result is or will be.
         options: The options of the command.
     """
-    # A folder that the user did not name is free, or holds a result of the very same scenario. That
-    # a complete result is replaced was asked for or changes nothing; an incomplete one is news.
-    ours = options.out is None
+    # A folder that the user did not name holds a result of the very same scenario, or none. That a
+    # complete result is replaced was asked for or changes nothing; an incomplete one is news.
     silent = options.quiet or is_complete(folder)
     try:
         with ProgressLine(label, options.quiet) as progress:
-            result = scenario.run(
-                folder, threads=options.threads, fresh=ours or options.fresh, progress=progress
+            obtained = store.obtain(
+                scenario,
+                folder,
+                fresh=options.fresh,
+                replace=options.out is None,
+                threads=options.threads,
+                progress=progress,
+                waiting=lambda: say(f"another process is making {folder}; waiting for it"),
             )
     except Interrupted as stop:
         announce(stop.result, silent)
         raise
-    announce(result, silent)
-    return result
+    if obtained.reused:
+        if not options.quiet:
+            say(f"reused {folder}: same scenario, version and seed (--fresh runs it again)")
+    else:
+        announce(obtained.result, silent)
+    return obtained.result
+
+
+def say(text: str) -> None:
+    """Tells the user something that is not a result."""
+    print(f"incast: {text}", file=sys.stderr, flush=True)
 
 
 def announce(result: Result, silent: bool) -> None:
     """Says what a run had to clear away to make place."""
     for notice in [] if silent else result.notices:
-        print(f"incast: {notice}", file=sys.stderr)
+        say(notice)
 
 
 def show(label: str, result: Result) -> None:

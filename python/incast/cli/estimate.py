@@ -1,0 +1,191 @@
+"""``--estimate``: what a long run would take, from a few seconds of it."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from incast import _core
+from incast.cli.outcome import seconds
+from incast.cli.table import Column, number, paragraph, table
+from incast.cli.tables import title
+from incast.result import Result
+from incast.scenario import Interrupted, Progress, Scenario
+
+TRIAL_S = 3.0
+"""Wall time of a trial, in seconds, after which it is stopped."""
+
+PAYLOAD_BYTES = 1000
+"""Payload of a packet where the effective scenario says nothing of it."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run would take.
+
+    Attributes:
+        hops: Packet-hops; one hop is one packet that leaves one port.
+        wall_s: Wall time in seconds, on one thread of this machine as busy as it was.
+        memory_bytes: Memory of the process at its largest.
+        disk_bytes: Size of the result on disk.
+        share: Share of the packet-hops that the trial made; 1 when it came to the end of the run.
+    """
+
+    hops: float
+    wall_s: float
+    memory_bytes: float
+    disk_bytes: float
+    share: float
+
+
+def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
+    """Runs the beginning of a scenario, and extrapolates.
+
+    What the run would take in packet-hops is what the trial took for each data packet, times the packets
+    of all flows that have a size; or what the trial took for each unit of simulated time, times the time
+    limit; where both are known, the smaller. Wall time and the samples grow with that. Traffic that
+    changes after the trial (a later burst, retransmissions under loss) is not foreseen.
+
+    Args:
+        scenario: What to estimate.
+        trial_s: Wall time after which the trial is stopped, in seconds.
+
+    Raises:
+        ScenarioError: When it cannot be built.
+        ResultError: When there is no place for the trial's own result.
+    """
+    size = scenario.size()
+    marks: list[tuple[float, int]] = []
+
+    def enough(progress: Progress) -> None:
+        now = time.monotonic()
+        marks.append((now, progress.hops))
+        if now - marks[0][0] > trial_s:
+            raise KeyboardInterrupt
+
+    with tempfile.TemporaryDirectory(prefix="incast-estimate-") as name:
+        whole = True
+        try:
+            result = scenario.run(Path(name) / "trial", progress=enough)
+        except Interrupted as stop:
+            if not marks or marks[-1][0] - marks[0][0] <= trial_s:
+                raise
+            result, whole = stop.result, False
+        disk = {table_.name: table_.stat().st_size for table_ in (Path(name) / "trial").iterdir()}
+        return _extrapolate(scenario, size, result, disk, whole)
+
+
+def _extrapolate(
+    scenario: Scenario, size: _core.Size, result: Result, disk: Mapping[str, int], whole: bool
+) -> Estimate:
+    outcome = result.info["outcome"]
+    hops, now_ps, wall_s = outcome["hops"], outcome["now_ps"], outcome["wall_s"]
+    # Bytes, not kilobytes as Linux gives it. The trial's own memory is in it.
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if whole or not hops:
+        return Estimate(hops, wall_s, memory, sum(disk.values()), 1.0)
+    bounds = []
+    if not np.isnan(result.flows.column("size_bytes").astype(np.float64)).any():
+        packets = size.bytes / _payload(scenario) + size.flows / 2
+        bounds.append(packets * hops / outcome["packets_sent"])
+    if size.until_ps is not None:
+        bounds.append(hops * size.until_ps / now_ps)
+    if not bounds:
+        return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
+    total = max(min(bounds), float(hops))
+    more = total / hops
+    # Tables of samples grow with the run; those of flows and ports have all their rows already.
+    growing = {"port_series", "flow_series"}
+    disk_bytes = sum(s * (more if Path(n).stem in growing else 1) for n, s in disk.items())
+    rows = {name: len(getattr(result, name)) for name in growing}
+    per_row = {name: 8 * len(getattr(result, name).columns) for name in growing}
+    memory_bytes = memory + sum(rows[name] * per_row[name] * (more - 1) for name in growing)
+    return Estimate(total, wall_s * more, memory_bytes, disk_bytes, hops / total)
+
+
+def _payload(scenario: Scenario) -> float:
+    for line in scenario.to_toml().splitlines():
+        name, _, value = line.partition(" = ")
+        if name == "payload":
+            return _bytes(value.strip('"'))
+    return PAYLOAD_BYTES
+
+
+def _bytes(text: str) -> float:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * size
+    return float(text.removesuffix("B"))
+
+
+NOTE = (
+    "Extrapolated from a trial of {trial:g} s each on one thread of this machine as busy as it is now. "
+    "The share is what the trial covered of the whole: the smaller, the less it knows. Expect the time "
+    "within a factor of 1.5, more where traffic changes later or packets get lost."
+)
+
+
+def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) -> int:
+    """Prints what runs would take.
+
+    Args:
+        scenarios: What to run, by label.
+        runs: How often each, with another seed every time.
+        jobs: How many at the same time.
+
+    Returns:
+        The exit code.
+    """
+    found: dict[str, Estimate] = {}
+    for label, scenario in scenarios.items():
+        if sys.stderr.isatty():
+            print(f"\r\x1b[2Ktrying {label}", end="", file=sys.stderr, flush=True)
+        found[label] = try_out(scenario)
+    if sys.stderr.isatty():
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+    columns = [
+        Column("run", left=True),
+        Column("packet-hops", "M"),
+        Column("wall time"),
+        Column("memory", "MB"),
+        Column("disk", "MB"),
+        Column("share", "%"),
+    ]
+    rows = [[title(label), *_row(e, 1)] for label, e in found.items()]
+    total = Estimate(
+        sum(e.hops for e in found.values()) * runs,
+        sum(e.wall_s for e in found.values()) * runs / jobs,
+        max(e.memory_bytes for e in found.values()) * min(jobs, runs * len(found)),
+        sum(e.disk_bytes for e in found.values()) * runs,
+        np.nan,
+    )
+    if len(found) * runs > 1:
+        rows.append([f"all {len(found) * runs:,} runs", *_row(total, 1)])
+    print(table(columns, rows))
+    if all(e.share == 1 for e in found.values()):
+        print(paragraph("Measured: the trial came to the end of each run."))
+    else:
+        print(paragraph(NOTE.format(trial=TRIAL_S)))
+    if np.isnan(total.hops):
+        print(paragraph("A run without a time limit, with flows without a size, ends when you stop it."))
+    return 0
+
+
+def _row(e: Estimate, runs: int) -> list[str]:
+    if np.isnan(e.hops):
+        return ["–"] * 5
+    share = "–" if np.isnan(e.share) else number(100 * e.share)
+    return [
+        number(e.hops * runs / 1e6),
+        seconds(e.wall_s * runs),
+        number(e.memory_bytes / 1e6),
+        number(e.disk_bytes / 1e6),
+        share,
+    ]

@@ -1,0 +1,221 @@
+"""Results that are there already: found again by what made them, made by one process at a time.
+
+A result is the same whenever the effective scenario (its seed and every default inside), the version of
+Incast, the files that the scenario names and the user's own algorithms are the same. A hash of these is
+its key, and the key is part of its folder's name: ``incast-results/microburst/oscar-seed1-3f2a9c1b7d``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import _core
+from incast._core import ResultError
+from incast.result import Result
+from incast.scenario import Progress, Scenario
+
+DEFAULT = Path("incast-results")
+"""Where results go when nobody says otherwise: a folder under the current one."""
+
+KEY_DIGITS = 10
+"""Hexadecimal digits of a key in a folder's name. That a folder is the right one is checked apart."""
+
+
+@dataclass(frozen=True)
+class Obtained:
+    """A result, and how it came.
+
+    Attributes:
+        result: The result.
+        reused: Whether it was there already.
+    """
+
+    result: Result
+    reused: bool
+
+
+def key(scenario: Scenario, files: Sequence[Path] = ()) -> str:
+    """What a result is found by: a hash of all that decides its numbers.
+
+    Args:
+        scenario: The scenario.
+        files: Other files that it depends on: the scenario's own imports, sources of plugins.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Raises:
+        ResultError: When one of the files cannot be read.
+    """
+    digest = hashlib.sha256()
+    parts = [b"incast result 1", build().encode(), scenario.to_toml().encode()]
+    for file in files:
+        try:
+            parts.append(hashlib.sha256(file.read_bytes()).digest())
+        except OSError as error:
+            raise ResultError(f"cannot read {file}: {error.strerror}") from None
+    for part in parts:
+        # With its length before it, no part can pass for the end of another.
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+@functools.cache
+def build() -> str:
+    """The version of Incast and a hash of its compiled core.
+
+    Two builds of one version may differ, as they do while somebody works on the simulator.
+    """
+    core = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+    return f"{_core.__version__}+{core[:16]}"
+
+
+def named_files(scenario: Scenario, folder: Path) -> list[Path]:
+    """The files that an effective scenario still names, like a topology or flows in another format.
+
+    Args:
+        scenario: The scenario.
+        folder: The folder from which it names them.
+    """
+    texts = re.findall(r'= "([^"\\\n]+)"', scenario.to_toml())
+    found = (folder / text for text in dict.fromkeys(texts))
+    return [path for path in found if path.is_file()]
+
+
+def folder_name(text: str) -> str:
+    """A text as the name of a folder: what a file system or a shell might misread becomes a dash."""
+    return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "scenario"
+
+
+def place(store: Path, scenario: Scenario, label: str, files: Sequence[Path] = ()) -> Path:
+    """The folder of a result in a store.
+
+    Args:
+        store: The folder of all results, such as :data:`DEFAULT`.
+        scenario: What made the result, or will make it.
+        label: What a reader tells it by: the algorithm.
+        files: As for :func:`key`.
+    """
+    name = f"{folder_name(label)}-seed{scenario.seed}-{key(scenario, files)[:KEY_DIGITS]}"
+    return store / folder_name(scenario.name) / name
+
+
+def find(folder: Path, scenario: Scenario) -> Result | None:
+    """The result of a scenario in a folder, if it is there, whole, of this version, and not cut short."""
+    try:
+        result = Result.open(folder)
+        if result.state != "complete" or result.end == "interrupted":
+            return None
+        if result.info["incast_version"] != _core.__version__:
+            return None
+        same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
+    except (ResultError, OSError, UnicodeDecodeError):
+        return None
+    return result if same else None
+
+
+@contextmanager
+def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Keeps other processes from making the result in a folder meanwhile; waits until they are done.
+
+    The claim is a lock on the file ``.NAME.lock`` beside the folder. The operating system lets go of it
+    however a process ends, and a file that was left over does no harm. Where the file system has no
+    locks, nothing is waited for.
+
+    Args:
+        folder: The folder.
+        waiting: Called once when another process holds it.
+
+    Raises:
+        ResultError: When there is no place for the folder.
+    """
+    path = folder.parent / f".{folder.name}.lock"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        held = _lock(path, waiting)
+    except OSError as error:
+        raise ResultError(f"cannot create {folder}: {error.strerror}{_help(error)}") from None
+    try:
+        yield
+    finally:
+        if held is not None:
+            # While it is still held: whoever waits for it finds out that the file is gone.
+            path.unlink(missing_ok=True)
+            os.close(held)
+
+
+def _lock(path: Path, waiting: Callable[[], None] | None) -> int | None:
+    while True:
+        file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waiting:
+                    waiting()
+                waiting = None
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # The one before may have removed the file after it was opened here.
+            if os.path.samestat(path.stat(), os.fstat(file)):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException as error:
+            os.close(file)
+            if isinstance(error, OSError):
+                return None
+            raise
+        os.close(file)
+
+
+def _help(error: OSError) -> str:
+    import errno
+
+    return "\n    help: free some space, or name another folder" if error.errno == errno.ENOSPC else ""
+
+
+def obtain(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    replace: bool = True,
+    threads: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[], None] | None = None,
+) -> Obtained:
+    """The result of a scenario in a folder: the one that is there, or else that of a new run.
+
+    Of several processes that ask for the same, one runs and the others wait and take what it made.
+
+    Args:
+        scenario: What to run.
+        folder: Where its result is or will be.
+        fresh: Run it even if it is there.
+        replace: Whether another complete result in the folder may be replaced.
+        threads: Threads to run on.
+        progress: Called as the run goes on.
+        waiting: Called once when another process is making it.
+
+    Raises:
+        ScenarioError: When the scenario cannot be built.
+        ResultError: When the result cannot be saved.
+        Interrupted: After Ctrl-C.
+    """
+    there = None if fresh else find(folder, scenario)
+    if there is not None:
+        return Obtained(there, True)
+    with claim(folder, waiting):
+        there = None if fresh else find(folder, scenario)
+        if there is not None:
+            return Obtained(there, True)
+        result = scenario.run(folder, threads=threads, fresh=fresh or replace, progress=progress)
+        return Obtained(result, False)
