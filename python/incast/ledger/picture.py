@@ -3,7 +3,7 @@
 A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_range``, ``log`` (``"x"``,
 ``"y"`` or ``"xy"``), ``time`` (``us`` or ``ms``), ``zero`` (the instant that is 0 on the axis),
 ``marks`` (horizontal lines at values, dotted), and ``lines``. A line has ``show``, what that needs, and
-optionally ``label``, ``colour`` (an algorithm, to take its colour) and ``dashes`` (0 for solid, 1, 2, …).
+optionally ``label``, ``colour`` (an algorithm, to take its colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _PANEL_KEYS = {"title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "lines", "legend"}
-_LINE_KEYS = {"show", "run", "label", "colour", "dashes"}
+_LINE_KEYS = {"show", "run", "label", "colour", "dashes", "scale"}
 
 _SCALES = {"us": 1e6, "ms": 1e9}
 
@@ -47,7 +47,7 @@ def draw(figure: Figure, results: Results) -> Drawing:
     across = min(figure.across, len(figure.panels))
     down = -(-len(figure.panels) // across)
     with style.look():
-        size = (style.PAGE if across > 1 else style.COLUMN, 1.75 * down + 0.1)
+        size = (style.PAGE if across > 1 else style.COLUMN, (1.75 if across < 3 else 1.5) * down + 0.1)
         layout = ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.03, hspace=0.04, wspace=0.03)
         drawing = plt.figure(figsize=size, layout=layout)
         for i, panel in enumerate(figure.panels):
@@ -77,7 +77,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             x, y = _ranges(axes, x, y, style.colour(_plain(name), labels))
         axes.plot(
             x,
-            y,
+            np.asarray(y) * line.get("scale", 1),
             color=style.colour(_plain(name), [_plain(label) for label in labels]),
             linestyle=style._DASHES[place % len(style._DASHES)],
             marker=marker,
@@ -89,6 +89,11 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         axes.axhline(mark, color="#777777", linewidth=0.6, linestyle=(0, (1.0, 2.0)), zorder=1.5)
     if "x" in log:
         axes.set_xscale("log")
+        sweep = [x for line in lines if line["show"] == "sweep" for x in points(_arguments(line), results)[0]]
+        if sweep:
+            # The points themselves, in place of powers of ten.
+            axes.set_xticks(sorted(set(sweep)), [f"{x:g}" for x in sorted(set(sweep))], minor=False)
+            axes.set_xticks([], minor=True)
     if "y" in log:
         axes.set_yscale("log")
     if "x_range" in panel:
@@ -125,7 +130,7 @@ def _plain(name: str) -> str:
 def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -> tuple[Any, Any, str]:
     """The points of a line, and how to mark them."""
     show = line["show"]
-    arguments = {key: value for key, value in line.items() if key not in _LINE_KEYS}
+    arguments = _arguments(line)
     if show == "sweep":
         unit = unit_of(str(arguments.pop("unit", "")))[1]
         x, y = points(arguments, results)
@@ -137,6 +142,10 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
     time, values = _SERIES[show](view, **arguments)
     zero = view.instant(str(panel.get("zero", "0us")))
     return (time - zero) / _SCALES[str(panel.get("time", "us"))], values, ""
+
+
+def _arguments(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in _LINE_KEYS}
 
 
 def _by_size(view: View, stat: str, edges: list[str]) -> tuple[Floats, Floats]:
