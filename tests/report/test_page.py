@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import incast
 from house import SMALL
 from incast import report
+from incast.report import network
 from report.browser import settle
 from report.made import Made
 from report.test_content import NASTY
@@ -284,9 +285,40 @@ def test_the_network_shows_its_numbers(shown: Opener, compared: Path) -> None:
     there, back = page.locator("#network .readout div").all_inner_texts()
     assert there.startswith("h2 → leaf0 (port 0, 100 Gbps): 85.0 % used, 21.3 MB sent, longest queue 20.0 KB")
     assert back.startswith("leaf0 → h2 (port 2, 100 Gbps): 78.0 % used, 19.5 MB sent")
-    page.locator("#network rect").nth(0).click()
-    used = [cell.inner_text() for cell in page.locator("#network tbody tr td:nth-child(4)").all()]
-    assert len(used) in (1, 6)
+    # leaf0 has rows 8 to 13: (8 · 37 + 11) % 101 = 4, then 37 more each, modulo 101.
+    page.locator("#network rect").first.click()
+    assert page.locator("#network .readout").inner_text() == "Ports of leaf0"
+    used = page.locator("#network tbody td:nth-child(4)").all_inner_texts()
+    assert used == ["4.0 %", "41.0 %", "78.0 %", "14.0 %", "51.0 %", "88.0 %"]
+    # The links of other nodes step back: those of the other four hosts, and of the other leaf upward.
+    assert page.locator("#network .link.other").count() == 2 * (4 + 2)
+
+
+def test_hosts_of_a_large_network_are_drawn_together(shown: Opener, tmp_path: Path) -> None:
+    result = incast.Result.open(Made(leaves=11, hosts=16).write(tmp_path / "large"))
+    page = shown(report.write(result, tmp_path / "report.html"))
+    # 11 boxes of 16 hosts, 22 switches; 11 bundles and 121 links, two lines each.
+    assert page.locator("#network .node").count() == 33
+    assert page.locator("#network .link").count() == 264
+    assert page.locator("#network text").all_text_contents().count("16 hosts") == 11
+    # Row n of the ports, which is host n, sends (37 n + 11) % 101 %.
+    used = [(37 * n + 11) % 101 for n in range(16)]
+    page.locator("#network .near").first.dispatch_event("pointerover")
+    there = page.locator("#network .readout div").first.inner_text()
+    assert there == f"h0 to h15 → leaf0: {sum(used) / 16:.1f} % used on average"
+    page.locator("#network rect", has_text="h0 to h15").click()
+    assert page.locator("#network .readout").inner_text() == "Ports of h0 to h15"
+    assert page.locator("#network tbody tr").count() == 16
+
+
+def test_a_network_with_too_many_links_is_listed(
+    shown: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "MOST_LINKS", 3)
+    result = incast.Result.open(Made().write(tmp_path / "many"))
+    page = shown(report.write(result, tmp_path / "report.html"))
+    assert "12 links: too many links to draw" in page.locator("#network .map").inner_text()
+    assert page.locator("#network tbody tr").count() == 10
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -426,8 +458,6 @@ def test_a_million_samples_lose_no_peak(shown: Opener, tmp_path: Path) -> None:
     page.mouse.move(left + width * 0.252, y - 5)
     page.mouse.move(left + width * 0.26, y)
     page.mouse.up()
-    for _ in range(4):
-        page.keyboard.press("Escape")
     settle(page)
     low, high = (float(part.split()[0]) for part in page.locator(RANGE).inner_text().split(" – "))
     assert low == pytest.approx(100, abs=1)
