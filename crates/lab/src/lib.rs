@@ -3,16 +3,20 @@
 //! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
 //! * [`topology`]: networks from a few numbers.
 //! * [`traffic`]: flows from a few numbers.
+//! * [`outside`]: algorithms from outside the catalogue that scenarios can name.
 //! * [`problem`]: what is wrong with something that a person wrote, and where.
 //! * [`run`]: running a simulation.
 //! * [`results`]: what a run leaves behind, in memory and on disk.
+//! * [`schema`]: the JSON Schema of scenario files.
 //! * [`summary`]: the numbers of a comparison table.
 //! * [`sizes`]: distributions of flow sizes.
 
+pub mod outside;
 pub mod problem;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 pub mod sizes;
 pub mod summary;
 pub mod topology;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use incast_sim::record::{FlowRecord, FlowSample, Outcome, PortSample, Progress};
+use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, Progress};
 use incast_sim::{Invalid, Simulation, Sink};
 
 use crate::results::info::{OutcomeInfo, Written};
@@ -46,11 +46,14 @@ pub struct RunOptions {
     pub replace: bool,
     /// The classes of flows in the summary.
     pub classes: Vec<SizeClass>,
+    /// Asked when the simulation has come to an end: whether something outside it failed on the way,
+    /// so that the end is none. The result then says `interrupted`.
+    pub failed: Option<fn() -> bool>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: None, out: None, replace: false, classes: SizeClass::defaults() }
+        Self { threads: None, out: None, replace: false, classes: SizeClass::defaults(), failed: None }
     }
 }
 
@@ -154,7 +157,7 @@ fn run_on(
         progress,
     };
     let begin = Instant::now();
-    let outcome = match engine(&simulation, &mut recorder) {
+    let mut outcome = match engine(&simulation, &mut recorder) {
         Ok(outcome) => outcome,
         Err(invalid) => {
             recorder.output.writer.map(ResultWriter::abandon).transpose()?;
@@ -162,6 +165,9 @@ fn run_on(
         }
     };
     let wall_s = begin.elapsed().as_secs_f64();
+    if options.failed.is_some_and(|failed| failed()) {
+        outcome.end = End::Interrupted;
+    }
 
     recorder.flows(&outcome.unfinished);
     recorder.flush();

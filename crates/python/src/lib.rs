@@ -3,9 +3,12 @@
 mod algorithms;
 mod catalogue;
 mod error;
+mod plugin;
+mod quantity;
 mod result;
 mod scenario;
 mod sheet;
+mod signals;
 mod table;
 
 use pyo3::prelude::*;
@@ -25,13 +28,22 @@ mod _core {
     use crate::error::{ResultError, ScenarioError};
 
     #[pymodule_export]
+    use crate::plugin::{register, registered};
+
+    #[pymodule_export]
+    use crate::quantity::{read_quantity, write_quantity};
+
+    #[pymodule_export]
     use crate::result::{Response, Result};
 
     #[pymodule_export]
-    use crate::scenario::{Scenario, Size};
+    use crate::scenario::{Scenario, Size, schema};
 
     #[pymodule_export]
     use crate::sheet::write_parquet;
+
+    #[pymodule_export]
+    use crate::signals::{Ack, IntHop, Loss, Path, Sent};
 
     #[pymodule_export]
     use crate::table::Table;

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use incast_lab::run::{Job, RunOptions, run};
+use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Time};
 use pyo3::prelude::*;
 
-use crate::error;
 use crate::result::Result;
+use crate::{error, plugin};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "incast")]
@@ -76,6 +77,10 @@ impl Scenario {
         self.0.effective_toml()
     }
 
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
     /// What it comes to.
     fn size(&self, py: Python<'_>) -> PyResult<Size> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
@@ -101,9 +106,14 @@ impl Scenario {
         fresh: bool,
         report: Option<Py<PyAny>>,
     ) -> PyResult<(Result, Option<PyErr>)> {
+        let built = py.detach(|| self.0.build()).map_err(error::problems)?;
+        // Python is asked in one thread, and the lock is kept: giving it back and taking it again for
+        // every packet costs more than the call.
+        let in_python = built.simulation.algorithms.iter().any(|a| matches!(a, Algorithm::Other(_)));
+        let threads = if in_python { 1 } else { threads };
         let mut stop = None;
-        let ran = py.detach(|| {
-            let built = self.0.build().map_err(error::problems)?;
+        plugin::clear_fault();
+        let work = || {
             let scenario = self.0.effective_toml();
             let job = Job {
                 simulation: &built.simulation,
@@ -112,10 +122,19 @@ impl Scenario {
                 groups: &built.groups,
                 algorithms: &built.algorithms,
             };
-            let options = RunOptions { threads: Some(threads), out, replace: fresh, ..RunOptions::default() };
+            let options = RunOptions {
+                threads: Some(threads),
+                out,
+                replace: fresh,
+                failed: Some(plugin::has_failed),
+                ..RunOptions::default()
+            };
             let until = limit(built.simulation.until);
             run(&job, &options, &mut |progress| {
                 let told = Python::attach(|py| {
+                    if let Some(fault) = plugin::take_fault() {
+                        return Err(fault);
+                    }
                     py.check_signals()?;
                     let Some(report) = &report else { return Ok(()) };
                     let p = progress;
@@ -130,9 +149,17 @@ impl Scenario {
                 }
             })
             .map_err(error::run)
-        })?;
+        };
+        let ran = if in_python { work()? } else { py.detach(work)? };
+        let stop = stop.or_else(plugin::take_fault);
         Ok((Result::of(py, ran)?, stop))
     }
+}
+
+/// The JSON Schema of scenario files, as a text.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    incast_lab::schema::json().to_string()
 }
 
 fn limit(until: Time) -> Option<u64> {

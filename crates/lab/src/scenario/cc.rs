@@ -1,8 +1,11 @@
 //! The `[cc]` section: an algorithm, a preset, and any of its parameters by name.
 
+use std::sync::Arc;
+
 use incast_cc::any::{CATALOGUE, ParamInfo};
 use incast_cc::params::{Kind, Value};
-use incast_cc::{AnyParams, Fixed};
+use incast_cc::{AnyParams, Fixed, Overhead, Signals};
+use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 
 use super::reading::{Reading, TableReader};
@@ -11,18 +14,131 @@ use super::setting::{Bound, Setting, Shape, write_decimal};
 use super::suggest::nearest;
 use super::tree::{Node, Value as Written};
 use super::write::Out;
+use crate::outside::{self, Outside, Parameters, Plain};
 
 /// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cc {
-    pub(crate) params: AnyParams,
-    pub(crate) preset: &'static str,
+pub(crate) enum Cc {
+    /// One of the catalogue.
+    Known { params: AnyParams, preset: &'static str },
+    /// One that was registered.
+    Outside(Registered),
+}
+
+/// A registered algorithm with its parameters, as they were when the scenario was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    name: &'static str,
+    code: Option<String>,
+    parameters: Parameters,
+    algorithm: Algorithm,
+}
+
+impl PartialEq for Registered {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, &self.code, &self.parameters) == (other.name, &other.code, &other.parameters)
+    }
 }
 
 impl Cc {
     /// The algorithm and its preset: `oscar:paper`.
     pub(crate) fn label(&self) -> String {
-        format!("{}:{}", self.params.info().name, self.preset)
+        match self {
+            Self::Known { params, preset } => format!("{}:{preset}", params.info().name),
+            Self::Outside(other) => other.name.to_owned(),
+        }
+    }
+
+    /// The name of the algorithm.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Known { params, .. } => params.info().name,
+            Self::Outside(other) => other.name,
+        }
+    }
+
+    pub(crate) fn signals(&self) -> Signals {
+        match self {
+            Self::Known { params, .. } => params.signals(),
+            Self::Outside(other) => other.algorithm.signals(),
+        }
+    }
+
+    pub(crate) fn overhead(&self) -> Overhead {
+        match self {
+            Self::Known { params, .. } => params.overhead(),
+            Self::Outside(other) => other.algorithm.overhead(),
+        }
+    }
+
+    /// The same for the simulator.
+    pub(super) fn describe(&self) -> Algorithm {
+        match self {
+            Self::Known { params, .. } => (*params).into(),
+            Self::Outside(other) => other.algorithm.clone(),
+        }
+    }
+}
+
+impl Registered {
+    /// Reads all keys beside `algorithm`; what they mean is for the algorithm to say.
+    fn fields(
+        name: &'static str,
+        algorithm: &Arc<dyn Outside>,
+        table: &mut TableReader<'_, '_>,
+    ) -> Option<Self> {
+        let code = algorithm.code();
+        let written: Option<String> = table.read("code", Bound::Any, Some(|| None));
+        if written.is_some() && written != code {
+            let (path, now) = (table.path("code"), code.as_deref().unwrap_or("unknown"));
+            let message = format!(
+                "the code of {name} is {now:?} now, not that of this scenario; take the line away to run what there is"
+            );
+            table.reading.wrong_key(&path, message);
+            return None;
+        }
+        let parameters: Parameters =
+            table.rest().into_iter().map(|(key, node)| (key, plain(&node.value))).collect();
+        match algorithm.make(&parameters) {
+            Ok(algorithm) => Some(Self { name, code, parameters, algorithm }),
+            Err(message) => {
+                let path = table.path("");
+                table.reading.wrong_key(path.trim_end_matches('.'), format!("{name}: {message}"));
+                None
+            }
+        }
+    }
+
+    fn write_fields(&self, out: &mut Vec<(String, Out)>) {
+        out.push(("algorithm".to_owned(), Out::text(&self.name)));
+        out.extend(self.code.as_ref().map(|code| ("code".to_owned(), Out::text(code))));
+        out.extend(self.parameters.iter().map(|(key, value)| (key.clone(), out_of(value))));
+    }
+}
+
+fn plain(value: &Written) -> Plain {
+    match value {
+        Written::Text(text) | Written::Date(text) => Plain::Text(text.clone()),
+        Written::Integer(number) => Plain::Integer(*number),
+        Written::Decimal(text) => Plain::Decimal(text.clone()),
+        Written::Flag(flag) => Plain::Flag(*flag),
+        Written::List(items) => Plain::List(items.iter().map(|item| plain(&item.value)).collect()),
+        Written::Table(table) => {
+            Plain::Table(table.0.iter().map(|(key, _, node)| (key.clone(), plain(&node.value))).collect())
+        }
+    }
+}
+
+fn out_of(value: &Plain) -> Out {
+    match value {
+        Plain::Flag(flag) => Out::plain(flag),
+        Plain::Integer(number) => Out::plain(number),
+        Plain::Decimal(text) => Out::plain(text),
+        Plain::Text(text) => Out::text(text),
+        Plain::List(items) => Out::List(items.iter().map(out_of).collect()),
+        Plain::Table(entries) => {
+            Out::Table(entries.iter().map(|(key, value)| (key.clone(), out_of(value))).collect())
+        }
     }
 }
 
@@ -52,8 +168,12 @@ impl Section for Cc {
     }
 
     fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
-        let names: Vec<&'static str> = CATALOGUE.iter().map(|info| info.name).collect();
+        let names = CATALOGUE.iter().map(|info| info.name);
+        let names: Vec<_> = names.chain(outside::registered().into_iter().map(|(name, _)| name)).collect();
         let name = table.word("algorithm", &names, "algorithm")?;
+        if let Some(other) = outside::find(name) {
+            return Registered::fields(name, &other, table).map(Self::Outside);
+        }
         let mut params = AnyParams::named(name, None)?;
         table.entitle(format!("cc with {name}"));
         let mut presets = Vec::new();
@@ -75,13 +195,18 @@ impl Section for Cc {
                 params.set(info.name, value);
             }
         }
-        Some(Self { params, preset: preset? }).filter(|_| sound)
+        Some(Self::Known { params, preset: preset? }).filter(|_| sound)
     }
 
     fn write_fields(&self, out: &mut Vec<(String, Out)>) {
-        out.push(("algorithm".to_owned(), Out::text(&self.params.info().name)));
-        out.push(("preset".to_owned(), Out::text(&self.preset)));
-        self.params.params(|info, value| out.push((info.name.to_owned(), written(&info.kind, value))));
+        match self {
+            Self::Known { params, preset } => {
+                out.push(("algorithm".to_owned(), Out::text(&params.info().name)));
+                out.push(("preset".to_owned(), Out::text(preset)));
+                params.params(|info, value| out.push((info.name.to_owned(), written(&info.kind, value))));
+            }
+            Self::Outside(other) => other.write_fields(out),
+        }
     }
 }
 
@@ -213,8 +338,11 @@ pub(crate) fn entry(name: &str) -> Option<Entry> {
     let mut keys = Vec::new();
     params.params(|info, value| {
         let (shape, bound) = match info.kind {
+            Kind::Time(_, Time::NEVER) => (Endless::<Time>::shape(), Bound::Any),
             Kind::Time(..) => (Time::shape(), Bound::Any),
+            Kind::Bytes(_, Bytes::UNLIMITED) => (Endless::<Bytes>::shape(), Bound::Any),
             Kind::Bytes(..) => (Bytes::shape(), Bound::Any),
+            Kind::Rate(_, high) if high == <Rate as End>::END => (Endless::<Rate>::shape(), Bound::Any),
             Kind::Rate(..) => (Rate::shape(), Bound::Any),
             Kind::Ratio(low, high) => (Fixed::shape(), Bound::Ratio(low, high)),
             Kind::Count(low, high) => (Shape::Count, Bound::Count(low, high)),

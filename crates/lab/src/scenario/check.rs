@@ -202,8 +202,8 @@ fn signals(
     fabric: &Fabric,
     reading: &mut Reading,
 ) {
-    let signals = cc.params.signals();
-    let name = cc.params.info().name;
+    let signals = cc.signals();
+    let name = cc.name();
     // The place of the section that names the algorithm.
     let own = blocks.iter().map(|&block| &root.traffic[block]).find(|block| block.common.cc.is_some());
     let key = match own {
@@ -254,7 +254,7 @@ fn signals(
 
 /// Checks that packets and headroom fit into the buffers.
 fn buffers(root: &Root, algorithms: &[Cc], fabric: &Fabric, reading: &mut Reading) {
-    let added = algorithms.iter().map(|cc| cc.params.overhead().data).max().unwrap_or(0);
+    let added = algorithms.iter().map(|cc| cc.overhead().data).max().unwrap_or(0);
     let packet = root.transport.payload + root.transport.header + Bytes::new(u64::from(added));
     let packet = packet.max(root.transport.smallest);
     let (BufferSize::Shared(size) | BufferSize::PerPort(size)) = root.switch.buffer else { return };

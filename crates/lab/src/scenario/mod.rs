@@ -291,7 +291,7 @@ impl Scenario {
                 network: fabric.network.clone(),
                 switch: self.root.switch.describe(),
                 transport: self.root.transport.describe(),
-                algorithms: self.checked.algorithms.iter().map(|cc| cc.params.into()).collect(),
+                algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
                 flows,
                 probes,
                 seed: self.root.seed,
@@ -304,6 +304,11 @@ impl Scenario {
             fabric: Arc::clone(fabric),
         })
     }
+}
+
+/// A number as the decimal that scenario files have for it.
+pub(crate) fn decimal(value: incast_cc::Fixed) -> f64 {
+    setting::write_decimal(value).parse().unwrap_or(f64::NAN)
 }
 
 /// Takes out the keys that have no effect.

@@ -177,6 +177,13 @@ impl<'a, 'r> TableReader<'a, 'r> {
         self.table.get(key).is_some()
     }
 
+    /// All keys that nobody has asked for so far; every key is allowed from now on.
+    pub(crate) fn rest(&mut self) -> Vec<(String, Node)> {
+        self.clear = false;
+        let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
+        unasked.map(|(name, _, node)| (name.clone(), node.clone())).collect()
+    }
+
     /// Gives the table a name for messages.
     pub(crate) fn entitle(&mut self, title: String) {
         self.title = Some(title);

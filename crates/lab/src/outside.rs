@@ -1,0 +1,192 @@
+//! Algorithms from outside the catalogue that scenarios can name.
+//!
+//! Whoever has one registers it; from then on `cc.algorithm = "its name"` means it in every scenario
+//! that this process reads. The other keys of `[cc]` are handed to it as they are written.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+//! use incast_lab::outside::{Outside, Parameters, register};
+//! use incast_sim::describe::algorithm::{Algorithm, OtherAlgorithm};
+//! use incast_units::Time;
+//!
+//! struct HalfRate;
+//! impl CongestionControl for HalfRate {
+//!     type Params = ();
+//!     fn signals((): &()) -> Signals { Signals::NONE }
+//!     fn overhead((): &()) -> Overhead { Overhead::default() }
+//!     fn new((): &(), _: &Path, _: Time) -> Self { Self }
+//!     fn on_ack(&mut self, (): &(), _: &Path, _: &Ack, _: &IntStack) {}
+//!     fn allowance(&self, (): &(), path: &Path) -> Allowance {
+//!         Allowance { window: path.bdp(), rate: path.line_rate.times_ratio(1, 2) }
+//!     }
+//! }
+//!
+//! #[derive(Debug)]
+//! struct Entry;
+//! impl Outside for Entry {
+//!     fn summary(&self) -> String { "Half the line rate, whatever happens.".to_owned() }
+//!     fn make(&self, _: &Parameters) -> Result<Algorithm, String> {
+//!         Ok(Algorithm::from_outside::<HalfRate>("half-rate", ()))
+//!     }
+//! }
+//! register("half-rate", Arc::new(Entry)).unwrap();
+//! let text = r#"
+//!     topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "3us" }
+//!     cc = { algorithm = "half-rate" }
+//!     [[traffic]]
+//!     kind = "incast"
+//!     to = "h3"
+//!     size = "450KB"
+//! "#;
+//! let scenario = incast_lab::Scenario::from_toml(text, "quick.toml", &[]).unwrap();
+//! assert_eq!(scenario.build().unwrap().algorithms, ["half-rate"]);
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use incast_sim::describe::algorithm::Algorithm;
+
+/// A value as a scenario file has it. Decimal numbers keep their text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A decimal number.
+    Decimal(String),
+    /// A text; quantities are texts with their unit.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// A table, in the order of the file.
+    Table(Parameters),
+}
+
+/// Keys with their values, in the order of the file.
+pub type Parameters = Vec<(String, Plain)>;
+
+/// An algorithm that scenarios can name.
+pub trait Outside: Send + Sync + fmt::Debug {
+    /// One line for lists.
+    fn summary(&self) -> String;
+
+    /// What tells this code from an older one, like a hash of it. Effective scenarios carry it, so
+    /// that a result of older code is not taken for one of this.
+    fn code(&self) -> Option<String> {
+        None
+    }
+
+    /// The algorithm with these parameters.
+    ///
+    /// # Errors
+    /// What is wrong with them, for people.
+    fn make(&self, parameters: &Parameters) -> Result<Algorithm, String>;
+}
+
+type Registry = BTreeMap<&'static str, Arc<dyn Outside>>;
+
+static REGISTRY: RwLock<Registry> = RwLock::new(BTreeMap::new());
+
+/// Makes `algorithm` known under `name` to every scenario that is read from now on. A second one of
+/// the same name replaces the first, for scenarios read later.
+///
+/// # Errors
+/// When the catalogue has an algorithm of that name, or when it is no name.
+pub fn register(name: &str, algorithm: Arc<dyn Outside>) -> Result<(), String> {
+    if incast_cc::any::CATALOGUE.iter().any(|info| info.name == name) {
+        return Err(format!("{name:?} is an algorithm of the catalogue; choose another name"));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(format!("{name:?} is no name for an algorithm; use letters, digits, - and _"));
+    }
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    // Names live as long as the process, like those of the catalogue, and there are few.
+    let known = registry.keys().find(|known| **known == name).copied();
+    registry.insert(known.unwrap_or_else(|| Box::leak(name.into())), algorithm);
+    Ok(())
+}
+
+/// The names that are registered, each with its line for lists, in alphabetical order.
+#[must_use]
+pub fn registered() -> Vec<(&'static str, String)> {
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner).clone();
+    registry.into_iter().map(|(name, algorithm)| (name, algorithm.summary())).collect()
+}
+
+/// The algorithm registered as `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<Arc<dyn Outside>> {
+    REGISTRY.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_cc::AnyParams;
+
+    use super::*;
+    use crate::Scenario;
+
+    /// Stands for the constant algorithm of the catalogue.
+    #[derive(Debug)]
+    struct Twin(&'static str);
+
+    impl Outside for Twin {
+        fn summary(&self) -> String {
+            "A test.".to_owned()
+        }
+        fn code(&self) -> Option<String> {
+            Some(self.0.to_owned())
+        }
+        fn make(&self, parameters: &Parameters) -> Result<Algorithm, String> {
+            match parameters.as_slice() {
+                [] => Ok(AnyParams::named("constant", None).unwrap().into()),
+                [(key, Plain::Text(value))] if key == "window" => Err(format!("no window of {value}")),
+                other => Err(format!("{other:?}")),
+            }
+        }
+    }
+
+    fn text(cc: &str) -> String {
+        format!(
+            "topology = {{ kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"1us\" }}\ncc = {cc}\n\
+             traffic = [{{ kind = \"incast\", to = \"h2\", size = \"10KB\" }}]\n"
+        )
+    }
+
+    #[test]
+    fn scenarios_name_what_is_registered() {
+        register("twin", Arc::new(Twin("one"))).unwrap();
+        let read = |cc: &str| Scenario::from_toml(&text(cc), "t.toml", &[]);
+        let scenario = read("{ algorithm = \"twin\" }").unwrap();
+        assert_eq!(scenario.algorithm().as_deref(), Some("twin"));
+        let written = scenario.effective_toml();
+        assert!(written.contains("algorithm = \"twin\"\ncode = \"one\"\n"), "{written}");
+        assert_eq!(Scenario::from_toml(&written, "t.toml", &[]).unwrap(), scenario);
+        assert_eq!(
+            read("{ algorithm = \"constant\" }").unwrap().with_algorithm("twin", &[]).unwrap(),
+            scenario
+        );
+
+        let wrong = |result: Result<Scenario, crate::Problems>| result.unwrap_err().to_string();
+        let message = wrong(read("{ algorithm = \"twin\", window = \"1KB\" }"));
+        assert_eq!(message, "t.toml:2:1: cc: twin: no window of 1KB");
+        let message = wrong(read("{ algorithm = \"twins\" }"));
+        assert!(message.contains("did you mean \"twin\"?"), "{message}");
+        // The code has changed since the effective scenario was written.
+        register("twin", Arc::new(Twin("two"))).unwrap();
+        let message = wrong(Scenario::from_toml(&written, "t.toml", &[]));
+        assert!(message.contains("cc.code: the code of twin is \"two\" now"), "{message}");
+    }
+
+    #[test]
+    fn names_that_cannot_be_registered() {
+        assert!(register("oscar", Arc::new(Twin(""))).unwrap_err().contains("of the catalogue"));
+        assert!(register("a:b", Arc::new(Twin(""))).unwrap_err().contains("is no name"));
+        assert!(find("oscar").is_none());
+    }
+}
