@@ -19,7 +19,12 @@ from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
-ALGORITHMS = "oscar,powertcp,theta-powertcp,hpcc,swift,timely,dcqcn,dctcp"
+# TIMELY's published step of 10 Mbps is meant for 10 Gbps links; its preset `hpcc` scales it.
+ALGORITHMS = "oscar,powertcp,theta-powertcp,hpcc,swift,timely:hpcc,dcqcn,dctcp"
+PRESETS = (
+    "Every algorithm with its default parameters, but TIMELY: its published steps are meant for links of "
+    "10 Gbps, its preset hpcc scales them to the line rate. `incast list timely` shows both."
+)
 OUT = Path("demo-results")
 
 MICROBURST = (
@@ -45,6 +50,7 @@ def main() -> int:
     except Interrupted as stop:
         print(f"\nincast: {stop}", file=sys.stderr)
         return INTERRUPTED
+    print(f"\n{paragraph(PRESETS)}")
     print(f"\nAll of it took {duration(time.monotonic() - began)}. Next, try:")
     print("  .venv/bin/incast compare examples/incast.toml --cc oscar,hpcc,dcqcn --plot")
     print("  .venv/bin/incast list oscar")
