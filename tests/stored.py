@@ -16,4 +16,4 @@ def stored(file: Path, label: str, *overrides: str) -> Path:
         overrides: As after ``--set``, one after the other, the ``--set`` themselves left in or out.
     """
     scenario = Scenario.load(file, [text for text in overrides if text != "--set"])
-    return store.place(store.DEFAULT, scenario.with_algorithm(label), label)
+    return store.place(store.DEFAULT, scenario.with_algorithm(label))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from incast import _core
 from incast._core import ResultError
@@ -95,31 +97,52 @@ def folder_name(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "scenario"
 
 
-def place(store: Path, scenario: Scenario, label: str, files: Sequence[Path] = ()) -> Path:
+def label(scenario: Scenario) -> str:
+    """What to call a run: its algorithm, without the preset where that is the default."""
+    if scenario.algorithm is None:
+        return "mixed"
+    name, _, preset = scenario.algorithm.partition(":")
+    known = _core.algorithm(name)
+    return name if known is not None and known.presets[0][0] == preset else scenario.algorithm
+
+
+def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:
     """The folder of a result in a store.
 
     Args:
         store: The folder of all results, such as :data:`DEFAULT`.
         scenario: What made the result, or will make it.
-        label: What a reader tells it by: the algorithm.
         files: As for :func:`key`.
     """
-    name = f"{folder_name(label)}-seed{scenario.seed}-{key(scenario, files)[:KEY_DIGITS]}"
+    name = f"{folder_name(label(scenario))}-seed{scenario.seed}-{key(scenario, files)[:KEY_DIGITS]}"
     return store / folder_name(scenario.name) / name
 
 
 def find(folder: Path, scenario: Scenario) -> Result | None:
     """The result of a scenario in a folder, if it is there, whole, of this version, and not cut short."""
+    if read_info(folder, scenario) is None:
+        return None
     try:
-        result = Result.open(folder)
-        if result.state != "complete" or result.end == "interrupted":
-            return None
-        if result.info["incast_version"] != _core.__version__:
+        return Result.open(folder)
+    except ResultError:
+        return None
+
+
+def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
+    """What ``result.json`` says where :func:`find` finds a result; its tables are not read.
+
+    Args:
+        folder: The folder.
+        scenario: What the result has to be of.
+    """
+    try:
+        info: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if info["state"] != "complete" or info["outcome"]["end"] == "interrupted":
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
-    except (ResultError, OSError, UnicodeDecodeError):
+        return info if same and info["incast_version"] == _core.__version__ else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return result if same else None
 
 
 @contextmanager

@@ -11,11 +11,11 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from incast import Interrupted, ResultError, ScenarioError, __version__
-from incast.cli import compare, lists, report, reproduce, run, validate
+from incast.cli import compare, lists, report, reproduce, run, sweep, validate
+from incast.cli.options import run_options, scenario_options
 
 OK = 0
 FAILED = 1
@@ -105,6 +105,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
     sub.set_defaults(act=compare.act)
 
+    sweep.add(commands)
+
     sub = commands.add_parser(
         "validate",
         help="check a scenario without running it",
@@ -129,62 +131,3 @@ def parser() -> argparse.ArgumentParser:
     report.add(commands)
     reproduce.add(commands)
     return top
-
-
-def scenario_options(sub: argparse.ArgumentParser) -> None:
-    """Adds what names and changes a scenario."""
-    sub.add_argument("file", type=Path, metavar="FILE", help="the scenario, a TOML file")
-    sub.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a key of the scenario, like topology.rate=400Gbps; may be repeated",
-    )
-    sub.add_argument(
-        "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"
-    )
-
-
-def run_options(sub: argparse.ArgumentParser) -> None:
-    """Adds what a run can be told; none of it changes the numbers that come out."""
-    sub.add_argument(
-        "--threads",
-        type=threads,
-        default=1,
-        metavar="N",
-        help="threads to run on (default: 1; more pay on large networks); same result for any number",
-    )
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
-    )
-    sub.add_argument(
-        "--fresh",
-        action="store_true",
-        help="run it again, and replace what is there (else a result of the same scenario, version and "
-        "seed is reused)",
-    )
-    sub.add_argument(
-        "--estimate",
-        action="store_true",
-        help="run nothing to its end: try for some seconds, and say what the whole would take",
-    )
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
-
-
-def seed(text: str) -> int:
-    """Reads a seed."""
-    return whole(text, 0, 2**64 - 1)
-
-
-def threads(text: str) -> int:
-    """Reads a number of threads."""
-    return whole(text, 1, 1024)
-
-
-def whole(text: str, low: int, high: int) -> int:
-    """Reads a whole number of a range."""
-    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-    return int(text)

@@ -21,9 +21,9 @@ def load(options: argparse.Namespace) -> Scenario:
     return scenario if options.seed is None else scenario.with_seed(options.seed)
 
 
-def place(scenario: Scenario, label: str, options: argparse.Namespace) -> Path:
+def place(scenario: Scenario, options: argparse.Namespace) -> Path:
     """Where the result of a scenario goes when nobody says: into the store, under its key."""
-    return store.place(store.DEFAULT, scenario, label, depends(scenario, options))
+    return store.place(store.DEFAULT, scenario, depends(scenario, options))
 
 
 def depends(scenario: Scenario, options: argparse.Namespace) -> list[Path]:

@@ -75,7 +75,7 @@ def run_all(
 
 def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path:
     if options.out is None:
-        return place(scenario, label, options)
+        return place(scenario, options)
     parent: Path = options.out
     return parent / folder_name(label)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from incast import _core, store
+from incast import store
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, is_sound, totals
@@ -19,10 +19,10 @@ from incast.scenario import Interrupted, Scenario
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario, prints what came of it, and says where it is saved."""
     scenario = load(options)
-    label = short(scenario.algorithm)
+    label = store.label(scenario)
     if options.estimate:
         return estimate({label: scenario})
-    folder = options.out or place(scenario, label, options)
+    folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
     try:
         result = run_one(scenario, label, folder, options)
@@ -32,15 +32,6 @@ def act(options: argparse.Namespace) -> int:
     show(label, result)
     print(f"\nsaved in {result.folder}")
     return 0 if is_sound(result) else 1
-
-
-def short(algorithm: str | None) -> str:
-    """What to call a run: its algorithm, without the preset where that is the default."""
-    if algorithm is None:
-        return "mixed"
-    name, _, preset = algorithm.partition(":")
-    known = _core.algorithm(name)
-    return name if known is not None and known.presets[0][0] == preset else algorithm
 
 
 def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:

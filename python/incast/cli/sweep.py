@@ -1,0 +1,250 @@
+"""``incast sweep``: many runs of one scenario, in parallel, into one table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from incast import store
+from incast.cli.estimate import estimate
+from incast.cli.options import count, scenario_options
+from incast.cli.progress import REDRAW_AFTER, duration
+from incast.cli.table import WIDTH, Column, cells, number, paragraph, table
+from incast.sweep import Executor, Local, Plan, Run, Sheet, State, Sweep, conduct, headings, plan
+
+MOST_ROWS = 20
+"""Of more runs than this only the means are printed."""
+
+MOST_FAILURES = 10
+"""Of more failures than this only the first are printed; the manifest has all."""
+
+# What is printed, as far as there is room: heading, second line of it, name in the table, divisor.
+_SHOWN = (
+    ("slowdown", "mean", "slowdown_all_mean", 1.0),
+    ("slowdown", "p99", "slowdown_all_p99", 1.0),
+    ("queue", "mean KB", "queue_mean_bytes", 1e3),
+    ("queue", "peak KB", "queue_peak_bytes", 1e3),
+    ("small", "p99", "slowdown_small_p99", 1.0),
+    ("dropped", "packets", "packets_dropped", 1.0),
+)
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "sweep",
+        help="run many variants and seeds in parallel, into one table",
+        description="Runs every combination of the values of some keys, each with several seeds, in "
+        "parallel. What is there already is reused, so that a sweep that was stopped or killed goes on "
+        "where it was. One table comes of it, as Parquet and CSV, and one of the means over the seeds.",
+    )
+    scenario_options(sub)
+    sub.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=A,B,…",
+        help="a key and its values: cc=oscar,hpcc or traffic.0.load=0.5,0.8; may be repeated",
+    )
+    sub.add_argument(
+        "--seeds",
+        type=count,
+        default=1,
+        metavar="N",
+        help="seeds of each combination: the scenario's (or --seed) and those after it (default: 1)",
+    )
+    sub.add_argument(
+        "--jobs", type=count, metavar="N", help="runs at the same time (default: one for each core)"
+    )
+    sub.add_argument(
+        "--on",
+        type=_where,
+        default="local",
+        metavar="WHERE",
+        help="local (default), ray (a cluster found or started on this machine), or ray://HOST:PORT",
+    )
+    sub.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where to save tables and results (default: under incast-results/)",
+    )
+    sub.add_argument("--fresh", action="store_true", help="make every run again")
+    sub.add_argument(
+        "--estimate",
+        action="store_true",
+        help="run nothing to its end: try each combination for some seconds, and say what all would take",
+    )
+    sub.add_argument("--quiet", action="store_true", help="no progress line")
+    sub.set_defaults(act=act)
+
+
+def _where(text: str) -> str:
+    if text in ("local", "ray") or text.startswith("ray://"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is neither local nor ray nor like ray://head:10001")
+
+
+def act(options: argparse.Namespace) -> int:
+    """Makes the sweep, prints its tables, and says where they are."""
+    what = plan(
+        options.file,
+        options.vary,
+        seeds=options.seeds,
+        seed=options.seed,
+        overrides=options.overrides,
+        results=store.DEFAULT if options.out is None else options.out / "runs",
+    )
+    if options.estimate:
+        firsts = {
+            run.label.rpartition("seed=")[0].strip() or what.name: run.scenario for run in _firsts(what)
+        }
+        return estimate(firsts, what.seeds, options.jobs or Local().jobs)
+    with _Line(options.quiet) as line:
+        try:
+            done = conduct(
+                what, folder=options.out, executor=_executor(options), fresh=options.fresh, watch=line
+            )
+        except KeyboardInterrupt:
+            line.wipe()
+            ready = f"{line.ready:,} of {len(what.runs):,} runs are done"
+            print(f"\nincast: stopped; {ready}, and the same command goes on from there", file=sys.stderr)
+            return 130
+    _show(done)
+    return 1 if done.state.failures else 0
+
+
+def _firsts(what: Plan) -> Sequence[Run]:
+    return what.runs[:: what.seeds]
+
+
+def _executor(options: argparse.Namespace) -> Executor:
+    if options.on == "local":
+        return Local(options.jobs)
+    from incast.sweep.on_ray import Ray
+
+    return Ray(options.on, options.jobs)
+
+
+def _show(done: Sweep) -> None:
+    what, state = done.plan, done.state
+    seeds = "1 seed" if what.seeds == 1 else f"{what.seeds} seeds"
+    parts = [f"{state.made:,} made", f"{state.reused:,} reused"]
+    parts += [f"{len(state.failures):,} failed"] if state.failures else []
+    print(f"{what.name}: {len(_firsts(what)):,} × {seeds}: {', '.join(parts)}")
+    if 0 < len(done.table) <= MOST_ROWS and what.seeds > 1:
+        print(f"\n{_each(what, done.table)}")
+    if len(done.table):
+        print(f"\n{_means(what, done.summary)}")
+        print(paragraph(_NOTES if what.seeds > 1 else _NOTES_ONE))
+    print(f"\nsaved in {done.folder}\n  {', '.join(path.name for path in done.files)}")
+    print(f"results in {what.runs[0].folder.parent}")
+    if state.failures:
+        print(f"\n{len(state.failures):,} of {len(what.runs):,} runs failed", file=sys.stderr)
+        for failure in state.failures[:MOST_FAILURES]:
+            print(f"  {failure.label}: " + failure.why.replace("\n", "\n    "), file=sys.stderr)
+        if len(state.failures) > MOST_FAILURES:
+            print("  …: manifest.json has all of them", file=sys.stderr)
+
+
+_SLOWDOWN = "Slowdown: completion time over that on the idle path. Queue: of the probed ports, as sampled."
+_NOTES = f"Mean over the seeds ± half of its 95 % confidence interval (Student's t). {_SLOWDOWN}"
+_NOTES_ONE = f"{_SLOWDOWN} With --seeds there are confidence intervals."
+
+
+def _each(what: Plan, sheet: Sheet) -> str:
+    return _fitting(what, sheet, "seed", lambda name, n, one: _cell(sheet.column(name)[n], None, one))
+
+
+def _means(what: Plan, sheet: Sheet) -> str:
+    def cell(name: str, n: int, one: float) -> str:
+        return _cell(sheet.column(name)[n], sheet.column(f"{name}_ci95")[n], one)
+
+    return _fitting(what, sheet, "runs", cell)
+
+
+def _cell(value: float | None, half: float | None, one: float) -> str:
+    """A number, and what it may be off by in the same digits."""
+    if value is None:
+        return "–"
+    text = number(value / one)
+    return text if half is None else f"{text} ± {half / one:,.{len(text.partition('.')[2])}f}"
+
+
+def _fitting(what: Plan, sheet: Sheet, last: str, cell: Callable[[str, int, float], str]) -> str:
+    """A table of the axes and of as many numbers as there is room for."""
+    left = [Column(text, left=True) for text in headings(what.axes)]
+    rows = [[sheet.column(a.key)[n] for a in what.axes] for n in range(len(sheet))]
+    left.append(Column(last))
+    for n, row in enumerate(rows):
+        row.append(f"{sheet.column(last)[n]:,}")
+    for title, second, name, one in _SHOWN:
+        if all(value is None or value == 0 for value in sheet.column(name)):
+            continue
+        column = Column(title, second)
+        texts = [cell(name, n, one) for n in range(len(rows))]
+        wider = [[*row, text] for row, text in zip(rows, texts, strict=True)]
+        text = table([*left, column], wider)
+        if len(left) > len(what.axes) + 1 and any(cells(line) > WIDTH for line in text.splitlines()):
+            continue
+        left, rows = [*left, column], wider
+    return table(left, rows)
+
+
+class _Line:
+    """The line on a terminal that says how far a sweep is."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._shown = not quiet and sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._drawn = 0.0
+        self.ready = 0
+
+    def __call__(self, state: State) -> None:
+        """Shows it, a few times a second."""
+        self.ready = state.made + state.reused
+        now = time.monotonic()
+        if not self._shown or now - self._drawn < REDRAW_AFTER:
+            return
+        self._drawn = now
+        text = line(state, now - self._began)
+        while cells(text) > WIDTH - 1:
+            text = text[:-1]
+        sys.stderr.write(f"\r\x1b[2K{text}")
+        sys.stderr.flush()
+
+    def wipe(self) -> None:
+        """Wipes it."""
+        if self._shown and self._drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wipe()
+
+
+def line(state: State, elapsed: float) -> str:
+    """The text of the line.
+
+    Args:
+        state: How far the sweep is.
+        elapsed: Seconds of wall time since it began.
+    """
+    over = state.made + state.reused + len(state.failures)
+    parts = [f"{over:,}/{state.runs:,} runs"]
+    if state.shares:
+        parts.append(f"{len(state.shares):,} under way")
+    if state.failures:
+        parts.append(f"{len(state.failures):,} failed")
+    # What was reused took no time, and says nothing of what is left.
+    left = state.runs - state.reused
+    share = (over - state.reused + sum(state.shares.values())) / left if left else 1.0
+    if share > 0.01 and elapsed > 0.5:
+        parts.append(f"{duration(elapsed * (1 - share) / share)} left")
+    return "  ".join(parts)

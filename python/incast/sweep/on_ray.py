@@ -1,0 +1,116 @@
+"""Runs on a Ray cluster: ``pip install 'incast[ray]'``."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from incast import store
+from incast._core import ResultError, ScenarioError, __version__
+from incast.sweep.executor import Done, Task, Watch, execute
+
+
+class Ray:
+    """Makes runs as tasks of a Ray cluster, one core each.
+
+    The machines of the cluster need the same version of Incast and share no file system with this one:
+    a result travels back whole and takes its place here in one step. Files that the scenario names have
+    to be at the same paths there.
+
+    Args:
+        where: ``ray`` for the cluster that this machine is in or, where there is none, one of its own;
+            ``ray://HOST:PORT`` for another.
+        jobs: Runs at the same time at most; none takes one for each core of the cluster.
+
+    Raises:
+        ResultError: When Ray is not installed, or the cluster cannot be reached.
+    """
+
+    def __init__(self, where: str = "ray", jobs: int | None = None) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise ResultError(
+                "--on ray needs Ray, which is not installed\n    help: pip install 'incast[ray]'"
+            ) from None
+        self._ray: Any = ray
+        if not ray.is_initialized():
+            address = where if where.startswith("ray://") else None
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            except Exception as error:
+                raise ResultError(f"no Ray cluster at {where}: {error}") from None
+        self._jobs = jobs or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+
+    @property
+    def jobs(self) -> int:
+        """Runs at the same time."""
+        return self._jobs
+
+    def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
+        """Makes runs; see :meth:`incast.sweep.Executor.run`. Of a run under way nothing is told."""
+        ray = self._ray
+        remote = ray.remote(num_cpus=1, max_retries=2)(_make)
+        waiting = list(reversed(tasks))
+        pending: dict[Any, Task] = {}
+        try:
+            while waiting or pending:
+                while waiting and len(pending) < self._jobs:
+                    task = waiting.pop()
+                    # Its files are packed there, and have no folder until they are here.
+                    pending[remote.remote(replace(task, folder=""), __version__)] = task
+                    watch(task.index, 0.0)
+                ready, _ = ray.wait(list(pending), num_returns=1)
+                task = pending.pop(ready[0])
+                try:
+                    error, packed = ray.get(ready[0])
+                except Exception as lost:
+                    error, packed = f"Ray: {type(lost).__name__}: {str(lost).splitlines()[0]}", b""
+                yield Done(task.index, error) if error else _receive(task, packed)
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+
+
+def _make(task: Task, version: str) -> tuple[str | None, bytes]:
+    """Makes a run on a machine of the cluster; returns what went wrong, or the folder of its result."""
+    if version != __version__:
+        return f"the cluster has Incast {__version__}, this machine {version}", b""
+    with tempfile.TemporaryDirectory(prefix="incast-") as name:
+        folder = Path(name) / "result"
+        try:
+            execute(replace(task, folder=str(folder)))
+        except (ScenarioError, ResultError) as error:
+            return str(error), b""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(folder, ".")
+        return None, packed.getvalue()
+
+
+def _receive(task: Task, packed: bytes) -> Done:
+    """Puts a result into its folder, whole or not at all."""
+    folder = Path(task.folder)
+    arriving = folder.with_name(f".{folder.name}.arriving")
+    old = folder.with_name(f".{folder.name}.old")
+    try:
+        with store.claim(folder):
+            for left in (arriving, old):
+                shutil.rmtree(left, ignore_errors=True)
+            arriving.mkdir()
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                archive.extractall(arriving, filter="data")
+            if folder.exists():
+                folder.rename(old)
+            arriving.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        shutil.rmtree(arriving, ignore_errors=True)
+        return Done(task.index, f"cannot write {folder}: {error}")
+    return Done(task.index)

@@ -1,0 +1,202 @@
+"""What a sweep runs: every combination of the values of some keys, each with several seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import store
+from incast._core import ScenarioError
+from incast.scenario import Scenario
+
+ALGORITHM = "cc"
+"""The key that stands for the algorithm with its preset: ``cc=oscar,swift:oscar``."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key of the scenario and the values that it takes in turn.
+
+    Attributes:
+        key: The key, like ``traffic.0.load``; or ``cc`` for the algorithm.
+        values: Its values as text, at least one, each once.
+    """
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a sweep.
+
+    Attributes:
+        values: The values of the axes, in their order.
+        scenario: What to run; its seed is the run's.
+        label: What to call it.
+        folder: Where its result is or will be.
+    """
+
+    values: tuple[str, ...]
+    scenario: Scenario
+    label: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a sweep.
+
+    Attributes:
+        file: The scenario file.
+        name: The scenario's name.
+        axes: What is varied.
+        seeds: How many seeds each combination runs with, one after the other from the scenario's own.
+        runs: All runs: the first axis outermost, the seeds innermost.
+    """
+
+    file: Path
+    name: str
+    axes: tuple[Axis, ...]
+    seeds: int
+    runs: tuple[Run, ...]
+
+    @property
+    def key(self) -> str:
+        """A hash of the keys of all runs: the same plan, the same key."""
+        names = "\n".join(run.folder.name for run in self.runs)
+        return hashlib.sha256(names.encode()).hexdigest()[: store.KEY_DIGITS]
+
+
+def axis(text: str) -> Axis:
+    """Reads ``KEY=VALUE,VALUE,…``. A comma inside brackets or quotes does not part values.
+
+    Raises:
+        ScenarioError: When something is missing or is there twice.
+    """
+    key, equals, rest = text.partition("=")
+    key = key.strip()
+    help_ = '    help: write it like cc=oscar,hpcc or traffic.0.load=0.5,0.8 or topology.rate="100Gbps"'
+    if not equals or not key:
+        raise ScenarioError(f"--vary {text}: a key and its values, parted by =, are missing\n{help_}")
+    if key == "seed":
+        raise ScenarioError(f"--vary {text}: seeds are not varied but counted\n    help: --seeds 5")
+    values = tuple(value.strip() for value in _split(rest))
+    if not all(values):
+        raise ScenarioError(f"--vary {text}: a value is missing\n{help_}")
+    twice = [value for n, value in enumerate(values) if value in values[:n]]
+    if twice:
+        raise ScenarioError(f"--vary {text}: {twice[0]!r} is there twice")
+    return Axis(key, values)
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        if letter == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def plan(
+    file: Path,
+    vary: Sequence[str],
+    *,
+    seeds: int = 1,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    results: Path = store.DEFAULT,
+) -> Plan:
+    """Reads and checks all that a sweep runs, before anything runs.
+
+    Args:
+        file: The scenario file.
+        vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``.
+        seeds: How many seeds each combination runs with.
+        seed: The first seed; none takes the scenario's.
+        overrides: Keys to set in every run.
+        results: The folder of all results.
+
+    Raises:
+        ScenarioError: With the problems of all combinations.
+    """
+    axes = tuple(axis(text) for text in vary)
+    keys = [a.key for a in axes]
+    twice = [key for n, key in enumerate(keys) if key in keys[:n]]
+    if twice:
+        help_ = "    help: give it all its values at once"
+        raise ScenarioError(f"--vary {twice[0]}: this key is varied twice\n{help_}")
+    runs: list[Run] = []
+    problems: dict[str, None] = {}
+    name = file.stem
+    for values in itertools.product(*(a.values for a in axes)):
+        try:
+            scenario = _scenario(file, dict(zip(keys, values, strict=True)), overrides)
+            scenario = scenario if seed is None else scenario.with_seed(seed)
+            scenario.size()
+        except ScenarioError as error:
+            problems.update(dict.fromkeys(_blocks(str(error))))
+            continue
+        name = scenario.name
+        if scenario.seed + seeds > 2**64:
+            raise ScenarioError(f"--seeds {seeds}: the last seed would be larger than 2^64 - 1")
+        for n in range(seeds):
+            one = scenario.with_seed(scenario.seed + n)
+            folder = store.place(results, one, store.named_files(one, file.parent))
+            words = [*(f"{_short(k)}={v}" for k, v in zip(keys, values, strict=True)), f"seed={one.seed}"]
+            runs.append(Run(values, one, " ".join(words), folder))
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    by_folder: dict[Path, Run] = {}
+    for run in runs:
+        if run.folder in by_folder:
+            raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the very same scenario")
+        by_folder[run.folder] = run
+    return Plan(file, name, axes, seeds, tuple(runs))
+
+
+def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
+    varied = [f"{key}={value}" for key, value in values.items() if key != ALGORITHM]
+    try:
+        scenario = Scenario.load(file, [*overrides, *varied])
+    except ScenarioError as error:
+        text = str(error)
+        for word in varied:
+            text = text.replace(f"--set {word}:", f"--vary {word}:")
+        raise ScenarioError(text) from None
+    return scenario.with_algorithm(values[ALGORITHM]) if ALGORITHM in values else scenario
+
+
+def _blocks(text: str) -> list[str]:
+    """The problems in a text: each begins at the margin, and goes on over lines that do not."""
+    blocks: list[str] = []
+    for line in text.splitlines():
+        if blocks and line.startswith(" "):
+            blocks[-1] += f"\n{line}"
+        else:
+            blocks.append(line)
+    return blocks
+
+
+def _short(key: str) -> str:
+    """The end of a key, which says most: ``load`` of ``traffic.0.load``."""
+    return key.rpartition(".")[2]
+
+
+def headings(axes: Sequence[Axis]) -> list[str]:
+    """Short names for the axes; whole keys where short ones would not tell them apart."""
+    short = [_short(a.key) for a in axes]
+    return [s if short.count(s) == 1 else a.key for s, a in zip(short, axes, strict=True)]

@@ -1,0 +1,53 @@
+"""The process that makes runs for :class:`incast.sweep.Local`, one after the other.
+
+It reads tasks from its standard input, a JSON text on a line each, and answers on its standard output
+in the same form. It ends when its input does, and stops a run when nobody reads its answers any more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TextIO
+
+from incast import ScenarioError
+from incast._core import ResultError
+from incast.scenario import Progress
+from incast.sweep.executor import Task, execute, share
+
+
+def main() -> None:
+    """Makes runs until there are no more."""
+    # Ctrl-C is for the one who sends the tasks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # Whatever else is printed, by a plugin for one, is no answer.
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        _serve(Task(**json.loads(line)), answers)
+
+
+def _serve(task: Task, answers: TextIO) -> None:
+    def tell(**answer: object) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    def progress(now: Progress) -> None:
+        tell(share=share(now))
+
+    try:
+        reused = execute(task, progress)
+    except BrokenPipeError:
+        os._exit(1)
+    except (ScenarioError, ResultError) as error:
+        tell(error=str(error))
+    except Exception as error:
+        tell(error=f"{type(error).__name__}: {error}")
+    else:
+        tell(reused=reused)
+
+
+if __name__ == "__main__":
+    main()
