@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -63,12 +64,14 @@ class Made:
         name: Name of the scenario.
         algorithm: Name of the algorithm.
         seed: The seed; it also shifts the made-up numbers.
-        preset: The algorithm's preset.
+        preset: The algorithm's preset, if it has one.
         flows: How many flows there are.
         samples: How many samples there are of a port and of each of two flows.
         leaves: Switches with hosts, and as many above them.
         hosts: Hosts of each of them.
         group: Name of the second traffic block.
+        unfinished: How many of the last flows did not finish.
+        endless: How many of the first flows have no size.
         outcome: What to say of the end instead of "finished".
         killed: Whether the run was killed: parts, and no totals.
     """
@@ -82,6 +85,8 @@ class Made:
     leaves: int = 2
     hosts: int = 4
     group: str = "burst"
+    unfinished: int = 0
+    endless: int = 0
     outcome: dict[str, Any] | None = None
     killed: bool = False
 
@@ -121,7 +126,7 @@ class Made:
             "state": "running" if self.killed else "complete",
             "name": self.name,
             "seed": self.seed,
-            "algorithms": [self.algorithm],
+            "algorithms": [":".join(filter(None, (self.algorithm, self.preset)))],
             "threads": 1,
             "started_unix_s": 0,
             "units": {},
@@ -159,6 +164,11 @@ class Made:
         start = n * US
         source = n % self.hosts
         total = self.hosts * self.leaves
+        without = (n < self.endless) | (n >= self.flows - self.unfinished)
+
+        def done(values: npt.NDArray[Any]) -> pa.Array:
+            return pa.array(values, mask=without)
+
         return {
             "flow": n,
             "source": [f"h{i}" for i in source],
@@ -167,20 +177,20 @@ class Made:
             "destination_id": total - 1 - source,
             "group": ["web" if i % 4 else self.group for i in n],
             "algorithm": [self.algorithm] * self.flows,
-            "size_bytes": size,
+            "size_bytes": pa.array(size, mask=n < self.endless),
             "acked_bytes": size,
             "start_ps": start,
-            "delivered_ps": start + fct,
-            "finish_ps": start + fct,
-            "fct_ps": fct,
+            "delivered_ps": done(start + fct),
+            "finish_ps": done(start + fct),
+            "fct_ps": done(fct),
             "ideal_fct_ps": ideal,
-            "slowdown": slowdown,
+            "slowdown": done(slowdown),
             "base_rtt_ps": np.full(self.flows, 8 * US),
             "packets": size // 1000,
             "resent_packets": np.zeros(self.flows, np.int64),
             "marked_packets": np.zeros(self.flows, np.int64),
             "timeouts": np.zeros(self.flows, np.int64),
-            "finished": np.ones(self.flows, bool),
+            "finished": ~without,
         }
 
     def links(self) -> list[tuple[str, str]]:

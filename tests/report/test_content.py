@@ -150,10 +150,10 @@ def test_results_are_told_apart(tmp_path: Path) -> None:
         return [e.title for e in entries([incast.Result.open(f) for f in folders])]
 
     assert titles(Made(), Made(algorithm="hpcc")) == ["OSCAR", "HPCC"]
-    assert titles(Made(), Made(preset="artifact")) == ["OSCAR (paper)", "OSCAR (artifact)"]
+    assert titles(Made(), Made(preset="artifact")) == ["OSCAR", "OSCAR (artifact)"]
     assert titles(Made(), Made(seed=2)) == ["OSCAR (seed 1)", "OSCAR (seed 2)"]
     assert titles(Made(), Made()) == ["OSCAR (6)", "OSCAR (7)"]
-    assert titles(Made(algorithm="mine")) == ["mine"]
+    assert titles(Made(algorithm="mine", preset="")) == ["mine"]
 
 
 def test_an_algorithm_has_its_colour_and_its_variants_have_dashes(tmp_path: Path) -> None:
@@ -204,6 +204,13 @@ def test_a_sound_run_has_no_warning(tmp_path: Path) -> None:
     assert not [w for w in words if "This run" in w]
 
 
+def test_flows_without_a_size_do_not_count_as_unfinished(tmp_path: Path) -> None:
+    words = words_of(tmp_path, Made(endless=2, outcome={"flows_finished": 1998}))
+    assert not [w for w in words if "unfinished" in w]
+    assert words[words.index("flows finished") + 1] == "1,998 of 1,998"
+    assert words[words.index("flows without a size") + 1] == "2"
+
+
 def test_a_killed_run_says_so_before_anything_else(tmp_path: Path) -> None:
     words = words_of(tmp_path, Made(killed=True, samples=500))
     said = words.index("This run was killed, or could not go on writing, before its end")
@@ -229,10 +236,11 @@ def test_broken_invariants_come_first(tmp_path: Path) -> None:
     left = {
         "end": "time limit",
         "why": "the time limit 2ms came with 5 flows unfinished",
-        "flows_finished": 1995,
     }
     words = words_of(
-        tmp_path, Made(outcome=left), Made(algorithm="hpcc", outcome={"violations": ["a byte is missing"]})
+        tmp_path,
+        Made(outcome=left, unfinished=5),
+        Made(algorithm="hpcc", outcome={"violations": ["a byte is missing"]}),
     )
     bad = words.index("HPCC: this run broke an invariant of the simulator")
     note = words.index("OSCAR: this run left 5 of 2,000 flows unfinished")
@@ -263,6 +271,7 @@ def test_text_of_users_stays_text(tmp_path: Path) -> None:
         name=NASTY,
         group=NASTY,
         algorithm=NASTY,
+        preset="",
         outcome={"end": "stalled", "why": NASTY, "waiting": [{"flow": 1, "waits_for": NASTY}]},
     )
     plain = Words(

@@ -378,7 +378,10 @@ def test_dark_follows_the_system_and_the_switch(shown: Opener, compared: Path) -
 
 def test_text_of_users_does_nothing(shown: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "a 'b' \"c\" <d>"
-    made = [Made(name=NASTY, group=NASTY, algorithm=NASTY, seed=s, flows=300, samples=100) for s in (1, 2)]
+    made = [
+        Made(name=NASTY, group=NASTY, algorithm=NASTY, preset="", seed=s, flows=300, samples=100)
+        for s in (1, 2)
+    ]
     results = [incast.Result.open(m.write(folder / str(m.seed))) for m in made]
     file = report.write({NASTY: results[0], f"{NASTY}2": results[1]}, folder / "r 'x' & <y>.html")
     page = shown(file)

@@ -23,8 +23,8 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
 
     Args:
         results: One result, several to compare, or several with what to call each. Without names they
-            are called after their algorithms, and after their presets, seeds or folders where those
-            are the same.
+            are called after their algorithms, and after their seeds or folders where those are the
+            same.
         path: The file, which is replaced if it is there. It appears under its name once it is whole.
 
     Returns:

@@ -57,7 +57,7 @@ def algorithm(result: Result) -> str:
 def titles(results: Sequence[Result]) -> list[str]:
     """What to call results: their algorithms, and whatever else tells them apart."""
     names = ["+".join(map(_title, result.info["algorithms"])) or "no flows" for result in results]
-    for further in (_preset, _seed, _folder):
+    for further in (_seed, _folder):
         twice = Counter(names)
         more = [further(result) for result in results]
         for name in (name for name, count in twice.items() if count > 1):
@@ -74,18 +74,13 @@ def titles(results: Sequence[Result]) -> list[str]:
     return names
 
 
-def _title(name: str) -> str:
+def _title(label: str) -> str:
+    """What to call ``oscar:paper``: the preset is left out where it is the default."""
+    name, _, preset = label.partition(":")
     known = _core.algorithm(name)
-    return name if known is None else known.title
-
-
-def _preset(result: Result) -> str:
-    """The preset in the section [cc] of the effective scenario."""
-    for name, lines in sections(scenario(result)):
-        for key, _, value in (line.partition(" = ") for line in lines if name == "cc"):
-            if key == "preset":
-                return value.strip('"')
-    return "no preset"
+    if known is None:
+        return label
+    return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 
 def _seed(result: Result) -> str:

@@ -59,10 +59,12 @@ def ending(entry: Entry, named: bool) -> Ending:
         return Ending(f"{who} run failed: it stalled", True, [why], waiting)
     if outcome["end"] == "interrupted":
         return Ending(f"{who} run was stopped before its end", True, [why])
-    left = outcome["flows"] - outcome["flows_finished"]
+    size, slowdown = (result.flows.column(name).astype(np.float64) for name in ("size_bytes", "slowdown"))
+    sized = ~np.isnan(size)
+    left = int((sized & np.isnan(slowdown)).sum())
     if left:
         lines = [f"{why} They are missing from completion times, which therefore look better than they are."]
-        return Ending(f"{who} run left {left:,} of {outcome['flows']:,} flows unfinished", False, lines)
+        return Ending(f"{who} run left {left:,} of {int(sized.sum()):,} flows unfinished", False, lines)
     return Ending(None)
 
 
@@ -164,13 +166,16 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
     def of_outcome(key: str, form: Callable[[Any], str]) -> list[str]:
         return [form(outcome[key]) if key in outcome else "–" for outcome in outcomes]
 
+    sized = [~np.isnan(f.size_bytes) for f in all_flows]
     finished = [
-        f"{int((~np.isnan(f.fct_ps)).sum()):,} of {o['flows']:,}" if o else f"{len(f.fct_ps):,} of ?"
-        for f, o in zip(all_flows, outcomes, strict=True)
+        f"{int((~np.isnan(f.slowdown)).sum()):,} of {f'{int(some.sum()):,}' if o else '?'}"
+        for f, some, o in zip(all_flows, sized, outcomes, strict=True)
     ]
+    endless = [f"{int((~some).sum()):,}" for some in sized]
     run = [
         Row("ended", "", [r.end if r.info.get("outcome") else r.state for r in results], words=True),
         Row("flows finished", "", finished),
+        *([Row("flows without a size", "", endless)] if any(e != "0" for e in endless) else []),
         Row("simulated time", "ms", of_outcome("now_ps", lambda ps: number(ps / 1e9))),
     ]
     parts = [Part("Run", run)]
