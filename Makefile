@@ -68,9 +68,14 @@ bench: rust ## speed on named workloads (the history is kept in benches/)
 bench-record: rust ## the same, added to benches/history.csv
 	cargo run --release --quiet --package incast-bench -- --record
 
+.PHONY: docs
+docs: $(VENV)/.built $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 .PHONY: clean
 clean: ## remove what was built; results stay
-	rm -rf $(VENV) target
+	rm -rf $(VENV) target site
 
 .PHONY: rust
 rust:
@@ -90,4 +95,8 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.made
+	@$(PIP) install --group docs
 	@touch $@

@@ -223,8 +223,8 @@ fn all_pages() -> Vec<(String, String)> {
     for folder in ["docs/algorithms", "docs/network"] {
         all.extend(pages(folder).into_iter().map(|(name, page)| (format!("{folder}/{name}.md"), page)));
     }
-    let index = std::fs::read_to_string(root().join("docs/index.md")).expect("docs/index.md is there");
-    all.push(("docs/index.md".to_owned(), index));
+    let index = std::fs::read_to_string(root().join("docs/models.md")).expect("docs/models.md is there");
+    all.push(("docs/models.md".to_owned(), index));
     all
 }
 
@@ -239,7 +239,7 @@ fn every_test_and_file_that_a_page_names_exists() {
         for path in code_spans(&prose).filter(|s| s.starts_with("crates/")) {
             assert!(root().join(path).exists(), "{file} names {path}, which is not there");
         }
-        if file.ends_with("index.md") {
+        if file.ends_with("models.md") {
             continue;
         }
         let (_, validation) = prose
@@ -322,11 +322,11 @@ fn every_link_leads_somewhere() {
 
 #[test]
 fn the_index_names_every_page() {
-    let index = std::fs::read_to_string(root().join("docs/index.md")).unwrap();
+    let index = std::fs::read_to_string(root().join("docs/models.md")).unwrap();
     for (file, _) in all_pages() {
-        if file != "docs/index.md" {
+        if file != "docs/models.md" {
             let link = format!("]({})", file.trim_start_matches("docs/"));
-            assert!(index.contains(&link), "docs/index.md has no link to {file}");
+            assert!(index.contains(&link), "docs/models.md has no link to {file}");
         }
     }
 }

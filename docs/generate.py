@@ -1,0 +1,326 @@
+"""Writes the pages that are made from the code: the scenario file, and the flow-size distributions.
+
+``python docs/generate.py`` writes them beside this file, ``python docs/generate.py FOLDER`` elsewhere.
+A test compares them with what is there. The pictures are written by hand as SVG, line by line, so that
+they are the same bytes with every version of every library.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+from incast import _core
+from incast.cli.lists import first_sentence
+
+MADE = "<!-- Made from the code by docs/generate.py: change it there. -->\n\n"
+
+
+def main() -> None:
+    """Writes all pages."""
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    pages = {"reference/scenario.md": scenario(), "distributions/index.md": distributions()}
+    for entry in _core.distributions():
+        stem = f"distributions/{entry.name.lower()}"
+        pages[f"{stem}.md"] = distribution(entry)
+        pages[f"{stem}.svg"] = picture(entry)
+    for name, text in pages.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+# The scenario file.
+
+
+def scenario() -> str:
+    """The reference of the scenario file."""
+    parts = [
+        MADE + "# Reference of the scenario file",
+        (
+            "A scenario is a TOML file, or the same from Python. Quantities are texts with their unit: "
+            'times `"12us"` (`ps` to `s`), amounts `"32MB"` (`B` to `TB` in steps of 1000, `KiB` to `TiB` in '
+            'steps of 1024), rates `"100Gbps"` (`bps` to `Tbps`). An unknown key, a missing unit and a '
+            "setting without effect are errors, with file, line and key."
+        ),
+        (
+            "This page is made from the declarations that the reader of scenario files is made from. "
+            "`incast list fat-tree` says the same in a terminal; `incast validate FILE --effective` writes "
+            "out a scenario with every default."
+        ),
+        (
+            "*Required* keys must be written; *optional* ones describe something that is not there without "
+            "them; `as rate` means that the key takes the value of another; *its own*: see its section."
+        ),
+    ]
+    for section in _core.sections():
+        if not section.name:
+            parts += ["## Top of the file", section.summary, table(section.keys)]
+        else:
+            repeated = section.name == "traffic"
+            title = f"`[[{section.name}]]`" if repeated else f"`[{section.name}]`"
+            parts += [f"## {title} {{ #{section.name.replace('.', '-')} }}", section.summary]
+            parts += [table(section.keys)] if section.keys else []
+        if section.name == "topology":
+            parts += kinds(_core.topologies(), "topology")
+        if section.name == "traffic":
+            parts += kinds(_core.traffic(), "traffic")
+        if section.name == "cc":
+            parts += algorithms()
+    return "\n\n".join(parts) + "\n"
+
+
+def kinds(entries: list[_core.Kind], of: str) -> list[str]:
+    """The kinds of a section, each with its keys."""
+    parts = []
+    for entry in entries:
+        anchor = f"{of}-{entry.name}"
+        parts += [f'### `kind = "{entry.name}"` {{ #{anchor} }}', entry.summary]
+        parts += [table(entry.keys)] if entry.keys else []
+    return parts
+
+
+def algorithms() -> list[str]:
+    """The algorithms in one table; their parameters are on their pages."""
+    rows = [
+        f"| [`{a.name}`](../algorithms/{a.name}.md) | {cell(a.summary)} | "
+        f"{', '.join(f'`{name}`' for name, _ in a.presets)} |"
+        for a in _core.algorithms()
+    ]
+    lead = (
+        "After `algorithm` and `preset` the section takes the algorithm's parameters; what is not written "
+        "has the preset's value. Each algorithm's page lists them with range and source."
+    )
+    return [lead, "\n".join(["| algorithm | what it is | presets |", "| --- | --- | --- |", *rows])]
+
+
+def table(keys: list[_core.Key]) -> str:
+    """A table of keys."""
+    rows = [f"| `{k.name}` | {default(k.default)} | {cell(k.values)} | {cell(k.meaning)} |" for k in keys]
+    return "\n".join(["| key | default | write | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def default(text: str) -> str:
+    """What holds without a key, as a cell: ``= "1us"`` becomes code."""
+    if text.startswith("= {"):
+        return "its own"
+    if text.startswith("= "):
+        return f"`{cell(text[2:])}`"
+    words = text.strip("()")
+    return f"as `{words.removeprefix('as ')}`" if words.startswith("as ") else words
+
+
+def cell(text: str) -> str:
+    """A text that may stand in a cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+# Distributions of flow sizes.
+
+
+def distributions() -> str:
+    """The overview of distributions."""
+    rows = [
+        f"| [{d.name}]({d.name.lower()}.md) | {cell(first_sentence(d.meaning))} | {size(d.mean_bytes)} | "
+        f"{percent(flows_up_to(d, 1e5))} | {percent(bytes_up_to(d, 1e5))} |"
+        for d in _core.distributions()
+    ]
+    head = [
+        "| name | what it is | mean | flows up to 100 KB | their bytes |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    own = """\
+A distribution of your own is a file with a size in bytes and a cumulative share on each line; shares
+from 0 to 1 or from 0 to 100, told by the last one. `sizes = "mine.txt"` reads it, relative to the
+scenario's folder; what is wrong with it is said with its line. Or it is written into the scenario:
+
+<!-- test: part examples/websearch.toml -->
+```toml
+[[traffic]]
+kind = "poisson"
+load = 0.5
+flows = 100
+
+[traffic.sizes]
+name = "two sizes"
+cdf = \"\"\"
+1000     0
+1000     0.9
+1000000  0.9
+1000000  1
+\"\"\"
+```
+
+Between two points sizes are uniform. Two points with the same size are a step: that share of the flows
+has exactly this size, as 90 % have 1,000 bytes here. Two points with the same share are a gap: no flow
+is between the two. All arithmetic is on integers, so a draw is the same on every machine."""
+    return (
+        "\n\n".join(
+            [
+                MADE + "# Distributions of flow sizes",
+                (
+                    "Traffic of kind `poisson` draws the sizes of its flows from one of these: "
+                    '`sizes = "WebSearch"`. '
+                    "Most flows are small, most bytes are in large ones; how far so is what they differ in."
+                ),
+                "\n".join([*head, *rows]),
+                "## Your own",
+                own,
+            ]
+        )
+        + "\n"
+    )
+
+
+def distribution(d: _core.Distribution) -> str:
+    """The page of a distribution."""
+    steps = [1e3, 1e4, 1e5, 1e6, 1e7]
+    low, high = d.points[0][0], d.points[-1][0]
+    shares = [
+        f"| {size(s)} | {percent(flows_up_to(d, s))} | {percent(bytes_up_to(d, s))} |"
+        for s in steps
+        if low < s < high
+    ]
+    points = [f"| {s:,} | {100 * share:g} |" for s, share in d.points]
+    return (
+        "\n\n".join(
+            [
+                MADE + f"# {d.name}",
+                f"{d.meaning[0].upper()}{d.meaning[1:]}.",
+                f"Source: {d.source}.",
+                f"![Cumulative shares of flows and of bytes by size]({d.name.lower()}.svg)",
+                (
+                    f"Mean {size(d.mean_bytes)}, exactly {d.mean_bytes:,.0f} bytes; "
+                    f"smallest {max(low, 1):,} B, largest {high:,} B."
+                ),
+                "\n".join(
+                    ["| flows up to | share of flows | share of bytes |", "| --- | --- | --- |", *shares]
+                ),
+                "## Use",
+                (
+                    f'<!-- test: part examples/websearch.toml -->\n```toml\n[[traffic]]\nkind = "poisson"\n'
+                    f'sizes = "{d.name}"\nload = 0.6\nflows = 1000\n```'
+                ),
+                "## Scope and limits",
+                (
+                    "Sizes are payload and independent of each other, of the hosts and of time. "
+                    "Between two points they are uniform, which is the reading of the public "
+                    "simulators, not something that was measured; the tail ends at the last point."
+                ),
+                "## Points",
+                "\n".join(["| size (B) | flows up to it (%) |", "| --- | --- |", *points]),
+                "## Validation",
+                (
+                    "In `crates/lab/src/sizes/tests.rs`: `means_are_the_published_ones`, "
+                    "`draws_have_the_mean_and_the_shares_of_the_distribution`, "
+                    "`quantiles_worked_by_hand`. The points were not compared with the traces that "
+                    "the papers measured, which are not public."
+                ),
+            ]
+        )
+        + "\n"
+    )
+
+
+def flows_up_to(d: _core.Distribution, limit: float) -> float:
+    """The share of flows that are no larger."""
+    for (a, p), (b, q) in zip(d.points, d.points[1:], strict=False):
+        if limit < a:
+            return p
+        if a <= limit < b:
+            return p + (q - p) * (limit - a) / (b - a)
+    return 1.0
+
+
+def bytes_up_to(d: _core.Distribution, limit: float) -> float:
+    """The share of all bytes that is in flows no larger; exact for uniform pieces."""
+    total = 0.0
+    for (a, p), (b, q) in zip(d.points, d.points[1:], strict=False):
+        if a > limit or q == p:
+            continue
+        end = min(b, limit)
+        share = q - p if b == a else (q - p) * (end - a) / (b - a)
+        total += share * (a + end) / 2
+    return total / d.mean_bytes
+
+
+def size(count: float) -> str:
+    """An amount with its unit, three digits at most."""
+    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, three digits at most."""
+    return f"{100 * share:.3g} %" if share < 0.9995 else f"{100 * share:.5g} %"
+
+
+# The picture: two curves over a logarithmic axis. It takes the colour of the page's text where it is
+# shown inside a page, and a grey that can be read on white and on black where it is an image.
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 44
+GREY, FLOWS, BYTES = "#808080", "#0072b2", "#d55e00"
+
+
+def picture(d: _core.Distribution) -> str:
+    """Cumulative shares of flows and of bytes by flow size, as SVG."""
+    low = 10.0 ** math.floor(math.log10(max(d.points[0][0], 1) if d.points[0][0] else d.points[1][0] / 10))
+    high = 10.0 ** math.ceil(math.log10(d.points[-1][0]))
+    decades = round(math.log10(high / low))
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * math.log10(max(value, low) / low) / decades
+
+    def y(share: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
+
+    grid = []
+    for i in range(decades + 1):
+        at = x(low * 10**i)
+        grid.append(f'<path d="M{at:.1f} {y(0):.1f}V{y(1):.1f}"/>')
+    for i in range(5):
+        grid.append(f'<path d="M{LEFT} {y(i / 4):.1f}H{WIDTH - RIGHT}"/>')
+    labels = [
+        f'<text x="{x(low * 10**i):.1f}" y="{y(0) + 16:.1f}" text-anchor="middle">{size(low * 10**i)}</text>'
+        for i in range(decades + 1)
+    ]
+    labels += [
+        f'<text x="{LEFT - 6}" y="{y(i / 4) + 4:.1f}" text-anchor="end">{25 * i} %</text>' for i in range(5)
+    ]
+    labels.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 8}" text-anchor="middle">flow size</text>'
+    )
+    key = "".join(
+        f'<path d="M{LEFT + 10} {TOP + 12 + 16 * i}h18" stroke="{colour}" stroke-width="2"/>'
+        f'<text x="{LEFT + 34}" y="{TOP + 16 + 16 * i}">{name}</text>'
+        for i, (name, colour) in enumerate((("flows no larger", FLOWS), ("bytes in them", BYTES)))
+    )
+    # Enough points that the curves of uniform pieces look right on the logarithmic axis.
+    steps = [low * 10 ** (i / 60) for i in range(60 * decades + 1)]
+    grid_of_sizes = sorted({*steps, *(float(s) for s, _ in d.points if s >= low)})
+    flows = " ".join(f"{x(s):.1f},{y(flows_up_to(d, s)):.1f}" for s in grid_of_sizes)
+    share = " ".join(f"{x(s):.1f},{y(bytes_up_to(d, s)):.1f}" for s in grid_of_sizes)
+    curve = '<polyline fill="none" stroke-width="2" stroke="{}" points="{}"/>'
+    return "\n".join(
+        [
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+                f'font-family="sans-serif" font-size="12" fill="{GREY}">'
+            ),
+            f"<title>{d.name}: cumulative shares of flows and of bytes by flow size</title>",
+            f'<g stroke="{GREY}" stroke-opacity="0.35" stroke-width="0.6">{"".join(grid)}</g>',
+            f"<g>{''.join(labels)}</g>",
+            curve.format(BYTES, share),
+            curve.format(FLOWS, flows),
+            f"<g>{key}</g>",
+            "</svg>\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

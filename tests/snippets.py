@@ -1,0 +1,268 @@
+"""Fenced blocks of a page in Markdown: found, run, and compared with the output that the page shows.
+
+How a page says what a block is (docs/dev/documentation.md has it for writers):
+
+* ``console``: commands after ``$``, each followed by its output. No output means that it is not
+  compared. ``…`` alone stands for any lines, inside a line for anything.
+* ``python``: runs in one namespace for the page; a ``text`` block right after it is what it prints.
+* ``toml``: a whole scenario, which must be valid, or with a comment a part of one.
+* ``sh``, ``bash``: commands without output.
+* ``rust``: lines of a file of the repository.
+
+A comment ``<!-- test: … -->`` on the line before a block says more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import incast
+from house import ROOT
+
+LANGUAGES = ("console", "python", "toml", "sh", "bash", "rust")
+"""Blocks in these languages are run, or say why not."""
+
+_FENCE = re.compile(r"^( *)(```+|~~~+)([\w-]*).*$")
+_COMMENT = re.compile(r"^ *<!-- test: (\w+)(?:: | )?(.*?) -->$")
+
+
+@dataclass
+class Block:
+    """A fenced block.
+
+    Attributes:
+        page: The file, from the checkout.
+        line: Number of its first line of content, from 1.
+        language: The first word after the fence.
+        lines: Its content without indentation.
+        say: What the comment before it says: a word, and what follows it.
+        indent: Spaces before the fence.
+    """
+
+    page: str
+    line: int
+    language: str
+    lines: list[str]
+    say: dict[str, str] = field(default_factory=dict)
+    indent: int = 0
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.page}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """Its content."""
+        return "\n".join(self.lines) + "\n"
+
+
+def blocks(path: Path) -> list[Block]:
+    """All fenced blocks of a page, those without a language too."""
+    found: list[Block] = []
+    say: dict[str, str] = {}
+    lines = iter(enumerate(path.read_text().splitlines(), start=1))
+    for number, line in lines:
+        comment = _COMMENT.match(line)
+        fence = _FENCE.match(line)
+        if comment:
+            say[comment[1]] = comment[2]
+        elif fence:
+            indent, mark = len(fence[1]), fence[2]
+            content = []
+            for _, inside in lines:
+                if inside.strip() == mark:
+                    break
+                content.append(inside[indent:])
+            page = path.relative_to(ROOT).as_posix()
+            found.append(Block(page, number + 1, fence[3], content, say, indent))
+            say = {}
+        elif line.strip():
+            say = {}
+    return found
+
+
+class Runner:
+    """Runs the blocks of one page, in order, in one folder."""
+
+    def __init__(self, folder: Path, shims: Path) -> None:
+        self.folder = folder
+        self.names: dict[str, Any] = {"__name__": "page"}
+        self.env = {
+            **os.environ,
+            "PATH": f"{shims}{os.pathsep}{os.environ['PATH']}",
+            "MPLBACKEND": "Agg",
+            "COLUMNS": "100",
+            "PYTHONWARNINGS": "error",
+        }
+        self.printed = ""
+
+    def run(self, block: Block) -> None:
+        """Runs a block.
+
+        Raises:
+            AssertionError: When the page is wrong; `DifferentError` when the output is.
+        """
+        if "skip" in block.say:
+            return
+        if "setup" in block.say:
+            self.shell(block.say["setup"], Block(block.page, block.line, "sh", []))
+        if "file" in block.say:
+            path = self.folder / block.say["file"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+        match block.language:
+            case "console":
+                self.console(block)
+            case "python":
+                self.python(block)
+            case "toml":
+                self.toml(block)
+            case "sh" | "bash":
+                self.shell(block.text, block)
+            case "rust":
+                self.rust(block)
+
+    def shell(self, command: str, block: Block) -> str:
+        """Runs a command line; its exit code must be the one the page says, 0 without a word."""
+        more = block.say.get("small", "")
+        if more and command.startswith("incast"):
+            command = f"{command} {more}"
+        run = subprocess.run(
+            ["bash", "-euc", command],
+            cwd=self.folder,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        wanted = int(block.say.get("exit", "0"))
+        assert run.returncode == wanted, (
+            f"{block.place}: {command}: exit code {run.returncode}, not {wanted}\n{run.stdout}"
+        )
+        return run.stdout
+
+    def console(self, block: Block) -> None:
+        """Runs the commands of a block and compares what they print."""
+        made: list[str] = []
+        wrong = []
+        for command, shown in commands(block):
+            found = [line.rstrip() for line in self.shell(strip_comment(command), block).splitlines()]
+            open_ended = "small" in block.say or any("…" in line for line in shown)
+            made += [f"$ {command}", *(shown if open_ended or not shown else found)]
+            if shown and "small" not in block.say and not agree(shown, found):
+                text = "\n".join
+                wrong.append(f"{command}\n--- the page shows\n{text(shown)}\n--- it prints\n{text(found)}")
+        if wrong:
+            raise DifferentError(block, "\n".join(wrong), made)
+
+    def python(self, block: Block) -> None:
+        """Runs Python in the page's namespace and keeps what it prints."""
+        if "file" in block.say:
+            return
+        out = io.StringIO()
+        code = compile("\n" * (block.line - 1) + block.text, block.page, "exec")
+        before = Path.cwd()
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(out):
+                exec(code, self.names)
+        finally:
+            os.chdir(before)
+        self.printed = out.getvalue()
+
+    def toml(self, block: Block) -> None:
+        """Checks a scenario, or a part of one put in the place of its sections in another."""
+        text = block.text
+        if "part" in block.say:
+            text = merged((self.folder / block.say["part"]).read_text(), text)
+        name = self.folder / "page.toml"
+        try:
+            incast.Scenario.from_toml(text, str(name))
+        except incast.ScenarioError as error:
+            if "exit" not in block.say:
+                raise AssertionError(f"{block.place}: {error}") from None
+        else:
+            assert "exit" not in block.say, f"{block.place}: this is a valid scenario"
+
+    def rust(self, block: Block) -> None:
+        """The lines must be in the file that the comment names, in a row."""
+        file = block.say.get("excerpt")
+        assert file, f"{block.place}: say of which file this is an excerpt"
+        whole = [line.strip() for line in (ROOT / file).read_text().splitlines()]
+        part = [line.strip() for line in block.lines]
+        rows = range(len(whole) - len(part) + 1)
+        assert any(whole[i : i + len(part)] == part for i in rows), f"{block.place}: not in {file}"
+
+
+class DifferentError(AssertionError):
+    """A block prints something else than the page shows.
+
+    Attributes:
+        made: The lines that the block should have.
+    """
+
+    def __init__(self, block: Block, text: str, made: list[str]) -> None:
+        super().__init__(f"{block.place}: {text}")
+        self.made = made
+
+
+def commands(block: Block) -> list[tuple[str, list[str]]]:
+    """The commands of a console block, each with the output that the page shows."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            assert found, f"{block.place}: a console block begins with `$ `"
+            found[-1][1].append(line.rstrip())
+    return found
+
+
+def strip_comment(command: str) -> str:
+    """A command without the remark behind it."""
+    return re.sub(r"\s+# .*$", "", command)
+
+
+def agree(shown: list[str], found: list[str]) -> bool:
+    """Whether an output is as shown; ``…`` stands for any lines, or for anything in a line."""
+    pattern = ""
+    for line in shown:
+        if line.strip() == "…":
+            pattern += r"(?:[^\n]*\n)*?"
+        else:
+            pattern += ".*".join(map(re.escape, line.split("…"))) + r"\n"
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
+
+
+def merged(base: str, part: str) -> str:
+    """A scenario in which the sections of a part stand for those of the same name."""
+    name = re.compile(r"^\[+([\w-]+)", re.MULTILINE)
+    pieces = re.split(r"(?m)^(?=\[)", base)
+    replaced = set(name.findall(part))
+    keep = [p for p in pieces if not (found := name.match(p)) or found[1] not in replaced]
+    # What stands above the first section of the part belongs to the top of the file.
+    top, _, _ = part.partition("[")
+    keys = set(re.findall(r"(?m)^(\w+) *=", top))
+    head = [line for line in keep[0].splitlines() if line.partition("=")[0].strip() not in keys]
+    return "\n".join([*head, top, *keep[1:], part[len(top) :]])
+
+
+def shims(folder: Path) -> Path:
+    """A folder with the command ``incast`` and ``python`` of this interpreter."""
+    folder.mkdir()
+    for name, words in (("incast", "-m incast"), ("python", "")):
+        path = folder / name
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        path.chmod(0o755)
+    return folder

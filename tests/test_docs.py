@@ -1,0 +1,97 @@
+"""Every command and every snippet in the README and in the documentation does what it says.
+
+``UPDATE_DOCS=1`` writes the output that commands have now into the pages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from house import ROOT
+from snippets import LANGUAGES, Block, DifferentError, Runner, agree, blocks, shims
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+UPDATE = bool(os.environ.get("UPDATE_DOCS"))
+
+# Blocks that cannot run here, by page. Each says its reason in the page; a new one is counted here.
+NOT_RUN = {
+    "README.md": 1,
+    "docs/dev/ci.md": 1,
+    "docs/dev/documentation.md": 2,
+    "docs/index.md": 1,
+    "docs/tutorial/install.md": 2,
+}
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def runnable(page: Path) -> list[Block]:
+    return [block for block in blocks(page) if block.language in LANGUAGES]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
+def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    folder = tmp_path / "checkout"
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("target"))
+    runner = Runner(folder, shims(tmp_path / "bin"))
+    found = blocks(page)
+    for index, block in enumerate(found):
+        if block.language not in LANGUAGES:
+            continue
+        try:
+            runner.run(block)
+        except DifferentError as different:
+            if not UPDATE:
+                raise
+            replace(page, index, different.made)
+        after = found[index + 1] if index + 1 < len(found) else None
+        if block.language == "python" and after and "output" in after.say:
+            printed = [line.rstrip() for line in runner.printed.splitlines()]
+            if not agree([line.rstrip() for line in after.lines], printed):
+                assert UPDATE, f"{after.place}: it prints\n{runner.printed}"
+                replace(page, index + 1, printed)
+
+
+def replace(page: Path, index: int, made: list[str]) -> None:
+    """Puts other lines into a block of a page."""
+    block = blocks(page)[index]
+    lines = page.read_text().splitlines()
+    lines[block.line - 1 : block.line - 1 + len(block.lines)] = [" " * block.indent + line for line in made]
+    page.write_text("\n".join(lines) + "\n")
+
+
+def test_what_is_not_run_is_counted_and_says_why() -> None:
+    counted = {}
+    for page in PAGES:
+        reasons = [block.say["skip"] for block in runnable(page) if "skip" in block.say]
+        assert all(len(reason.split()) >= 3 for reason in reasons), f"{name(page)}: give a reason"
+        if reasons:
+            counted[name(page)] = len(reasons)
+    assert counted == NOT_RUN
+
+
+def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
+    made = tmp_path / "docs"
+    subprocess.run([sys.executable, ROOT / "docs/generate.py", made], check=True, timeout=60)
+    files = [path.relative_to(made) for path in sorted(made.rglob("*")) if path.is_file()]
+    assert len(files) > 8
+    stale = [
+        file.as_posix()
+        for file in files
+        if not (ROOT / "docs" / file).exists()
+        or (ROOT / "docs" / file).read_bytes() != (made / file).read_bytes()
+    ]
+    assert stale == [], "run: .venv/bin/python docs/generate.py"
+    for folder in {file.parent for file in files}:
+        there = {p.name for p in (ROOT / "docs" / folder).iterdir() if p.is_file()}
+        assert there == {f.name for f in files if f.parent == folder}, f"docs/{folder} is generated"
