@@ -157,6 +157,11 @@ impl OutcomeInfo {
         let left = flows - outcome.flows_finished.min(flows);
         let at = Time::to_string(&outcome.now);
         let (end, why) = match &outcome.end {
+            // What is left then has no end of its own.
+            End::Finished if left > 0 => {
+                let done = outcome.flows_finished;
+                ("finished", format!("{done} flows finished; {left} without an end lasted as long as the run, to {at}"))
+            }
             End::Finished => ("finished", format!("all {flows} flows finished by {at}")),
             End::TimeLimit => {
                 ("time limit", format!("the time limit {at} came with {left} flows unfinished"))
