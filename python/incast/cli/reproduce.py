@@ -43,7 +43,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub.add_argument("--no-picture", action="store_true", help="draw nothing")
     sub.add_argument("--jobs", type=_jobs, metavar="N", help="runs at the same time (default: one per core)")
     sub.add_argument(
-        "--papers", type=Path, metavar="DIR", help="where the figures are (default: papers, or the checkout's)"
+        "--papers",
+        type=Path,
+        metavar="DIR",
+        help="where the figures are (default: papers, or the checkout's)",
     )
     sub.add_argument("--quiet", action="store_true", help="no progress line")
     sub.set_defaults(act=act)

@@ -304,9 +304,7 @@ def _claim(table: object, index: int, file: Path) -> Claim:
 def _evidence(table: object, where: str) -> Evidence:
     reader = _Reader(table, where)
     unit = reader.unit()
-    evidence = Evidence(
-        reader.text("says"), reader.table("measure"), unit, reader.must_band("holds", unit)
-    )
+    evidence = Evidence(reader.text("says"), reader.table("measure"), unit, reader.must_band("holds", unit))
     reader.finish()
     return evidence
 

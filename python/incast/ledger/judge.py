@@ -98,9 +98,9 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
     ``each`` stands:
 
     - ``ratio`` (``of``, ``to``), ``difference`` (``of``, ``less``), ``improvement`` (1 − ``of``/``over``),
-      ``distance`` (\\|log2 ``of``\\|: 0 at 1, 1 at a half and at 2)
-    - ``mean``, ``median``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of`` over the
-      runs that fit ``each``; ``flatness`` is the largest over the smallest
+      ``distance`` (from 1, in powers of two: 0 at 1, 1 at a half and at 2)
+    - ``mean``, ``median``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of``
+      over the runs that fit ``each``; ``flatness`` is the largest over the smallest
     - ``fit``: ``of`` over the runs that fit ``each`` against what varies under ``against``; ``take`` is
       ``r2`` or ``slope`` of a straight line, or ``exponent`` of a power law
     - ``share_closer``: of the pairs of runs that fit ``each`` and ``than``, in order, the share in which

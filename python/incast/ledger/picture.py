@@ -2,13 +2,15 @@
 
 A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_range``, ``log`` (``"x"``,
 ``"y"`` or ``"xy"``), ``time`` (``us`` or ``ms``), ``zero`` (the instant that is 0 on the axis),
-``marks`` (horizontal lines at values, dotted), and ``lines``. A line has ``show``, what that needs, and
-optionally ``label``, ``colour`` (an algorithm, to take its colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor).
+``marks`` (horizontal lines at values, dotted), ``legend`` (its place, or ``none``), and ``lines``.
+
+A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an algorithm, to take its
+colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from incast.ledger import measures
 from incast.ledger.figure import Figure, LedgerError
 from incast.ledger.judge import points
-from incast.ledger.quantity import picoseconds, unit_of
+from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
 from incast.plot import style
@@ -107,7 +109,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
     axes.set_title(panel.get("title", ""))
     axes.set_xlabel(panel.get("x", "time (µs)"))
     axes.set_ylabel(panel["y"])
-    if len(lines) > 1 or panel.get("legend"):
+    if len(lines) > 1 and panel.get("legend") != "none":
         axes.legend(loc=panel.get("legend", "best"))
 
 
@@ -150,7 +152,7 @@ def _arguments(line: Mapping[str, Any]) -> dict[str, Any]:
 
 def _by_size(view: View, stat: str, edges: list[str]) -> tuple[Floats, Floats]:
     """A statistic of the slowdown by classes of size, each drawn at its upper edge in KB."""
-    ends = [measures.quantity(edge).value for edge in edges]
+    ends = [quantity(edge).value for edge in edges]
     found = []
     for low, high in zip([0.0, *ends], ends, strict=False):
         try:
@@ -190,7 +192,7 @@ def _congestion(view: View, port: str, flow: str) -> tuple[Any, Floats]:
     return measures.congestion_series(view, port, flow, "", "")
 
 
-_SERIES = {
+_SERIES: dict[str, Callable[..., tuple[Any, Floats]]] = {
     "queue": _queue,
     "utilisation": _utilisation,
     "window": _window,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 _UNITS = {
     "B": ("bytes", 1.0),
@@ -93,7 +94,8 @@ def quantity(text: str) -> Quantity:
     if not found:
         raise ValueError(f"{text!r} is no quantity; write one like 75KB, 12us, 0.5 or 86%")
     dimension, size = unit_of(found[2])
-    return Quantity(float(found[1]) * size, dimension)
+    # Exact until the end: 20us is the number nearest to 0.00002.
+    return Quantity(float(Fraction(found[1]) * Fraction(str(size))), dimension)
 
 
 def picoseconds(text: str) -> int:

@@ -72,7 +72,8 @@ def text(page: Page) -> str:
         head = f"{judgement.verdict.value:<14}  {claim.id}"
         lines += ["", f"  {head}"]
         lines += _block(f"{claim.says} ({claim.place})")
-        lines += _block(f"paper: {claim.paper}   ours: {judgement.ours.shown(claim.unit)}   {rule(judgement)}")
+        ours = judgement.ours.shown(claim.unit)
+        lines += _block(f"paper: {claim.paper}   ours: {ours}   {rule(judgement)}")
         why = reason(judgement)
         if why:
             lines += _block(f"why: {why}")

@@ -82,7 +82,7 @@ class Results(Mapping[str, Result]):
         return names
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Ends a run from within."""
 
 
@@ -111,12 +111,12 @@ def run_figure(
     def make(name: str) -> Result:
         def tell(progress: Progress) -> None:
             if stop.is_set():
-                raise _Stopped
+                raise _StoppedError
             if report:
                 report(Progressing(figure.id, len(results), len(scenarios), name, progress))
 
         if stop.is_set():
-            raise _Stopped
+            raise _StoppedError
         return scenarios[name].run(threads=1, progress=tell)
 
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
