@@ -199,7 +199,9 @@ class Runner:
         """The lines must be in the file that the comment names, in a row."""
         file = block.say.get("excerpt")
         assert file, f"{block.place}: say of which file this is an excerpt"
-        whole = [line.strip() for line in (ROOT / file).read_text().splitlines()]
+        # An example in a doc comment is an excerpt, too.
+        whole = [re.sub(r"^//[!/] ?", "", line.strip()) for line in (ROOT / file).read_text().splitlines()]
+        whole = [line.strip() for line in whole]
         part = [line.strip() for line in block.lines]
         rows = range(len(whole) - len(part) + 1)
         assert any(whole[i : i + len(part)] == part for i in rows), f"{block.place}: not in {file}"
