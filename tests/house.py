@@ -49,6 +49,40 @@ until = "1ms"
 """
 """A star of four hosts: a long flow, two short ones onto it, and a probe at the port they share."""
 
+RING = """\
+cc = { algorithm = "constant" }
+run = { stall_after = "5ms" }
+
+[topology]
+kind = "graph"
+hosts = ["h0-h4"]
+switches = ["s0-s4"]
+rate = "100Gbps"
+delay = "1us"
+links = [
+    { between = ["h0", "s0"] },
+    { between = ["s0", "s1"] },
+    { between = ["h1", "s1"] },
+    { between = ["s1", "s2"] },
+    { between = ["h2", "s2"] },
+    { between = ["s2", "s3"] },
+    { between = ["h3", "s3"] },
+    { between = ["s3", "s4"] },
+    { between = ["h4", "s4"] },
+    { between = ["s4", "s0"] },
+]
+
+[switch]
+buffer = "1MB"
+pfc = {}
+
+[[traffic]]
+kind = "permutation"
+shift = 2
+size = "10MB"
+"""
+"""Five switches in a ring, a host on each, and pauses: every link comes to wait for the next."""
+
 
 class Incast:
     """The command `incast`, run in a folder, without a terminal."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from house import ROOT, Incast
+from house import RING, ROOT, Incast
 from incast import Result, _core
 from stored import stored
 
@@ -243,40 +243,6 @@ def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
         assert f"s{switch} port" in shown
     assert re.search(r"flow \d+ waits: ", shown)
     assert "saved in incast-results/ring/constant-seed" in done.stdout
-
-
-RING = """\
-cc = { algorithm = "constant" }
-run = { stall_after = "5ms" }
-
-[topology]
-kind = "graph"
-hosts = ["h0-h4"]
-switches = ["s0-s4"]
-rate = "100Gbps"
-delay = "1us"
-links = [
-    { between = ["h0", "s0"] },
-    { between = ["s0", "s1"] },
-    { between = ["h1", "s1"] },
-    { between = ["s1", "s2"] },
-    { between = ["h2", "s2"] },
-    { between = ["s2", "s3"] },
-    { between = ["h3", "s3"] },
-    { between = ["s3", "s4"] },
-    { between = ["h4", "s4"] },
-    { between = ["s4", "s0"] },
-]
-
-[switch]
-buffer = "1MB"
-pfc = {}
-
-[[traffic]]
-kind = "permutation"
-shift = 2
-size = "10MB"
-"""
 
 
 BAD = {

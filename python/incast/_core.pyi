@@ -7,6 +7,9 @@ import numpy.typing as npt
 
 __version__: str
 
+optimised: bool
+"""Whether the core was built for speed, as all released ones are."""
+
 class ScenarioError(ValueError):
     """A scenario is wrong. Its text names every problem: file, line, key, and what would be right."""
 

@@ -98,12 +98,15 @@ def folder_name(text: str) -> str:
 
 
 def label(scenario: Scenario) -> str:
-    """What to call a run: its algorithm, without the preset where that is the default."""
-    if scenario.algorithm is None:
-        return "mixed"
-    name, _, preset = scenario.algorithm.partition(":")
+    """What to call a run: its algorithm, or ``mixed`` where every traffic block has its own."""
+    return "mixed" if scenario.algorithm is None else short(scenario.algorithm)
+
+
+def short(algorithm: str) -> str:
+    """The name of an algorithm, without the preset where that is the default."""
+    name, _, preset = algorithm.partition(":")
     known = _core.algorithm(name)
-    return name if known is not None and known.presets[0][0] == preset else scenario.algorithm
+    return name if known is not None and known.presets[0][0] == preset else algorithm
 
 
 def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:
@@ -146,12 +149,12 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
 
 
 @contextmanager
-def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
     """Keeps other processes from making the result in a folder meanwhile; waits until they are done.
 
     The claim is a lock on the file ``.NAME.lock`` beside the folder. The operating system lets go of it
     however a process ends, and a file that was left over does no harm. Where the file system has no
-    locks, nothing is waited for.
+    locks, nothing is waited for, and what is entered is False.
 
     Args:
         folder: The folder.
@@ -167,7 +170,7 @@ def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[N
     except OSError as error:
         raise ResultError(f"cannot create {folder}: {error.strerror}{_help(error)}") from None
     try:
-        yield
+        yield held is not None
     finally:
         if held is not None:
             # While it is still held: whoever waits for it finds out that the file is gone.

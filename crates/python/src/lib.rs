@@ -50,6 +50,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("optimised", !cfg!(debug_assertions))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -14,7 +14,20 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from incast import Interrupted, ResultError, ScenarioError, __version__
-from incast.cli import compare, lists, report, reproduce, run, sweep, validate
+from incast.cli import (
+    compare,
+    completion,
+    doctor,
+    lists,
+    plot,
+    report,
+    reproduce,
+    run,
+    schema,
+    show,
+    sweep,
+    validate,
+)
 from incast.cli.options import run_options, scenario_options
 
 OK = 0
@@ -128,6 +141,11 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.set_defaults(act=lists.act)
 
+    show.add(commands)
+    plot.add(commands)
     report.add(commands)
     reproduce.add(commands)
+    schema.add(commands)
+    doctor.add(commands)
+    completion.add(commands)
     return top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -92,14 +93,15 @@ class _Worker:
                 self._done.put(ResultError(f"cannot start a process: {error}"))
             finally:
                 self.stop()
+                if self._process is not None:
+                    _reap(self._process)
 
     def stop(self) -> None:
         """Ends the process; what it was making stays incomplete."""
         with self._lock:
             self._stopped = True
-            process = self._process
-            if process is not None and process.poll() is None:
-                process.kill()
+            if self._process is not None:
+                self._process.kill()
 
     def _make(self, task: Task, said: IO[str]) -> Done:
         process = self._start(said)
@@ -116,9 +118,8 @@ class _Worker:
                     return Done(task.index, answer.get("error"), answer.get("reused", False))
         except BrokenPipeError:
             pass
-        code = process.wait()
-        process.stdin = process.stdout = None
         self._process = None
+        code = _reap(process)
         said.seek(0)
         last = " ".join(said.read().splitlines()[-1:])
         return Done(task.index, f"its process {_how(code)}" + (f": {last}" if last else ""))
@@ -139,6 +140,16 @@ class _Worker:
             if self._process is None:
                 raise queue.Empty
             return self._process
+
+
+def _reap(process: subprocess.Popen[str]) -> int:
+    """Waits for a process that has ended or is about to, and closes its pipes; returns its exit code."""
+    for pipe in (process.stdin, process.stdout):
+        # What it did not read any more cannot be flushed.
+        with contextlib.suppress(BrokenPipeError):
+            if pipe is not None:
+                pipe.close()
+    return process.wait()
 
 
 def _how(code: int) -> str:

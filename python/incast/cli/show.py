@@ -1,0 +1,116 @@
+"""``incast show``: what came of a run that is saved."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from incast import ResultError
+from incast.cli.outcome import ending, totals
+from incast.cli.progress import simulated
+from incast.cli.table import Column, number, paragraph, table
+from incast.cli.tables import queue_table, slowdown_table, title
+from incast.result import Result
+from incast.store import short
+
+MOST_PORTS = 5
+"""So many of the busiest ports are shown."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "show",
+        help="sum up a saved result",
+        description="Sums up saved results: what made them, how they ended, queues, completion times, "
+        "ports. What a killed run left is shown as far as it goes.",
+    )
+    sub.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="the folder of a result")
+    sub.set_defaults(act=act)
+
+
+def act(options: argparse.Namespace) -> int:
+    """Prints a summary of each."""
+    results = [open_result(folder) for folder in options.results]
+    print("\n\n".join(text(folder, result) for folder, result in zip(options.results, results, strict=True)))
+    return 0
+
+
+def open_result(folder: Path) -> Result:
+    """Reads a result; what is none may hold some, and the message names them.
+
+    Raises:
+        ResultError: When there is no result in the folder.
+    """
+    inside = sorted(path.parent.name for path in folder.glob("*/result.json"))
+    if inside and not (folder / "result.json").exists():
+        shown = ", ".join(inside[:5]) + (", …" if len(inside) > 5 else "")
+        raise ResultError(f"{folder} is no result, but holds {len(inside)}\n    help: name one: {shown}")
+    return Result.open(folder)
+
+
+def text(folder: Path, result: Result) -> str:
+    """The summary of a result.
+
+    Args:
+        folder: Where it is.
+        result: The result.
+    """
+    info = result.info
+    label = short(info["algorithms"][0]) if len(info["algorithms"]) == 1 else info["name"]
+    made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(info["started_unix_s"]))
+    lines = [
+        paragraph(f"{info['name']}: {', '.join(info['algorithms'])}, seed {info['seed']}"),
+        paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
+    ]
+    if info.get("outcome"):
+        lines += [ending(title(label), result), totals(result)]
+    else:
+        now = "is writing this" if result.state == "running" else "was killed, and this is what it left"
+        rows = f"{len(result.flows):,} flows, {len(result.port_series):,} samples of ports"
+        lines.append(paragraph(f"NOT COMPLETE: a run {now}: {rows}, {len(result.flow_series):,} of flows"))
+    parts = ["\n".join(lines)]
+    if info.get("outcome"):
+        parts += [queue_table({label: result}), slowdown_table({label: result}), ports_table(result)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def ports_table(result: Result) -> str:
+    """The ports that were used most; nothing when none carried anything."""
+    ports, end = result.ports, int(result.info["outcome"]["now_ps"])
+    sent = ports.column("transmitted_bytes").astype(np.float64)
+    rate = np.asarray(ports.column("rate_bps"), dtype=np.float64)
+    if not end or not len(ports) or not sent.any():
+        return ""
+    used = np.nan_to_num(sent * 8e12 / (rate * end))
+    busiest = np.argsort(-used, kind="stable")[:MOST_PORTS]
+    columns = [
+        Column("port", left=True),
+        Column("to", left=True),
+        Column("used", "%"),
+        Column("peak queue", "KB"),
+        Column("marked", "packets"),
+        Column("dropped", "packets"),
+        Column("paused"),
+    ]
+    rows = [
+        [
+            f"{ports.column('node')[n]} port {ports.column('port')[n]}",
+            str(ports.column("peer")[n] or "–"),
+            number(100 * float(used[n])),
+            number(int(ports.column("peak_queue_bytes")[n]) / 1e3),
+            f"{int(ports.column('marked_packets')[n]):,}",
+            f"{int(ports.column('dropped_packets')[n]):,}",
+            simulated(int(ports.column("paused_ps")[n])) if ports.column("paused_ps")[n] else "–",
+        ]
+        for n in busiest
+    ]
+    count = f"the {len(rows)} busiest of {len(ports):,} ports, over the whole run"
+    return f"{count}\n{table(columns, rows)}"

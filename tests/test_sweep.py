@@ -1,0 +1,330 @@
+"""Sweeps: plans, tables, kills, failures, executors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from house import RING, Incast
+from incast import Result, ResultError, ScenarioError, sweep
+from incast.sweep.executor import Watch
+from incast.sweep.interval import student
+
+TABLES = ("table.parquet", "table.csv", "summary.parquet", "summary.csv")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def small_plan(scenario: Path, seeds: int) -> sweep.Plan:
+    return sweep.plan(scenario, ["cc=oscar,constant"], results=scenario.parent / "runs", seeds=seeds)
+
+
+def test_every_combination_and_seed_has_a_row_with_the_numbers_of_its_result(
+    incast: Incast, scenario: Path
+) -> None:
+    vary = ("--vary", "cc=oscar,constant", "--vary", "topology.delay=1us,3us")
+    done = incast("sweep", scenario, *vary, "--seeds", "2", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    folder = incast.folder / "out"
+    found = rows(folder / "table.csv")
+    wanted = [(cc, d, s) for cc in ("oscar", "constant") for d in ("1us", "3us") for s in ("7", "8")]
+    assert [(row["cc"], row["topology.delay"], row["seed"]) for row in found] == wanted
+    for row in found:
+        result = Result.open(folder / "runs/small" / row["result"])
+        assert result.fingerprint == row["fingerprint"]
+        assert result.info["seed"] == int(row["seed"])
+        assert float(row["queue_peak_bytes"]) == result.port_series.column("queue_bytes").max()
+        assert float(row["slowdown_all_mean"]) == pytest.approx(
+            result.flow_times().slowdown.mean(), rel=1e-12
+        )
+    frame = polars.read_parquet(folder / "table.parquet")
+    assert frame["fingerprint"].to_list() == [row["fingerprint"] for row in found]
+    assert frame["seed"].to_list() == [7, 8] * 4
+
+
+def test_means_and_intervals_are_those_of_the_rows(incast: Incast, scenario: Path) -> None:
+    random = "traffic=[{kind='poisson', sizes='20KB', load=0.4, duration='300us'}]"
+    done = incast("sweep", scenario, "--vary", "cc=oscar,hpcc", "--seeds", "4", "--set", random, "--out", "o")
+    assert done.returncode == 0
+    each, means = rows(incast.folder / "o/table.csv"), rows(incast.folder / "o/summary.csv")
+    for row in means:
+        values = [float(r["slowdown_all_mean"]) for r in each if r["cc"] == row["cc"]]
+        assert len(set(values)) == 4
+        assert row["runs"] == "4"
+        assert float(row["slowdown_all_mean"]) == pytest.approx(np.mean(values), rel=1e-12)
+        # t for 95 % and three degrees of freedom, from a printed table.
+        half = 3.182446 * np.std(values, ddof=1) / 2
+        assert float(row["slowdown_all_mean_ci95"]) == pytest.approx(half, rel=1e-6)
+
+
+def test_students_quantiles_are_those_of_a_printed_table() -> None:
+    printed = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 9: 2.26216, 30: 2.04227, 120: 1.97993}
+    for freedom, t in printed.items():
+        assert student(0.95, freedom) == pytest.approx(t, rel=2e-6)
+    assert sweep.mean_interval([2.5]) == (2.5, None)
+    assert sweep.mean_interval([0.1, 0.1, 0.1]) == (0.1, 0.0)
+
+
+def test_what_run_and_compare_made_is_reused(incast: Incast, scenario: Path) -> None:
+    assert incast("run", scenario).returncode == 0
+    assert incast("compare", scenario, "--cc", "constant", "--seed", "8").returncode == 0
+    words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "2")
+    done = incast(*words)
+    assert "2 × 2 seeds: 2 made, 2 reused\n" in done.stdout
+    again = incast(*words)
+    assert "2 × 2 seeds: 0 made, 4 reused\n" in again.stdout
+    assert again.stdout.splitlines()[1:] == done.stdout.splitlines()[1:]
+    assert "2 × 2 seeds: 4 made, 0 reused\n" in incast(*words, "--fresh").stdout
+    assert "reused" in incast("run", scenario, "--seed", "8").stderr
+
+
+LONG = ("--set", "run.until=1000s", "--set", "traffic.long.size=200MB")
+"""Makes a run of the small scenario take some tenths of a second."""
+
+
+def test_killed_three_times_it_ends_with_the_same_table_as_never_killed(
+    incast: Incast, scenario: Path
+) -> None:
+    words = ("sweep", scenario, "--vary", "cc=oscar,constant,hpcc", "--seeds", "4", "--jobs", "2", *LONG)
+    whole = incast(*words, "--out", "whole")
+    assert whole.returncode == 0
+    folder = incast.folder / "killed"
+    ready = 0
+    for kill in range(3):
+        process = incast.start(*words, "--out", "killed")
+        wait_until(lambda ready=ready: len(complete(folder)) > ready, process)  # type: ignore[misc]
+        process.kill()
+        process.communicate()
+        ready = len(complete(folder))
+        assert ready < 12, f"the sweep was over before kill number {kill + 1}"
+        assert not (folder / "table.csv").exists()
+    times = {path: (path / "result.json").stat().st_mtime_ns for path in complete(folder)}
+    again = incast(*words, "--out", "killed")
+    assert again.returncode == 0
+    reused = re.search(r"(\d+) made, (\d+) reused", again.stdout)
+    assert reused
+    assert int(reused[2]) >= ready
+    # What was there was not made again.
+    assert {path: (path / "result.json").stat().st_mtime_ns for path in times} == times
+    assert contents(folder) == contents(incast.folder / "whole")
+
+
+def complete(folder: Path) -> list[Path]:
+    found = []
+    for path in folder.glob("runs/*/*/result.json"):
+        if json.loads(path.read_text())["state"] == "complete":
+            found.append(path.parent)
+    return found
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not ready():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(incast: Incast, scenario: Path) -> None:
+    words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "6", "--out", "out", *LONG)
+    process = incast.start(*words)
+    wait_until(lambda: bool(complete(incast.folder / "out")), process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert re.search(r"stopped; \d+ of 12 runs are done, and the same command goes on from there", err)
+    assert "Traceback" not in err
+    done = incast(*words)
+    assert done.returncode == 0
+    assert len(rows(incast.folder / "out/table.csv")) == 12
+
+
+def test_when_the_one_who_sweeps_is_killed_its_processes_end(incast: Incast, scenario: Path) -> None:
+    endless = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
+    process = incast.start("sweep", scenario, "--jobs", "2", "--seeds", "2", "--out", "out", *endless)
+    wait_until(lambda: len(list(incast.folder.glob("out/runs/*/*/port_series/part-*"))) >= 2, process)
+    children = Path(f"/proc/{process.pid}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    assert len(pids) == 2
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 30
+    while any(runs(pid) for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_run_that_fails_is_reported_at_the_end_and_stops_no_other(incast: Incast, scenario: Path) -> None:
+    # One large flow or so in all of this time: with some seeds there is none, and that is an error.
+    rare = "traffic=[{kind='poisson', sizes='websearch', load=0.2, duration='300us'}]"
+    words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "6", "--set", rare, "--out", "out")
+    done = incast(*words)
+    assert done.returncode == 1
+    failed = [int(seed) for seed in re.findall(r"^  cc=oscar seed=(\d+): .*makes no flow", done.stderr, re.M)]
+    assert 0 < len(failed) < 6
+    assert f"{12 - 2 * len(failed)} made, 0 reused, {2 * len(failed)} failed" in done.stdout
+    assert f"{2 * len(failed)} of 12 runs failed" in done.stderr
+    assert "Traceback" not in done.stderr
+    sound = [str(seed) for seed in range(7, 13) if seed not in failed]
+    assert [row["seed"] for row in rows(incast.folder / "out/table.csv")] == 2 * sound
+    assert [row["runs"] for row in rows(incast.folder / "out/summary.csv")] == 2 * [str(len(sound))]
+    manifest = json.loads((incast.folder / "out/manifest.json").read_text())
+    states = {run["seed"]: run["state"] for run in manifest["runs"]}
+    assert states == {seed: "failed" if seed in failed else "done" for seed in range(7, 13)}
+
+
+def test_a_process_that_dies_fails_its_run_alone(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A module that is loaded at every start of Python kills the process that makes seed 8.
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(DYING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    done = sweep.conduct(small_plan(scenario, seeds=2), folder=tmp_path / "out", executor=sweep.Local(1))
+    assert done.state.made == 2
+    assert [failure.label for failure in done.state.failures] == ["cc=oscar seed=8", "cc=constant seed=8"]
+    for failure in done.state.failures:
+        assert failure.why.startswith("its process was ended by SIGKILL (as when memory runs out)")
+
+
+DYING = """\
+import os, signal, sys
+if "incast.sweep.worker" in " ".join(sys.orig_argv):
+    import incast.sweep.executor as executor
+    make = executor.execute
+    def execute(task, progress=None):
+        if "seed = 8" in task.scenario:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return make(task, progress)
+    executor.execute = execute
+"""
+
+
+def test_a_run_that_stalls_is_in_the_table_but_in_no_mean(incast: Incast) -> None:
+    # Each host of the ring sends two switches further: with pauses every link waits for the next.
+    (incast.folder / "ring.toml").write_text(RING)
+    done = incast("sweep", "ring.toml", "--vary", "traffic.0.shift=1,2", "--out", "out")
+    assert done.returncode == 1
+    assert "1 of 2 runs failed\n  shift=2 seed=1: " in done.stderr
+    assert "PFC deadlock" in done.stderr
+    table, means = rows(incast.folder / "out/table.csv"), rows(incast.folder / "out/summary.csv")
+    assert [row["end"] for row in table] == ["finished", "stalled"]
+    assert [row["runs"] for row in means] == ["1", "0"]
+    assert means[1]["slowdown_all_mean"] == ""
+
+
+def test_progress_with_an_end_in_sight_is_shown_on_a_terminal_only(incast: Incast, scenario: Path) -> None:
+    here, there = pty.openpty()
+    words = incast.words("sweep", scenario, "--seeds", "6", "--jobs", "1", *LONG)
+    process = subprocess.Popen(words, cwd=incast.folder, stderr=there, stdout=subprocess.DEVNULL)
+    os.close(there)
+    seen = ""
+    while True:
+        try:
+            seen += os.read(here, 4096).decode()
+        except OSError:
+            break
+    os.close(here)
+    assert process.wait(60) == 0
+    assert re.search(r"\d/6 runs(  1 under way)?  \d+ s left", seen)
+    assert seen.endswith("\r\x1b[2K")
+
+
+def test_a_folder_of_something_else_is_left_alone(incast: Incast, scenario: Path) -> None:
+    assert incast("sweep", scenario, "--out", "out").returncode == 0
+    other = incast("sweep", scenario, "--out", "out", "--seeds", "2")
+    assert other.returncode == 1
+    assert "out already holds another sweep" in other.stderr
+    assert incast("sweep", scenario, "--out", "out", "--seeds", "2", "--fresh").returncode == 0
+    (incast.folder / "mine").mkdir()
+    (incast.folder / "mine/thesis.tex").write_text("years of work")
+    refused = incast("sweep", scenario, "--out", "mine", "--fresh")
+    assert refused.returncode == 1
+    assert "thesis.tex" in refused.stderr
+    assert [path.name for path in (incast.folder / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_values_with_commas_are_kept_together() -> None:
+    assert sweep.axis('traffic.0.from=["h1","h2"],"h3"').values == ('["h1","h2"]', '"h3"')
+    assert sweep.axis("probe={ports=['a', 'b']},{}").values == ("{ports=['a', 'b']}", "{}")
+
+
+def test_an_executor_is_whatever_has_its_methods(scenario: Path, tmp_path: Path) -> None:
+    class Here:
+        """Makes the runs in this very process, the last one first."""
+
+        jobs = 1
+
+        def run(self, tasks: Sequence[sweep.Task], watch: Watch) -> Iterator[sweep.Done]:
+            for task in reversed(tasks):
+                yield sweep.Done(task.index, reused=sweep.execute(task))
+
+    plan = small_plan(scenario, seeds=2)
+    executor: sweep.Executor = Here()
+    here = sweep.conduct(plan, folder=tmp_path / "here", executor=executor)
+    there = sweep.conduct(plan, folder=tmp_path / "there", executor=sweep.Local(2), fresh=True)
+    assert here.state.made == there.state.made == 4
+    assert contents(here.folder) == contents(there.folder)
+
+
+def test_a_plan_says_everything_that_is_wrong_before_anything_runs(scenario: Path) -> None:
+    with pytest.raises(ScenarioError) as wrong:
+        sweep.plan(scenario, ["cc=oscar,ocsar", "topology.delay=3us,3KB"])
+    text = str(wrong.value)
+    assert "ocsar" in text
+    assert "--vary topology.delay=3KB: topology.delay" in text
+    assert not (scenario.parent / "incast-results").exists()
+
+
+def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: Path) -> None:
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY));"
+        "from incast.cli import main; main(sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", limited, "20000", "sweep", str(scenario), "--out", "out", "--jobs", "1"]
+    words += ["--vary", "cc=oscar,constant", "--vary", "probe.interval=10ns,100us"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("File too large") == 2
+    # Runs whose files are small enough are there; of the others, what was written before can be read.
+    ends = {row["probe.interval"] for row in rows(tmp_path / "out/table.csv")}
+    assert ends == {"100us"}
+    for folder in tmp_path.glob("out/runs/small/*"):
+        assert Result.open(folder).state in ("complete", "incomplete")
+
+
+def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    from incast.sweep.on_ray import Ray
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ResultError, match=r"pip install 'incast\[ray\]'"):
+        Ray()
