@@ -262,7 +262,7 @@ def percent(share: float) -> str:
 # shown inside a page, and a grey that can be read on white and on black where it is an image.
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 44
+LEFT, RIGHT, TOP, BOTTOM = 52, 32, 14, 44
 GREY, FLOWS, BYTES = "#808080", "#0072b2", "#d55e00"
 
 
