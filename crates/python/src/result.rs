@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use incast_lab::results as lab;
 use incast_lab::results::{ResultFolder, ResultInfo, State, TableName};
 use incast_lab::run::RunResult;
 use incast_lab::summary::extract::{PortKey, port_points, port_rates};
@@ -11,9 +12,13 @@ use incast_lab::summary::{
 use incast_units::{Rate, Time};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error;
 use crate::table::Table;
+
+/// `result.json`, state, folder, and the four tables as Parquet files.
+type Parts = (String, String, Option<PathBuf>, Vec<Py<PyBytes>>);
 
 /// What came of a run: its tables, and `result.json`.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -97,6 +102,38 @@ impl Result {
             port_series: next()?,
             flow_series: next()?,
             folder: Some(folder),
+            notices: Vec::new(),
+        })
+    }
+
+    /// What makes it again in another process: `result.json`, state, folder, and the tables as Parquet.
+    fn parts(&self, py: Python<'_>) -> PyResult<Parts> {
+        let tables = [&self.flows, &self.ports, &self.port_series, &self.flow_series];
+        let tables = tables.map(|table| table.get().0.to_parquet());
+        let mut bytes = Vec::new();
+        for table in tables {
+            bytes.push(PyBytes::new(py, &table?).unbind());
+        }
+        Ok((self.info.clone(), self.state.to_owned(), self.folder.clone(), bytes))
+    }
+
+    /// The result with these parts.
+    #[staticmethod]
+    fn from_parts(py: Python<'_>, parts: Parts) -> PyResult<Self> {
+        let (info, state, folder, tables) = parts;
+        let mut tables = tables.iter().map(|bytes| {
+            let table = lab::Table::from_parquet(bytes.as_bytes(py).to_vec()).map_err(error::result)?;
+            Py::new(py, Table(table))
+        });
+        let mut next = || tables.next().unwrap_or_else(|| Err(PyValueError::new_err("a table is missing")));
+        Ok(Self {
+            info,
+            state: ["complete", "running"].into_iter().find(|known| *known == state).unwrap_or("incomplete"),
+            flows: next()?,
+            ports: next()?,
+            port_series: next()?,
+            flow_series: next()?,
+            folder,
             notices: Vec::new(),
         })
     }

@@ -62,9 +62,16 @@ impl Scenario {
         self.0.algorithm()
     }
 
-    /// The same scenario with another algorithm, `name` or `name:preset`.
-    fn with_algorithm(&self, algorithm: &str) -> PyResult<Self> {
-        self.0.with_algorithm(algorithm, &[]).map(Self).map_err(error::problems)
+    /// The algorithms in use, each with its preset.
+    fn algorithms(&self) -> Vec<String> {
+        self.0.algorithms()
+    }
+
+    /// The same scenario with another algorithm, `name` or `name:preset`, and parameters like
+    /// `eta=0.95`.
+    #[pyo3(signature = (algorithm, parameters=Vec::new()))]
+    fn with_algorithm(&self, algorithm: &str, parameters: Vec<String>) -> PyResult<Self> {
+        self.0.with_algorithm(algorithm, &parameters).map(Self).map_err(error::problems)
     }
 
     /// The same scenario with another seed.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
@@ -18,6 +19,7 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
@@ -174,7 +176,15 @@ pub(super) fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ResultE
     read_file(File::open(path).map_err(ResultError::io("read", path))?, path)
 }
 
-fn read_file(file: File, path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ResultError> {
+/// The rows of a file in memory; `path` is what messages call it.
+pub(super) fn read_bytes(bytes: Vec<u8>, path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ResultError> {
+    read_file(Bytes::from(bytes), path)
+}
+
+fn read_file(
+    file: impl ChunkReader + 'static,
+    path: &Path,
+) -> Result<(SchemaRef, Vec<RecordBatch>), ResultError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| read_error(e, path))?;
     let schema = Arc::new(Schema::new(builder.schema().fields().clone()));
     let reader = builder.with_batch_size(GROUP_ROWS).build().map_err(|e| read_error(e, path))?;

@@ -70,6 +70,26 @@ impl Table {
         Self { schema: name.schema(), batches: Vec::new() }
     }
 
+    /// The table as a Parquet file in memory.
+    ///
+    /// # Errors
+    /// When it does not fit into memory once more.
+    pub fn to_parquet(&self) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        super::parquet_io::write(&mut bytes, self.schema.clone(), &self.batches, &Vec::new())?;
+        Ok(bytes)
+    }
+
+    /// The table that [`to_parquet`](Self::to_parquet) gave.
+    ///
+    /// # Errors
+    /// When the bytes are no Parquet file.
+    pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, super::ResultError> {
+        let name = std::path::Path::new("a table in memory");
+        let (schema, batches) = super::parquet_io::read_bytes(bytes, name)?;
+        Ok(Self { schema, batches })
+    }
+
     /// How many rows there are.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -181,6 +181,12 @@ impl Scenario {
         self.root.cc.as_ref().map(Cc::label)
     }
 
+    /// The algorithms in use, each with its preset.
+    #[must_use]
+    pub fn algorithms(&self) -> Vec<String> {
+        self.checked.algorithms.iter().map(Cc::label).collect()
+    }
+
     /// Names of the traffic blocks.
     #[must_use]
     pub fn groups(&self) -> Vec<&str> {
@@ -300,7 +306,7 @@ impl Scenario {
                 threads: 1,
             },
             groups,
-            algorithms: self.checked.algorithms.iter().map(Cc::label).collect(),
+            algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })
     }
