@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from house import ROOT
+from house import ROOT, Incast
 from snippets import LANGUAGES, Block, DifferentError, Runner, agree, blocks, shims
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -95,3 +98,27 @@ def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
     for folder in {file.parent for file in files}:
         there = {p.name for p in (ROOT / "docs" / folder).iterdir() if p.is_file()}
         assert there == {f.name for f in files if f.parent == folder}, f"docs/{folder} is generated"
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"])
+def test_links_to_files_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#\s]+)", path.read_text())
+    files = [link for link in links if "://" not in link]
+    assert [link for link in files if not (path.parent / link).exists()] == []
+
+
+def test_the_picture_is_what_its_command_draws(incast: Incast) -> None:
+    """The picture of the README is that of the README's first command, in fewer colours."""
+    command = re.search(r"^\$ incast (compare .*--plot)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert command
+    shutil.copytree(ROOT / "examples", incast.folder / "examples", ignore=shutil.ignore_patterns("target"))
+    run = incast(*command[1].split(), "--out", "drawn")
+    assert run.returncode == 0, run.stderr
+    kept = ROOT / "docs/pictures/microburst.png"
+    with Image.open(incast.folder / "drawn/queue.png") as new, Image.open(kept) as old:
+        assert new.size == old.size
+        pixels = [np.asarray(image.convert("RGB"), dtype=float) for image in (new, old)]
+    # A picture with one curve moved by a line's width differs by more; colours and fonts by less.
+    assert np.abs(pixels[0] - pixels[1]).mean() / 255 < 0.002
+    assert kept.stat().st_size < 50_000
