@@ -160,7 +160,12 @@ impl OutcomeInfo {
             // What is left then has no end of its own.
             End::Finished if left > 0 => {
                 let done = outcome.flows_finished;
-                ("finished", format!("{done} flows finished; {left} without an end lasted as long as the run, to {at}"))
+                (
+                    "finished",
+                    format!(
+                        "{done} flows finished; {left} without an end lasted as long as the run, to {at}"
+                    ),
+                )
             }
             End::Finished => ("finished", format!("all {flows} flows finished by {at}")),
             End::TimeLimit => {
