@@ -12,7 +12,7 @@ from incast import ResultError
 from incast.cli.outcome import ending, totals
 from incast.cli.progress import simulated
 from incast.cli.table import Column, number, paragraph, table
-from incast.cli.tables import queue_table, slowdown_table, title
+from incast.cli.tables import queue_table, slowdown_table
 from incast.result import Result
 from incast.store import short
 
@@ -45,6 +45,10 @@ def open_result(folder: Path) -> Result:
     Raises:
         ResultError: When there is no result in the folder.
     """
+    if folder.is_file():
+        raise ResultError(
+            f"{folder} is a file\n    help: name the folder of a result, as `incast run` says it"
+        )
     inside = sorted(path.parent.name for path in folder.glob("*/result.json"))
     if inside and not (folder / "result.json").exists():
         shown = ", ".join(inside[:5]) + (", …" if len(inside) > 5 else "")
@@ -67,7 +71,7 @@ def text(folder: Path, result: Result) -> str:
         paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
     ]
     if info.get("outcome"):
-        lines += [ending(title(label), result), totals(result)]
+        lines += [ending(label, result), totals(result)]
     else:
         now = "is writing this" if result.state == "running" else "was killed, and this is what it left"
         rows = f"{len(result.flows):,} flows, {len(result.port_series):,} samples of ports"

@@ -177,7 +177,19 @@ def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> S
         for word in varied:
             text = text.replace(f"--set {word}:", f"--vary {word}:")
         raise ScenarioError(text) from None
-    return scenario.with_algorithm(values[ALGORITHM]) if ALGORITHM in values else scenario
+    if ALGORITHM not in values:
+        return scenario
+    label = values[ALGORITHM]
+    try:
+        return scenario.with_algorithm(label)
+    except ScenarioError as error:
+        # The text names the algorithm where it would name a file.
+        word = f"--vary {ALGORITHM}={label}:"
+        blocks = (
+            f"{word}{b.removeprefix(f'{label}:')}" if b.startswith(f"{label}:") else b
+            for b in _blocks(str(error))
+        )
+        raise ScenarioError("\n".join(blocks)) from None
 
 
 def _blocks(text: str) -> list[str]:

@@ -1,0 +1,294 @@
+"""The commands `show`, `plot`, `schema`, `doctor`, `completion`, and `--estimate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from house import Incast
+from incast import Result, _core
+
+ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
+
+
+def fits(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
+    ran = incast("run", scenario, "--out", "out")
+    done = incast("show", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    assert "small: oscar:paper, seed 7" in done.stdout
+    assert f"Incast {_core.__version__}" in done.stdout
+    # All that `run` said, it says again.
+    for line in ran.stdout.splitlines()[:-2]:
+        assert line in done.stdout
+    result = Result.open(incast.folder / "out")
+    node, port = result.ports.column("node"), result.ports.column("port")
+    here = (node == "s0") & (port == 3)
+    rate, sent = result.ports.column("rate_bps")[here][0], result.ports.column("transmitted_bytes")[here][0]
+    used = 100 * sent * 8e12 / (rate * result.info["outcome"]["now_ps"])
+    row = next(line for line in done.stdout.splitlines() if line.startswith("s0 port 3"))
+    assert float(row.split()[4]) == pytest.approx(used, rel=0.01)
+
+
+def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, scenario: Path) -> None:
+    process = incast.start("run", scenario, "--out", "out", *ENDLESS)
+    deadline = time.monotonic() + 60
+    while not list(incast.folder.glob("out/port_series/part-*.parquet")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    going = incast("show", "out")
+    assert going.returncode == 0
+    assert "NOT COMPLETE: a run is writing this" in going.stdout
+    process.kill()
+    process.communicate()
+    killed = incast("show", "out")
+    assert killed.returncode == 0
+    assert "NOT COMPLETE: a run was killed, and this is what it left" in killed.stdout
+    assert killed.stdout.index("NOT COMPLETE") < 200
+    assert fits(killed.stdout)
+
+
+def test_plot_draws_several_results_into_one_picture(incast: Incast, scenario: Path) -> None:
+    assert incast("compare", scenario, "--cc", "oscar,constant", "--out", "both").returncode == 0
+    done = incast("plot", "both")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "picture queue.png\npicture queue.pdf\n"
+    assert (incast.folder / "queue.png").read_bytes().startswith(b"\x89PNG")
+    done = incast("plot", "both/oscar", "both/constant", "--kind", "slowdown", "--out", "a b.svg")
+    assert (done.returncode, done.stdout) == (0, "picture a b.svg\n")
+    svg = (incast.folder / "a b.svg").read_text()
+    assert "OSCAR" in svg
+    assert "constant" in svg
+
+
+def test_plot_tells_results_of_one_algorithm_apart(incast: Incast, scenario: Path) -> None:
+    for seed in ("1", "2"):
+        assert incast("run", scenario, "--seed", seed, "--out", f"seed-{seed}").returncode == 0
+    assert incast("plot", "seed-1", "seed-2", "--port", "s0:3", "--out", "q.svg").returncode == 0
+    svg = (incast.folder / "q.svg").read_text()
+    assert "seed-1" in svg
+    assert "seed-2" in svg
+
+
+def test_schema_is_a_json_schema_that_knows_every_algorithm(incast: Incast) -> None:
+    done = incast("schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    schema = json.loads(done.stdout)
+    assert "json-schema.org" in schema["$schema"]
+    for algorithm in _core.algorithms():
+        assert f'"{algorithm.name}"' in done.stdout
+
+
+def test_doctor_says_what_there_is_and_what_is_missing(
+    incast: Incast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = incast("doctor")
+    assert fits(done.stdout)
+    assert f"incast         {_core.__version__}" in done.stdout
+    assert ("a release build" in done.stdout) == _core.optimised
+    assert done.returncode == (0 if _core.optimised else 1)
+    assert re.search(r"[\d.]+ M packet-hops/s", done.stdout)
+    assert "Python " in done.stdout
+    assert re.search(r"\d+ cores?, \d+ GB memory", done.stdout)
+    # Where nothing is on the path, programs are missing, and it says how to get them.
+    monkeypatch.setenv("PATH", str(incast.folder))
+    bare = incast("doctor").stdout
+    assert re.search(r"missing  tshark +not installed; .*\n +→ apt install tshark\n", bare)
+    assert re.search(r"missing  cargo ", bare)
+    assert list(incast.folder.iterdir()) == []
+
+
+def complete(script: Path, line: str, folder: Path) -> list[str]:
+    """What bash offers at the end of a line."""
+    words = " ".join(f"'{word}'" for word in line.split(" "))
+    ask = f"source {script}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _incast"
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-c", f'{ask}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [word for word in done.stdout.splitlines() if word]
+
+
+def test_bash_completes_commands_options_names_and_files(incast: Incast, tmp_path: Path) -> None:
+    script = tmp_path / "script.bash"
+    script.write_text(incast("completion", "bash").stdout)
+    folder = tmp_path / "work"
+    (folder / "results").mkdir(parents=True)
+    (folder / "scenario one.toml").write_text("")
+
+    def offers(line: str) -> list[str]:
+        return complete(script, line, folder)
+
+    assert offers("incast sw") == ["sweep"]
+    assert {"run", "compare", "sweep", "show", "plot", "report", "--version"} <= set(offers("incast "))
+    assert set(offers("incast run --s")) == {"--set", "--seed"}
+    assert offers("incast run sc") == ["scenario one.toml"]
+    assert offers("incast run x --out re") == ["results"]
+    assert offers("incast run x --seed 1") == []
+    assert offers("incast compare x --cc osc") == ["oscar"]
+    assert offers("incast compare x --cc oscar,theta") == ["oscar,theta-powertcp"]
+    assert offers("incast list fat") == ["fat-tree"]
+    assert offers("incast plot results --kind sl") == ["slowdown"]
+    assert offers("incast completion z") == ["zsh"]
+    # Every command and every option that there is, is offered.
+    for command in offers("incast "):
+        if not command.startswith("-"):
+            usage = incast(command, "--help").stdout
+            wanted = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage.split("\n\n")[0])) | {"--help"}
+            assert wanted <= set(offers(f"incast {command} --"))
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_scripts_for_other_shells_name_every_command(incast: Incast, shell: str) -> None:
+    done = incast("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in ("run", "compare", "sweep", "validate", "list", "show", "plot", "report", "doctor"):
+        assert re.search(rf"\b{command}\b", done.stdout)
+    interpreter = shutil.which(shell)
+    if interpreter is not None:
+        subprocess.run([interpreter, "-n"], input=done.stdout, text=True, check=True)
+
+
+def test_an_estimate_of_a_short_run_is_a_measurement(incast: Incast, scenario: Path) -> None:
+    done = incast("run", scenario, "--estimate")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    assert "Measured: the trial came to the end" in done.stdout
+    assert incast("run", scenario, "--out", "out").returncode == 0
+    hops = Result.open(incast.folder / "out").info["outcome"]["hops"]
+    row = next(line.split() for line in done.stdout.splitlines() if line.startswith("OSCAR"))
+    assert float(row[1]) * 1e6 == pytest.approx(hops, rel=0.01)
+    assert not (incast.folder / "incast-results").exists()
+
+
+def test_an_estimate_of_a_long_run_foresees_its_packet_hops(scenario: Path) -> None:
+    from incast import Scenario
+    from incast.cli.estimate import try_out
+
+    # Each run takes some seconds; the trial sees the first tenths of them.
+    cases = {
+        "flows with sizes": ["run.until=1000s", "traffic.long.size=6GB"],
+        "a time limit": ["run.until=500ms", "traffic.long.size=900GB"],
+    }
+    for name, overrides in cases.items():
+        one = Scenario.load(scenario, overrides)
+        found = try_out(one, 0.2)
+        assert 0 < found.share < 0.8, name
+        hops = one.run().info["outcome"]["hops"]
+        assert found.hops == pytest.approx(hops, rel=0.05), name
+
+
+def test_a_sweep_is_estimated_as_a_whole(incast: Incast, scenario: Path) -> None:
+    done = incast("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "5", "--estimate")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^all 10 runs +[\d.]+", done.stdout, re.MULTILINE)
+    assert not (incast.folder / "incast-results").exists()
+
+
+def test_two_processes_that_want_the_same_result_make_it_once(incast: Incast, scenario: Path) -> None:
+    # Long enough for the second one to find the first at work.
+    longer = ("--set", "run.until=1000s", "--set", "traffic.long.size=4GB")
+    first = incast.start("run", scenario, *longer)
+    deadline = time.monotonic() + 60
+    while not list(incast.folder.glob("incast-results/small/*/result.json")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    others = [incast.start("run", scenario, *longer) for _ in range(2)]
+    out, err = first.communicate(timeout=120)
+    assert (first.returncode, err) == (0, "")
+    for other in others:
+        said, why = other.communicate(timeout=120)
+        assert (other.returncode, said) == (0, out)
+        assert "another process is making" in why
+        assert "reused" in why
+    left = sorted(path.name for path in (incast.folder / "incast-results/small").iterdir())
+    assert len(left) == 1
+    assert Result.open(incast.folder / "incast-results/small" / left[0]).state == "complete"
+
+
+def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, scenario: Path) -> None:
+    first = incast.start("run", scenario, *ENDLESS, "--out", "out")
+    deadline = time.monotonic() + 60
+    while not (incast.folder / "out/result.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    second = incast.start("run", scenario, *ENDLESS, "--out", "out")
+    line = second.stderr.readline() if second.stderr else ""
+    assert "another process is making out; waiting for it" in line
+    first.kill()
+    first.communicate()
+    while Result.open(incast.folder / "out").state != "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    second.send_signal(signal.SIGINT)
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 130
+    assert "removed an incomplete result of an earlier run" in err
+    assert Result.open(incast.folder / "out").end == "interrupted"
+
+
+def test_many_processes_at_once_leave_one_whole_result(incast: Incast, scenario: Path) -> None:
+    together = [incast.start("run", scenario) for _ in range(5)]
+    said = {process.communicate(timeout=120)[0].splitlines()[-1] for process in together}
+    assert [process.returncode for process in together] == [0] * 5
+    assert len(said) == 1
+    left = list((incast.folder / "incast-results/small").iterdir())
+    assert len(left) == 1
+    assert Result.open(left[0]).end == "finished"
+
+
+def test_a_full_disk_is_explained_and_what_was_written_can_be_read(incast: Incast, scenario: Path) -> None:
+    # No file may grow beyond 200 KB: the operating system refuses like a full disk does.
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY));"
+        "from incast.cli import main; main(sys.argv[1:])"
+    )
+    fine = ("--set", "probe.interval=20ns", "--set", "run.until=200ms", "--set", "traffic.long.size=2GB")
+    words = [sys.executable, "-c", limited, "run", str(scenario), "--out", "out", *fine]
+    done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert re.search(r"incast: cannot write out/\S+: File too large", done.stderr)
+    assert "Traceback" not in done.stderr
+    left = Result.open(incast.folder / "out")
+    assert left.state == "incomplete"
+    assert incast("show", "out").returncode == 0
+    # With room again, the same command makes it whole.
+    again = incast("run", scenario, "--out", "out", *fine)
+    assert again.returncode == 0
+    assert "removed an incomplete result" in again.stderr
+    assert Result.open(incast.folder / "out").end == "finished"
+
+
+def test_help_of_every_command_fits_and_exit_codes_are_in_it(incast: Incast) -> None:
+    top = incast("--help").stdout
+    assert fits(top)
+    for code in ("0 ", "1 ", "2 ", "130"):
+        assert re.search(rf"^  {code}", top, re.MULTILINE)
+    names = re.findall(r"^    ([a-z]+)\b", top, re.MULTILINE)
+    assert {"run", "sweep", "show", "plot", "schema", "doctor", "completion"} <= set(names)
+    env = {**os.environ, "COLUMNS": "80"}
+    for name in names:
+        done = subprocess.run(
+            incast.words(name, "--help"), env=env, capture_output=True, text=True, check=True
+        )
+        assert fits(done.stdout)
