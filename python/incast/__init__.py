@@ -9,19 +9,53 @@ result.flows.column("slowdown")
 ```
 """
 
-from incast._core import ResultError, ScenarioError, Table, __version__
-from incast.result import FlowTimes, PortSeries, Result
-from incast.scenario import Interrupted, Progress, Scenario
+from incast import algorithm, describe, units
+from incast._core import Ack, IntHop, Loss, ResultError, ScenarioError, Sent, Table, __version__
+from incast._core import Path as FlowPath
+from incast.algorithm import (
+    CongestionControl,
+    Flow,
+    Signals,
+    load_plugin,
+    register,
+    registered,
+)
+from incast.result import FlowSeries, FlowTimes, PortSeries, Result
+from incast.scenario import Interrupted, Progress, Scenario, schema
+from incast.stats import Estimate, Replications, SizeBin, compare, replicate
 
 __all__ = [
+    "Ack",
+    "CongestionControl",
+    "Estimate",
+    "Flow",
+    "FlowPath",
+    "FlowSeries",
     "FlowTimes",
+    "IntHop",
     "Interrupted",
+    "Loss",
     "PortSeries",
     "Progress",
+    "Replications",
     "Result",
     "ResultError",
     "Scenario",
     "ScenarioError",
+    "Sent",
+    "Signals",
+    "SizeBin",
     "Table",
     "__version__",
+    "algorithm",
+    "compare",
+    "describe",
+    "load_plugin",
+    "register",
+    "registered",
+    "replicate",
+    "schema",
+    "units",
 ]
+
+algorithm.load_plugins_of_environment()

@@ -29,9 +29,11 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def algorithm(self) -> str | None: ...
-    def with_algorithm(self, algorithm: str) -> Scenario: ...
+    def algorithms(self) -> list[str]: ...
+    def with_algorithm(self, algorithm: str, parameters: Sequence[str] = ...) -> Scenario: ...
     def with_seed(self, seed: int) -> Scenario: ...
     def to_toml(self) -> str: ...
+    def __eq__(self, other: object) -> bool: ...
     def size(self) -> Size: ...
     def run(
         self,
@@ -81,6 +83,9 @@ class Result:
     def port_series(self) -> Table: ...
     @property
     def flow_series(self) -> Table: ...
+    def parts(self) -> tuple[str, str, str | None, list[bytes]]: ...
+    @staticmethod
+    def from_parts(parts: tuple[str, str, str | None, list[bytes]]) -> Result: ...
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
 
 class Response:
@@ -219,3 +224,159 @@ def sections() -> list[Kind]: ...
 def topologies() -> list[Kind]: ...
 def traffic() -> list[Kind]: ...
 def distributions() -> list[Distribution]: ...
+
+def schema() -> str: ...
+def register(name: str, factory: Callable[..., Any], summary: str, code: str | None = None) -> None: ...
+def registered() -> list[tuple[str, str]]: ...
+def read_quantity(kind: str, text: str) -> int: ...
+def write_quantity(kind: str, value: int) -> str: ...
+
+class Path:
+    """What is known of a flow's path when the flow starts; constant for its life."""
+
+    def __new__(
+        cls,
+        base_rtt: int,
+        line_rate: int,
+        base_owd: int | None = None,
+        packet: int = 1060,
+        payload: int = 1000,
+        hops: int = 2,
+    ) -> Path: ...
+    @property
+    def base_rtt(self) -> int:
+        """Round-trip time without queues, in ps."""
+    @property
+    def base_owd(self) -> int:
+        """The part of `base_rtt` on the way from sender to receiver, in ps."""
+    @property
+    def line_rate(self) -> int:
+        """Rate of the sender's own link, in bit/s."""
+    @property
+    def packet(self) -> int:
+        """Size on the wire of a full data packet, with all headers, in bytes."""
+    @property
+    def payload(self) -> int:
+        """Payload of a full data packet, in bytes."""
+    @property
+    def hops(self) -> int:
+        """Links between sender and receiver."""
+    @property
+    def bdp(self) -> int:
+        """The base bandwidth-delay product, in bytes."""
+    def time_for(self, bytes: int) -> int:  # noqa: A002
+        """How long the sender's link needs for so many bytes, in ps."""
+    def bytes_in(self, time: int) -> int:
+        """How many bytes the sender's link carries in so many ps."""
+
+class Ack:
+    """What an acknowledgement tells the sender. Byte counts are bytes on the wire, headers included."""
+
+    def __new__(
+        cls,
+        *,
+        now: int,
+        sent: int,
+        received: int | None = None,
+        acked: int = 1060,
+        sequence: int = 0,
+        next_sequence: int = 0,
+        inflight: int = 1060,
+        inflight_now: int = 0,
+        packets: int = 1,
+        marked: int = 0,
+        hop_delay: int = 0,
+        receiver_flows: int = 0,
+        hole: bool = False,
+    ) -> Ack: ...
+    @property
+    def now(self) -> int:
+        """When it arrived at the sender, in ps."""
+    @property
+    def sent(self) -> int:
+        """When the acknowledged packet left the sender, in ps."""
+    @property
+    def received(self) -> int:
+        """When that packet arrived at the receiver, in ps of the receiver's clock."""
+    @property
+    def rtt(self) -> int:
+        """The round-trip time that it measures, in ps."""
+    @property
+    def owd(self) -> int:
+        """The one-way delay from sender to receiver, in ps."""
+    @property
+    def acked(self) -> int:
+        """Bytes that it newly acknowledges; zero for a duplicate."""
+    @property
+    def sequence(self) -> int:
+        """Position in the flow up to which everything has arrived, in payload bytes."""
+    @property
+    def next_sequence(self) -> int:
+        """Position of the next new payload byte that the sender will send."""
+    @property
+    def inflight(self) -> int:
+        """Bytes in flight when the acknowledged packet was sent, that packet included."""
+    @property
+    def inflight_now(self) -> int:
+        """Bytes in flight now."""
+    @property
+    def packets(self) -> int:
+        """Data packets that it stands for, at least 1."""
+    @property
+    def marked(self) -> int:
+        """How many of them carried an ECN mark."""
+    @property
+    def hop_delay(self) -> int:
+        """Largest queueing delay of any single hop, in ps; zero where not measured."""
+    @property
+    def receiver_flows(self) -> int:
+        """Flows that the receiver has open; zero where not told."""
+    @property
+    def hole(self) -> bool:
+        """Whether the receiver reports a hole."""
+
+class IntHop:
+    """What one switch port wrote into a packet as it began to transmit it (in-band telemetry)."""
+
+    def __new__(cls, at: int, queue: int, transmitted: int, rate: int) -> IntHop: ...
+    @property
+    def at(self) -> int:
+        """When the packet was taken from the queue, in ps."""
+    @property
+    def queue(self) -> int:
+        """Bytes left in the port's queues after it was taken."""
+    @property
+    def transmitted(self) -> int:
+        """Bytes that the port had transmitted before it."""
+    @property
+    def rate(self) -> int:
+        """The port's rate, in bit/s."""
+
+class Loss:
+    """A loss, as the transport reports it."""
+
+    @property
+    def now(self) -> int:
+        """When the sender learns of it, in ps."""
+    @property
+    def kind(self) -> str:
+        """`hole`: the receiver asked for it again; `timeout`: the retransmission timer ran out."""
+    @property
+    def sequence(self) -> int:
+        """Position in payload bytes from which the transport sends again."""
+    @property
+    def next_sequence(self) -> int:
+        """Position of the next new payload byte before it does."""
+
+class Sent:
+    """A packet that has just begun to leave the sender."""
+
+    @property
+    def now(self) -> int:
+        """When, in ps."""
+    @property
+    def bytes(self) -> int:
+        """Its size on the wire, in bytes."""
+    @property
+    def inflight(self) -> int:
+        """Bytes in flight with it."""

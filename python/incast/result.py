@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from incast import _core
+
+if TYPE_CHECKING:
+    from incast.stats import SizeBin
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,34 @@ class FlowTimes:
     size_bytes: npt.NDArray[np.int64]
     fct_ps: npt.NDArray[np.int64]
     slowdown: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FlowSeries:
+    """The samples of one flow.
+
+    Attributes:
+        flow: Its number.
+        group: Name of the traffic block that made it.
+        time_ps: When each sample was taken, in picoseconds.
+        window_bytes: Its window at each sample; NaN without one.
+        rate_bps: The rate that it may send at, in bit/s; NaN without a limit but the line.
+        rtt_ps: The last round-trip time that it measured, in picoseconds; NaN before the first.
+        inflight_bytes: Bytes in flight.
+        acked_bytes: Payload acknowledged since its start.
+        goodput_bps: Payload acknowledged per second since the sample before, in bit/s. The first sample
+            has none before it and repeats the second one's.
+    """
+
+    flow: int
+    group: str
+    time_ps: npt.NDArray[np.int64]
+    window_bytes: npt.NDArray[np.float64]
+    rate_bps: npt.NDArray[np.float64]
+    rtt_ps: npt.NDArray[np.float64]
+    inflight_bytes: npt.NDArray[np.int64]
+    acked_bytes: npt.NDArray[np.int64]
+    goodput_bps: npt.NDArray[np.float64]
 
 
 class Result:
@@ -147,6 +179,61 @@ class Result:
         sent = series.column("transmitted_bytes")[mine]
         return PortSeries(node, port, rate, time, series.column("queue_bytes")[mine], used(time, sent, rate))
 
+    def probed_flows(self) -> list[int]:
+        """Numbers of the flows that have samples, in order."""
+        return sorted(set(self.flow_series.column("flow").tolist()))
+
+    def flow(self, number: int) -> FlowSeries:
+        """The samples of one flow.
+
+        Args:
+            number: Its number, as in the tables.
+
+        Raises:
+            KeyError: When the flow has no samples.
+        """
+        series = self.flow_series
+        mine = series.column("flow") == number
+        if not mine.any():
+            known = ", ".join(map(str, self.probed_flows())) or "none"
+            raise KeyError(f"no samples of flow {number}; there are {known}")
+        group = str(self.flows.column("group")[self.flows.column("flow") == number][0])
+        time, acked = series.column("time_ps")[mine], series.column("acked_bytes")[mine]
+        full = used(time, acked, 1) if len(time) > 1 else np.zeros(len(time))
+        numbers = (series.column(name)[mine].astype(np.float64) for name in _NUMBERS)
+        window, rate, rtt = numbers
+        return FlowSeries(
+            number, group, time, window, rate, rtt, series.column("inflight_bytes")[mine], acked, full
+        )
+
+    def slowdown_by_size(
+        self, edges: Sequence[int] | None = None, ranks: Sequence[float] = (50.0, 95.0, 99.0, 99.9)
+    ) -> list[SizeBin]:
+        """Slowdowns in bins of flow sizes: see :func:`incast.stats.slowdown_by_size`.
+
+        Args:
+            edges: Where bins begin, in bytes, rising; by default 0, 10 KB, 100 KB, 1 MB, 10 MB.
+            ranks: Percentiles to give, in percent.
+        """
+        from incast import stats
+
+        return stats.slowdown_by_size(self.flow_times(), edges or stats.SIZE_EDGES, ranks)
+
+    def percentile(self, rank: float, column: str = "slowdown") -> float:
+        """A percentile of a column of :attr:`flows`, of the values that are there (inverted CDF).
+
+        Args:
+            rank: In percent, 0 to 100.
+            column: Its name, like ``"fct_ps"``.
+
+        Raises:
+            KeyError: When there is no such column.
+        """
+        from incast import stats
+
+        values = self.flows.column(column).astype(np.float64)
+        return stats.percentile(values[~np.isnan(values)], rank)
+
     def peak_queue_bytes(self, node: str, port: int) -> int:
         """The longest queue of a port in the whole run, exactly, in bytes."""
         here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
@@ -186,8 +273,18 @@ class Result:
         size, fct = self.flows.column("size_bytes")[done], self.flows.column("fct_ps")[done]
         return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_unpickled, self._core.parts())
+
     def __repr__(self) -> str:
         return f"<Result of {self.info['name']!r}: {self.end}, {len(self.flows)} flows>"
+
+
+_NUMBERS = ("window_bytes", "rate_bps", "rtt_ps")
+
+
+def _unpickled(info: str, state: str, folder: str | None, tables: list[bytes]) -> Result:
+    return Result(_core.Result.from_parts((info, state, folder, tables)))
 
 
 def used(

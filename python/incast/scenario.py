@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from incast import _core
+from incast import _core, _toml, algorithm
+from incast._meter import Meter
+from incast.progress import Progress
 from incast.result import Result
+
+__all__ = ["Interrupted", "Progress", "Scenario", "schema"]
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a run is.
+class _Origin:
+    """What a scenario was read from."""
 
-    Attributes:
-        now_ps: Simulated time reached, in picoseconds.
-        until_ps: Simulated time at which the run ends at the latest, in picoseconds; None without a
-            limit.
-        flows_finished: Flows that are done.
-        flows: Flows in all.
-        hops: Packet-hops so far; one hop is one packet that left one port.
-    """
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
 
-    now_ps: int
-    until_ps: int | None
-    flows_finished: int
-    flows: int
-    hops: int
+    def read(self) -> Scenario:
+        core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
+        return Scenario(core, self)
+
+    def changed(self, *overrides: str) -> _Origin:
+        return _Origin(self.text, self.file, (*self.overrides, *overrides))
 
 
 class Interrupted(KeyboardInterrupt):
@@ -55,11 +57,14 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A checked scenario. It does not change; what changes it makes another one.
 
-    Make one with :meth:`load` or :meth:`from_toml`.
+    Make one with :meth:`load` (a TOML file), :meth:`from_toml` (a text), :meth:`from_dict` or :meth:`build`
+    (Python objects). Two scenarios are equal when they describe the same run. Scenarios pickle; files that
+    they name, and algorithms of your own, have to be there where they are unpickled.
     """
 
-    def __init__(self, core: _core.Scenario) -> None:
+    def __init__(self, core: _core.Scenario, origin: _Origin | None = None) -> None:
         self._core = core
+        self._origin = origin or _Origin(core.to_toml(), f"{core.name}.toml")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
@@ -73,7 +78,9 @@ class Scenario:
             ScenarioError: When something in the file or in an override is wrong; its text names every
                 problem with file, line and key, and what would be right.
         """
-        return cls(_core.Scenario.load(os.fspath(path), list(overrides)))
+        core = _core.Scenario.load(os.fspath(path), list(overrides))
+        text = Path(path).read_text(encoding="utf-8")
+        return cls(core, _Origin(text, os.fspath(path), tuple(overrides)))
 
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario.toml", overrides: Sequence[str] = ()) -> Scenario:
@@ -87,7 +94,80 @@ class Scenario:
         Raises:
             ScenarioError: As in :meth:`load`.
         """
-        return cls(_core.Scenario.from_toml(text, name, list(overrides)))
+        return _Origin(text, name, tuple(overrides)).read()
+
+    @classmethod
+    def from_dict(cls, sections: Mapping[str, Any], name: str = "scenario.toml") -> Scenario:
+        """Reads a scenario from a dictionary with the sections and keys of a scenario file.
+
+        Args:
+            sections: Like ``{"topology": {"kind": "star", ...}, "traffic": [{...}], "cc": {...}}``. Values
+                are what TOML has, quantities of :mod:`incast.units` and descriptions of
+                :mod:`incast.describe`. Keys whose value is None are left out.
+            name: As in :meth:`from_toml`. Lines in messages count in the text that it makes.
+
+        Raises:
+            ScenarioError: As in :meth:`load`.
+            TypeError: When a value is of a type that no scenario has.
+        """
+        return cls.from_toml(_toml.document(sections), name)
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        topology: object,
+        traffic: object,
+        cc: object = None,
+        switch: object = None,
+        transport: object = None,
+        probe: object = None,
+        run: object = None,
+        seed: int = 1,
+        name: str = "scenario",
+    ) -> Scenario:
+        """Makes a scenario from its sections.
+
+        ```python
+        from incast.describe import Flows, Probe, Star
+
+        incast.Scenario.build(
+            topology=Star(hosts=4, rate="100Gbps", delay="3us"),
+            traffic=[Flows(from_=["h0", "h1"], to="h3", size="600KB")],
+            cc="oscar",
+            probe=Probe(ports=["to h3"]),
+        )
+        ```
+
+        Args:
+            topology: The network, of :mod:`incast.describe` or a mapping; so are all sections.
+            traffic: A block of traffic, or several.
+            cc: The algorithm: a name (``"oscar"``, ``"oscar:artifact"``), a class of your own, or a
+                mapping with its parameters. None where every block has its own.
+            switch: What every switch does.
+            transport: What every host does.
+            probe: What to measure beyond totals and flow completions.
+            run: When the run ends.
+            seed: Seed of every random draw.
+            name: Its name.
+
+        Raises:
+            ScenarioError: As in :meth:`load`.
+            TypeError: As in :meth:`from_dict`.
+        """
+        several = isinstance(traffic, Sequence) and not isinstance(traffic, str)
+        sections = {
+            "name": name,
+            "seed": seed,
+            "topology": topology,
+            "switch": switch,
+            "transport": transport,
+            "cc": cc if cc is None or not (isinstance(cc, str) or callable(cc)) else _chosen(cc, {}),
+            "traffic": traffic if several else [traffic],
+            "probe": probe,
+            "run": run,
+        }
+        return cls.from_dict(sections, f"{name}.toml")
 
     @property
     def name(self) -> str:
@@ -104,20 +184,45 @@ class Scenario:
         """The algorithm, with its preset, of all traffic that names none of its own: ``oscar:paper``."""
         return self._core.algorithm
 
-    def with_algorithm(self, algorithm: str) -> Scenario:
-        """The same scenario with another algorithm at its defaults.
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
+        """The same scenario with some keys changed, as if they had been written so from the start.
+
+        ```python
+        scenario.with_({"topology.rate": "400Gbps", "traffic.burst.size": KB(300)}, seed=2)
+        ```
 
         Args:
-            algorithm: A name like ``"oscar"``, or name and preset like ``"oscar:artifact"``.
+            changes: Values by the path of their key; a step into a list is a number or a block's name.
+            **keys: The same for keys at the top; two underscores stand for the dot of a path.
 
         Raises:
-            ScenarioError: When there is no such algorithm or preset, or it does not go with the rest.
+            ScenarioError: When the changed scenario is wrong.
+            TypeError: When a value is of a type that no scenario has.
         """
-        return Scenario(self._core.with_algorithm(algorithm))
+        paths = {**(changes or {}), **{key.replace("__", "."): thing for key, thing in keys.items()}}
+        return self._origin.changed(*(f"{path}={_toml.value(it, path)}" for path, it in paths.items())).read()
+
+    def with_algorithm(self, algorithm: str | Callable[..., Any], **parameters: object) -> Scenario:
+        """The same scenario with another algorithm; what it does not say is at its defaults.
+
+        Args:
+            algorithm: A name like ``"oscar"``, name and preset like ``"oscar:artifact"``, or a class of
+                your own (see :class:`incast.CongestionControl`).
+            **parameters: Its parameters, like ``eta=0.95`` or ``target="12us"``.
+
+        Raises:
+            ScenarioError: When there is no such algorithm, preset or parameter, or it does not go with the
+                rest.
+        """
+        chosen = _chosen(algorithm, parameters)
+        name = ":".join(str(chosen[key]) for key in ("algorithm", "preset") if key in chosen)
+        texts = [f"{key}={_toml.value(thing, key)}" for key, thing in parameters.items()]
+        origin = self._origin.changed(f"cc={_toml.value(chosen, 'cc')}")
+        return Scenario(self._core.with_algorithm(name, texts), origin)
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed (0 to 2⁶⁴ − 1)."""
-        return Scenario(self._core.with_seed(seed))
+        return Scenario(self._core.with_seed(seed), self._origin.changed(f"seed={seed}"))
 
     def to_toml(self) -> str:
         """The effective scenario as a file: every default written out."""
@@ -137,7 +242,7 @@ class Scenario:
         *,
         threads: int = 1,
         fresh: bool = False,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | bool | None = None,
     ) -> Result:
         """Runs the scenario.
 
@@ -146,9 +251,10 @@ class Scenario:
         Args:
             out: Folder to save the result in while it comes into being; none saves nothing.
             threads: Threads to run on; more than one pays on large networks and idle cores. The
-                result is the same, bit for bit, for any number.
+                result is the same, bit for bit, for any number. Algorithms in Python run on one.
             fresh: Replace a finished result that is in the folder already.
-            progress: Called a few times a second. What it raises stops the run and is raised again.
+            progress: Called a few times a second. What it raises stops the run and is raised again. True
+                shows a line in a terminal or under a notebook's cell.
 
         Returns:
             What happened.
@@ -157,11 +263,16 @@ class Scenario:
             ScenarioError: When the scenario cannot be built.
             ResultError: When the result cannot be saved.
             Interrupted: After Ctrl-C; it carries the result so far. What is saved stays.
+            Exception: What an algorithm of your own raised, with its traceback. What is saved stays, and
+                says that the run was interrupted.
         """
+        if progress is True:
+            with Meter(self.name) as meter:
+                return self.run(out, threads=threads, fresh=fresh, progress=meter)
         folder = None if out is None else Path(out)
 
         def report(now_ps: int, until_ps: int | None, flows_finished: int, flows: int, hops: int) -> None:
-            if progress is not None:
+            if callable(progress):
                 progress(Progress(now_ps, until_ps, flows_finished, flows, hops))
 
         core, stop = self._core.run(
@@ -173,8 +284,40 @@ class Scenario:
             raise stop
         return Result(core)
 
-    def __reduce__(self) -> tuple[Callable[[str, str], Scenario], tuple[str, str]]:
-        return (Scenario.from_toml, (self.to_toml(), f"{self.name}.toml"))
+    def __eq__(self, other: object) -> bool:
+        return self._core == other._core if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[_Origin, list[Any]]]:
+        # Files that it names are found from its own folder, whatever the current one is then.
+        file = str(Path(self._origin.file).absolute())
+        origin = _Origin(self._origin.text, file, self._origin.overrides)
+        names = {label.partition(":")[0] for label in self._core.algorithms()}
+        return (_unpickled, (origin, algorithm.carried(sorted(names))))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of scenario files: TOML, seen as JSON.
+
+    It is made from the declarations that scenarios are read with, and knows the algorithms that are
+    registered. What only the whole scenario shows is for :class:`Scenario` to say.
+    """
+    made: dict[str, Any] = json.loads(_core.schema())
+    return made
+
+
+def _chosen(of: str | Callable[..., Any] | object, parameters: Mapping[str, object]) -> dict[str, object]:
+    """The section of an algorithm."""
+    name = of if isinstance(of, str) else algorithm.name_of(of)  # type: ignore[arg-type]
+    name, _, preset = name.partition(":")
+    return {"algorithm": name, **({"preset": preset} if preset else {}), **parameters}
+
+
+def _unpickled(origin: _Origin, algorithms: list[Any]) -> Scenario:
+    algorithm.bring(algorithms)
+    return origin.read()
