@@ -247,12 +247,19 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
     parameters, overrides = reader.texts("parameters"), reader.texts("set")
     vary = reader.table("vary") if "vary" in reader.left else {}
+    along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
-    for key, values in vary.items():
+    for key, values in [*vary.items(), *along.items()]:
         if not isinstance(values, list) or not values:
-            raise reader.fail(f"vary.{key} must be a list of values")
+            raise reader.fail(f"the values of {key} must be a list")
+    first = next(iter(vary.values()), [None])
+    for key, values in along.items():
+        if len(values) != len(first):
+            raise reader.fail(f"along.{key} has {len(values)} values for {len(first)} that vary")
     for combination in itertools.product(*vary.values()):
         values = {key: str(value) for key, value in zip(vary, combination, strict=True)}
+        for key, companions in along.items():
+            values[key] = str(companions[first.index(combination[0])])
 
         def fill(text: str, values: Mapping[str, str] = values) -> str:
             try:
