@@ -47,7 +47,7 @@ def scenario() -> str:
         (
             "This page is made from the declarations that the reader of scenario files is made from. "
             "`incast list fat-tree` says the same in a terminal; `incast validate FILE --effective` writes "
-            "out a scenario with every default."
+            "out a scenario with every default; `incast schema` prints a JSON Schema for editors."
         ),
         (
             "*Required* keys must be written; *optional* ones describe something that is not there without "
