@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import traceback
 from pathlib import Path
+
+from incast.algorithm import load_plugin
 
 
 def scenario_options(sub: argparse.ArgumentParser) -> None:
@@ -18,8 +21,25 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
         help="set a key of the scenario, like topology.rate=400Gbps; may be repeated",
     )
     sub.add_argument(
+        "--plugin",
+        type=plugin,
+        action="append",
+        metavar="FILE.py",
+        help="a Python file with an algorithm of your own, to be named like any other; may be repeated",
+    )
+    sub.add_argument(
         "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"
     )
+
+
+def plugin(text: str) -> list[str]:
+    """Loads a file with algorithms, and gives their names."""
+    try:
+        return load_plugin(text)
+    except (FileNotFoundError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    except Exception:
+        raise argparse.ArgumentTypeError(f"{text} cannot be loaded\n{traceback.format_exc()}") from None
 
 
 def run_options(sub: argparse.ArgumentParser) -> None:

@@ -1,7 +1,28 @@
-"""Pictures for papers. Needs matplotlib: ``pip install 'incast[plot]'``."""
+"""Pictures for papers. Needs matplotlib: ``pip install 'incast[plot]'``.
 
-from incast.plot.queue import queue_and_utilisation
+Each function takes a result, or several by the label of their algorithm (what :func:`incast.compare` gives),
+and returns matplotlib axes; with ``axes`` it draws into those. An algorithm has the same colour in all of
+them, told apart with every common form of colour blindness; its presets differ in their dashes.
+"""
+
+from incast.plot.completion import fct_cdf, slowdown_by_size
+from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
+from incast.plot.panels import queue_and_utilisation
 from incast.plot.slowdown import slowdown
 from incast.plot.style import colour, save
 
-__all__ = ["colour", "queue_and_utilisation", "save", "slowdown"]
+__all__ = [
+    "colour",
+    "fairness",
+    "fct_cdf",
+    "goodput",
+    "phase_plane",
+    "queue",
+    "queue_and_utilisation",
+    "rate",
+    "save",
+    "slowdown",
+    "slowdown_by_size",
+    "throughput",
+    "window",
+]

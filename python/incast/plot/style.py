@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from incast import _core
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,3 +123,37 @@ def save(figure: Figure, path: Path) -> list[Path]:
     for file in paths:
         figure.savefig(file)
     return paths
+
+
+def title(label: str) -> str:
+    """What a picture calls an algorithm: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
+    name, _, preset = label.partition(":")
+    known = _core.algorithm(name, preset or None)
+    if known is None:
+        return label
+    return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
+
+
+def line(label: str, labels: Sequence[str]) -> dict[str, Any]:
+    """How a line of an algorithm looks: colour, dashes, width and name.
+
+    Args:
+        label: The algorithm, with or without a preset.
+        labels: All labels of the picture.
+    """
+    return {"color": colour(label, labels), "linestyle": dashes(label, labels), "label": title(label)}
+
+
+def patch(label: str, labels: Sequence[str]) -> dict[str, Any]:
+    """The same for what matplotlib draws as a patch, like steps."""
+    return {**line(label, labels), "linewidth": 1.0}
+
+
+def shades(of: str, number: int) -> list[str]:
+    """So many shades of a colour, from itself to one that is still seen on white."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    red, green, blue = to_rgb(of)
+    faint = 0.55
+    steps = [faint * i / max(number - 1, 1) for i in range(number)]
+    return [to_hex((red + (1 - red) * s, green + (1 - green) * s, blue + (1 - blue) * s)) for s in steps]

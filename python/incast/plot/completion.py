@@ -1,0 +1,118 @@
+"""Flow completion times: their slowdown by size, and their distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incast import stats
+from incast.plot import style
+from incast.plot.place import labelled, legend, place
+from incast.result import FlowTimes, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def slowdown_by_size(
+    results: Mapping[str, Result] | Result,
+    rank: float = 99.0,
+    edges: Sequence[int] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draws a percentile of the slowdown over the flow's size, one line for each algorithm.
+
+    Every point stands for a bin of sizes, at the largest size in it that occurs.
+
+    Args:
+        results: A result, or several by the label of their algorithm.
+        rank: The percentile in percent.
+        edges: Where bins begin, in bytes; by default ten bins with about as many flows each, those of the
+            first result for all.
+        axes: Where to draw; by default in a new picture of one column's width.
+
+    Raises:
+        ValueError: When no flow of the first result transferred all of its size.
+    """
+    known = labelled(results)
+    times = {label: result.flow_times() for label, result in known.items()}
+    first = next(iter(times.values()))
+    if not len(first.slowdown):
+        raise ValueError("no flow transferred all of its size: there is no slowdown to draw")
+    bins = list(edges) if edges is not None else stats.equal_bins(first)
+    with style.look():
+        axes = place(axes)
+        for label, each in times.items():
+            sizes, values = points(each, bins, rank)
+            look = style.line(label, list(times))
+            axes.plot(sizes, values, marker="o", markersize=2.5, **look)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        name = "median" if rank == 50 else f"p{rank:g}"
+        axes.set(xlabel="flow size (bytes)", ylabel=f"{name} FCT slowdown")
+        _plain_ticks(axes.xaxis, sizes=True)
+        _plain_ticks(axes.yaxis)
+        axes.set_ylim(bottom=1.0)
+        legend(axes, len(times))
+    return axes
+
+
+def points(times: FlowTimes, edges: Sequence[int], rank: float) -> tuple[list[int], list[float]]:
+    """A percentile of the slowdown in each bin of sizes that has flows, and the largest size in it.
+
+    Args:
+        times: The flows.
+        edges: Where bins begin, in bytes.
+        rank: The percentile in percent.
+    """
+    sizes, values = [], []
+    for one in stats.slowdown_by_size(times, edges, (rank,)):
+        inside = times.size_bytes > one.over_bytes
+        if one.upto_bytes is not None:
+            inside &= times.size_bytes <= one.upto_bytes
+        if one.flows:
+            sizes.append(int(times.size_bytes[inside].max()))
+            values.append(one.percentiles[rank])
+    return sizes, values
+
+
+def fct_cdf(results: Mapping[str, Result] | Result, axes: Axes | None = None) -> Axes:
+    """Draws the distribution of flow completion times, one line for each algorithm.
+
+    Args:
+        results: As for :func:`slowdown_by_size`.
+        axes: As for :func:`slowdown_by_size`.
+    """
+    known = labelled(results)
+    with style.look():
+        axes = place(axes)
+        for label, result in known.items():
+            fct = np.sort(result.flow_times().fct_ps) / 1e6
+            share = np.arange(1, len(fct) + 1) / max(len(fct), 1)
+            axes.step(fct, 100 * share, where="post", **style.line(label, list(known)))
+        axes.set_xscale("log")
+        axes.set(xlabel="flow completion time (µs)", ylabel="flows (%)")
+        axes.set_ylim(0, 101)
+        _plain_ticks(axes.xaxis)
+        legend(axes, len(known), loc="lower right")
+    return axes
+
+
+def _plain_ticks(axis: object, sizes: bool = False) -> None:
+    """1, 2, 5, 10, … as plain numbers; sizes with KB and MB."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    def text(value: float, _: int) -> str:
+        if not sizes:
+            return f"{value:g}"
+        for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+            if value >= size:
+                return f"{value / size:g} {unit}"
+        return f"{value:g} B"
+
+    subs = (1.0,) if sizes else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=subs))  # type: ignore[attr-defined]
+    axis.set_major_formatter(FuncFormatter(text))  # type: ignore[attr-defined]
+    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]

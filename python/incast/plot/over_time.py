@@ -1,0 +1,311 @@
+"""What changes over time: queues, throughput, windows, rates, fairness, and how two of them move together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from incast.plot import style
+from incast.plot.place import labelled, legend, place
+from incast.result import FlowSeries, PortSeries, Result
+from incast.stats import jain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Results = Mapping[str, Result] | Result
+"""A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``)."""
+
+
+def queue(results: Results, port: tuple[str, int] | None = None, axes: Axes | None = None) -> Axes:
+    """Draws the queue of a port, one line for each algorithm.
+
+    Args:
+        results: What to draw.
+        port: Name of the node and number of the port; by default the one with the longest queue.
+        axes: Where to draw; by default in a new picture of one column's width.
+
+    Raises:
+        KeyError: When a result has no samples of the port.
+    """
+    with style.look():
+        axes = place(axes)
+        series = {label: result.port(*at) for label, result, at in _ports(results, port)}
+        for label, one in series.items():
+            axes.plot(one.time_ps / 1e6, one.queue_bytes / 1e3, **style.line(label, list(series)))
+        axes.set(xlabel="time (µs)", ylabel="queue (KB)")
+        axes.margins(x=0)
+        axes.set_ylim(bottom=0)
+        legend(axes, len(series))
+    return axes
+
+
+def throughput(
+    results: Results,
+    port: tuple[str, int] | None = None,
+    axes: Axes | None = None,
+    every: int | None = None,
+) -> Axes:
+    """Draws what leaves a port, in Gbit/s, one line for each algorithm.
+
+    Args:
+        results: What to draw.
+        port: As for :func:`queue`.
+        axes: As for :func:`queue`.
+        every: Samples to one step of the line; by default so many that single packets do not show.
+
+    Raises:
+        KeyError: When a result has no samples of the port.
+    """
+    with style.look():
+        axes = place(axes)
+        series = {label: result.port(*at) for label, result, at in _ports(results, port)}
+        highest = 0.0
+        for label, one in series.items():
+            edges, rate = throughput_steps(one, every)
+            axes.stairs(rate, edges / 1e6, baseline=None, **style.patch(label, list(series)))
+            highest = max(highest, one.rate_bps / 1e9)
+        axes.set(xlabel="time (µs)", ylabel="throughput (Gbit/s)")
+        axes.margins(x=0)
+        axes.set_ylim(0, 1.05 * highest)
+        legend(axes, len(series), loc="lower right")
+    return axes
+
+
+def throughput_steps(
+    series: PortSeries, every: int | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """What leaves a port between every so many samples.
+
+    Args:
+        series: The samples.
+        every: Samples to one step; by default as many as some 50 packets of 1100 B take.
+
+    Returns:
+        The times between which each step lies, in ps, and the rate in each, in Gbit/s.
+    """
+    gaps = np.diff(series.time_ps)
+    if not len(gaps):
+        return np.array([0, 1]), np.zeros(1)
+    each = every or max(1, round(50 * 1100 * 8e12 / series.rate_bps / float(np.median(gaps))))
+    sent = np.concatenate([[0.0], np.cumsum(series.utilisation[1:] * gaps)])
+    edges = np.arange(0, len(series.time_ps), min(each, len(gaps)))
+    rate = np.diff(sent[edges]) / np.diff(series.time_ps[edges]) * series.rate_bps / 1e9
+    return series.time_ps[edges], rate
+
+
+def window(results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None) -> Axes:
+    """Draws the windows of flows in KB, one line for each; flows of one algorithm share its colour.
+
+    Args:
+        results: What to draw.
+        flows: Their numbers; by default all that have samples.
+        axes: As for :func:`queue`.
+
+    Raises:
+        KeyError: When a result has no samples of one of the flows.
+    """
+    axes = _flows(results, flows, axes, lambda one: one.window_bytes / 1e3)
+    axes.set_ylabel("window (KB)")
+    return axes
+
+
+def rate(results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None) -> Axes:
+    """Draws the rates that flows may send at, in Gbit/s; otherwise like :func:`window`."""
+    axes = _flows(results, flows, axes, lambda one: one.rate_bps / 1e9)
+    axes.set_ylabel("rate (Gbit/s)")
+    return axes
+
+
+def goodput(
+    results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None, every: int = 20
+) -> Axes:
+    """Draws the payload that flows get acknowledged, in Gbit/s; otherwise like :func:`window`.
+
+    Args:
+        results: As for :func:`window`.
+        flows: As for :func:`window`.
+        axes: As for :func:`window`.
+        every: Samples over which a goodput is taken: over fewer, single packets show.
+    """
+    axes = _flows(results, flows, axes, lambda one: moving_goodput(one, every))
+    axes.set_ylabel("goodput (Gbit/s)")
+    return axes
+
+
+def moving_goodput(series: FlowSeries, every: int) -> npt.NDArray[np.float64]:
+    """The goodput of a flow over so many samples before each, in Gbit/s; NaN for the first of them."""
+    rate = np.full(len(series.time_ps), np.nan)
+    took = series.time_ps[every:] - series.time_ps[:-every]
+    rate[every:] = (series.acked_bytes[every:] - series.acked_bytes[:-every]) * 8e3 / took
+    return rate
+
+
+def fairness(results: Results, axes: Axes | None = None, every: int = 10) -> Axes:
+    """Draws Jain's index of the goodputs of the flows that have samples at a time.
+
+    Args:
+        results: What to draw.
+        axes: As for :func:`queue`.
+        every: Samples over which a goodput is taken: over fewer, single packets show.
+
+    Raises:
+        KeyError: When a result has no samples of flows.
+    """
+    with style.look():
+        axes = place(axes)
+        known = labelled(results)
+        for label, result in known.items():
+            time, index = fairness_over_time(result, every)
+            axes.plot(time / 1e6, index, **style.line(label, list(known)))
+        axes.set(xlabel="time (µs)", ylabel="Jain's fairness index")
+        axes.margins(x=0)
+        axes.set_ylim(0, 1.03)
+        legend(axes, len(known), loc="lower right")
+    return axes
+
+
+def fairness_over_time(
+    result: Result, every: int = 10
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Jain's index of goodputs at each sampled time.
+
+    Args:
+        result: With samples of flows.
+        every: Samples over which a goodput is taken.
+
+    Returns:
+        Times in ps, and the index of the flows that have goodputs then; times without any are left out.
+
+    Raises:
+        KeyError: When the result has no samples of flows.
+    """
+    shares: dict[int, list[float]] = {}
+    for number in _probed(result):
+        one = result.flow(number)
+        full = moving_goodput(one, every)[every:]
+        for at, share in zip(one.time_ps[every:].tolist(), full.tolist(), strict=True):
+            shares.setdefault(at, []).append(share)
+    times = sorted(at for at, each in shares.items() if any(each))
+    return np.array(times, dtype=np.int64), np.array([jain(shares[at]) for at in times])
+
+
+def phase_plane(
+    results: Results,
+    port: tuple[str, int] | None = None,
+    against: str = "growth",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draws how the state moves: the queue against its growth, or against the sum of the windows.
+
+    A dot marks where a line begins, a cross where it ends.
+
+    Args:
+        results: What to draw.
+        port: As for :func:`queue`.
+        against: ``"growth"`` in Gbit/s, or ``"window"``: the windows of all flows with samples, in KB.
+        axes: As for :func:`queue`.
+
+    Raises:
+        ValueError: When ``against`` is neither.
+        KeyError: When a result has no samples of the port, or none of flows where they are needed.
+    """
+    if against not in ("growth", "window"):
+        raise ValueError(f'against must be "growth" or "window", not {against!r}')
+    with style.look():
+        axes = place(axes, square=True)
+        ports = _ports(results, port)
+        labels = [label for label, _, _ in ports]
+        for label, result, at in ports:
+            one = result.port(*at)
+            x, y = (one.queue_bytes, growth(one)) if against == "growth" else _by_window(result, one)
+            look = style.line(label, labels)
+            axes.plot(x / 1e3, y, linewidth=0.7, **{k: v for k, v in look.items() if k != "linewidth"})
+            if len(x):
+                axes.plot(x[0] / 1e3, y[0], marker="o", markersize=3, color=look["color"])
+                axes.plot(x[-1] / 1e3, y[-1], marker="x", markersize=4, color=look["color"])
+        growing = against == "growth"
+        axes.set(xlabel="queue (KB)", ylabel="growth of the queue (Gbit/s)" if growing else "windows (KB)")
+        legend(axes, len(labels))
+    return axes
+
+
+def growth(series: PortSeries) -> npt.NDArray[np.float64]:
+    """How fast a queue grows at each sample, in Gbit/s: central differences, one-sided at the ends."""
+    if len(series.time_ps) < 2:
+        return np.zeros(len(series.time_ps))
+    slope: npt.NDArray[np.float64] = np.gradient(series.queue_bytes.astype(float), series.time_ps) * 8e3
+    return slope
+
+
+def _by_window(result: Result, port: PortSeries) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Queue in bytes, and the sum of windows in KB at the same times, from the first sample of a flow on.
+
+    Where a flow has no window, there is no sum.
+    """
+    total = np.zeros(len(port.time_ps))
+    known = np.zeros(len(port.time_ps), dtype=bool)
+    for number in _probed(result):
+        one = result.flow(number)
+        inside = (port.time_ps >= one.time_ps[0]) & (port.time_ps <= one.time_ps[-1])
+        last = np.searchsorted(one.time_ps, port.time_ps[inside], side="right") - 1
+        total[inside] += one.window_bytes[last]
+        known |= inside
+    return port.queue_bytes[known], total[known] / 1e3
+
+
+def _flows(
+    results: Results,
+    flows: Sequence[int] | None,
+    axes: Axes | None,
+    values: _Values,
+) -> Axes:
+    with style.look():
+        axes = place(axes)
+        known = labelled(results)
+        for label, result in known.items():
+            numbers = list(flows) if flows is not None else _probed(result)
+            look = style.line(label, list(known))
+            shades = style.shades(look["color"], len(numbers))
+            for number, shade in zip(numbers, shades, strict=True):
+                one = result.flow(number)
+                name = look["label"] if len(known) > 1 else f"{one.group}, flow {number}"
+                first = number == numbers[0] or len(known) == 1
+                drawn = {**look, "color": shade, "label": name if first else None}
+                axes.plot(one.time_ps / 1e6, values(one), **drawn)
+        axes.set_xlabel("time (µs)")
+        axes.margins(x=0)
+        axes.set_ylim(bottom=0)
+        drawn_lines = len(known) if len(known) > 1 else len(axes.lines)
+        if drawn_lines <= _MOST_NAMES:
+            legend(axes, drawn_lines)
+    return axes
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Values = Callable[[FlowSeries], npt.NDArray[np.float64]]
+
+_MOST_NAMES = 10
+"""More lines than this have no legend: it would cover them."""
+
+
+def _ports(results: Results, port: tuple[str, int] | None) -> list[tuple[str, Result, tuple[str, int]]]:
+    known = labelled(results)
+    if port is None:
+        ports = next(iter(known.values())).probed_ports()
+        if not ports:
+            raise KeyError('no port has samples; name some in the scenario: [probe] ports = ["to h3"]')
+        port = max(ports, key=lambda at: max(result.peak_queue_bytes(*at) for result in known.values()))
+    return [(label, result, port) for label, result in known.items()]
+
+
+def _probed(result: Result) -> list[int]:
+    numbers = result.probed_flows()
+    if not numbers:
+        raise KeyError('no flow has samples; name some in the scenario: [probe] flows = ["all"]')
+    return numbers

@@ -1,0 +1,46 @@
+"""Where pictures are drawn, and what their lines are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from incast.plot import style
+from incast.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def place(axes: Axes | None, square: bool = False) -> Axes:
+    """The axes to draw in: those given, or new ones of one column's width."""
+    if axes is not None:
+        return axes
+    import matplotlib.pyplot as plt
+
+    height = style.COLUMN * (0.8 if square else 0.55)
+    _, made = plt.subplots(figsize=(style.COLUMN, height), layout="constrained")
+    return made
+
+
+def labelled(results: Mapping[str, Result] | Result) -> Mapping[str, Result]:
+    """Results by the label of their algorithm.
+
+    Raises:
+        ValueError: Without any result.
+    """
+    if isinstance(results, Result):
+        algorithms = results.info["algorithms"]
+        return {algorithms[0] if len(algorithms) == 1 else results.info["name"]: results}
+    if not results:
+        raise ValueError("there is no result to draw")
+    return results
+
+
+def legend(axes: Axes, lines: int, loc: Literal["best", "lower right"] = "best") -> None:
+    """Names the lines, where there is more than one."""
+    if lines > 1:
+        names = axes.legend(loc=loc, handletextpad=0.5, labelspacing=0.25, borderaxespad=0.3)
+        # A line that passes under the names stays to be seen, and the names to be read.
+        names.set_frame_on(True)
+        names.get_frame().set(facecolor="white", edgecolor="none", alpha=0.8)
