@@ -149,7 +149,10 @@ def test_in_a_browser_nothing_else_is_asked_for(address: str) -> None:
         for name in ("index.html", "api.html", "models.html", "reference/scenario.html"):
             page.goto(address + name)
             page.wait_for_load_state("networkidle")
-        page.locator("input.md-search__input").first.fill("headroom")
+        page.wait_for_selector("html.js")
+        box = page.locator("input.md-search__input").first
+        box.click()
+        box.press_sequentially("headroom", delay=20)
         page.locator(".md-search-result__item").first.wait_for()
     assert len(asked) > 10
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
