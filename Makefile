@@ -39,6 +39,11 @@ test-python: $(VENV)/.built $(VENV)/.dev
 	./tests/report/setup.sh
 	$(BIN)/python -m pytest
 
+.PHONY: test-ray
+test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
+	$(PIP) install 'ray[client]>=2.9'
+	$(BIN)/python -m pytest tests/test_sweep_ray.py
+
 .PHONY: lint
 lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy: warnings are errors
 
@@ -70,8 +75,8 @@ bench-record: rust ## the same, added to benches/history.csv
 	cargo run --release --quiet --package incast-bench -- --record
 
 .PHONY: docs
-docs: $(VENV)/.built $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 .PHONY: clean
