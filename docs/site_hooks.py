@@ -20,6 +20,11 @@ def on_config(config: Any) -> Any:  # noqa: ANN401  # MkDocs has no types that m
     return config
 
 
+def on_page_content(html: str, **_: object) -> str:
+    """Takes the marks for other tools (``:class:``) out of the docstrings."""
+    return re.sub(r":(?:attr|class|data|exc|func|meth|mod):(?=<code>)", "", html)
+
+
 def on_post_build(config: Any) -> None:  # noqa: ANN401
     """Takes out of the theme's scripts what they would load from elsewhere.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import incast
 from house import ROOT
 from report.browser import browser
 
@@ -79,6 +81,15 @@ def test_every_page_is_there(site: Path) -> None:
     pages = {p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md")}
     assert len(pages) > 25
     assert [page.as_posix() for page in sorted(pages) if not (site / page).exists()] == []
+
+
+def test_every_public_name_is_on_the_page_of_the_api(site: Path) -> None:
+    page = Page((site / "api.html").read_text())
+    modules = {name for name in incast.__all__ if inspect.ismodule(getattr(incast, name))}
+    names = {f"incast.{name}" for name in set(incast.__all__) - modules - {"__version__"}}
+    assert len(names) > 20
+    assert sorted(names - page.names) == []
+    assert ":class:" not in (site / "api.html").read_text()
 
 
 def test_what_pages_load_and_link_to_is_in_the_site(site: Path) -> None:
