@@ -37,7 +37,7 @@ def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
     result = Result.open(incast.folder / "out")
     node, port = result.ports.column("node"), result.ports.column("port")
     here = (node == "s0") & (port == 3)
-    rate, sent = result.ports.column("rate_bps")[here][0], result.ports.column("transmitted_bytes")[here][0]
+    rate, sent = (float(result.ports.column(c)[here][0]) for c in ("rate_bps", "transmitted_bytes"))
     used = 100 * sent * 8e12 / (rate * result.info["outcome"]["now_ps"])
     row = next(line for line in done.stdout.splitlines() if line.startswith("s0 port 3"))
     assert float(row.split()[4]) == pytest.approx(used, rel=0.01)

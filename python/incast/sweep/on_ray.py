@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import tarfile
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,9 +43,13 @@ class Ray:
             ) from None
         self._ray: Any = ray
         if not ray.is_initialized():
+            # Ray reports its use to its makers unless it is told not to.
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             address = where if where.startswith("ray://") else None
             try:
-                ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise ResultError(f"no Ray cluster at {where}: {error}") from None
         self._jobs = jobs or max(int(ray.cluster_resources().get("CPU", 1)), 1)
