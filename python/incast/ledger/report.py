@@ -102,7 +102,7 @@ def markdown(pages: Sequence[Page], command: str, beside: Path) -> str:
         *_fill(
             f"Made by `{command}`; do not edit. Every value was measured by the runs that the figure's "
             "`claims.toml` names, every verdict follows from the rule in that file, and "
-            "[papers/README.md](../papers/README.md) says how to read one."
+            "`papers/README.md` says how to read one."
         ),
         "",
         "| | |",
