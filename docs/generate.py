@@ -14,7 +14,7 @@ from pathlib import Path
 from incast import _core
 from incast.cli.lists import first_sentence
 
-MADE = "<!-- Made from the code by docs/generate.py: change it there. -->\n\n"
+MADE = "<!-- Made from the code by docs/generate.py: change it there. -->"
 
 
 def main() -> None:
@@ -37,7 +37,8 @@ def main() -> None:
 def scenario() -> str:
     """The reference of the scenario file."""
     parts = [
-        MADE + "# Reference of the scenario file",
+        "# Reference of the scenario file",
+        MADE,
         (
             "A scenario is a TOML file, or the same from Python. Quantities are texts with their unit: "
             'times `"12us"` (`ps` to `s`), amounts `"32MB"` (`B` to `TB` in steps of 1000, `KiB` to `TiB` in '
@@ -158,7 +159,8 @@ is between the two. All arithmetic is on integers, so a draw is the same on ever
     return (
         "\n\n".join(
             [
-                MADE + "# Distributions of flow sizes",
+                "# Distributions of flow sizes",
+                MADE,
                 (
                     "Traffic of kind `poisson` draws the sizes of its flows from one of these: "
                     '`sizes = "WebSearch"`. '
@@ -186,7 +188,8 @@ def distribution(d: _core.Distribution) -> str:
     return (
         "\n\n".join(
             [
-                MADE + f"# {d.name}",
+                f"# {d.name}",
+                MADE,
                 f"{d.meaning[0].upper()}{d.meaning[1:]}.",
                 f"Source: {d.source}.",
                 f"![Cumulative shares of flows and of bytes by size]({d.name.lower()}.svg)",

@@ -159,7 +159,7 @@ class Runner:
         for command, shown in commands(block):
             found = [line.rstrip() for line in self.shell(strip_comment(command), block).splitlines()]
             open_ended = "small" in block.say or any("…" in line for line in shown)
-            made += [f"$ {command}", *(shown if open_ended or not shown else found)]
+            made += [*f"$ {command}".splitlines(), *(shown if open_ended or not shown else found)]
             if shown and "small" not in block.say and not agree(shown, found):
                 text = "\n".join
                 wrong.append(f"{command}\n--- the page shows\n{text(shown)}\n--- it prints\n{text(found)}")
@@ -220,11 +220,18 @@ class DifferentError(AssertionError):
 
 
 def commands(block: Block) -> list[tuple[str, list[str]]]:
-    """The commands of a console block, each with the output that the page shows."""
+    """The commands of a console block, each with the output that the page shows.
+
+    A command that ends in a backslash goes on in the next line.
+    """
     found: list[tuple[str, list[str]]] = []
-    for line in block.lines:
+    lines = iter(block.lines)
+    for line in lines:
         if line.startswith("$ "):
-            found.append((line[2:], []))
+            command = line[2:]
+            while command.endswith("\\"):
+                command += "\n" + next(lines)
+            found.append((command, []))
         else:
             assert found, f"{block.place}: a console block begins with `$ `"
             found[-1][1].append(line.rstrip())

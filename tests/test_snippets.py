@@ -46,6 +46,13 @@ def test_another_output_is_noticed_and_the_right_one_known(runner: Runner) -> No
     assert error.value.made == ["$ echo one", "one", "$ echo two", "two"]
 
 
+def test_a_command_may_go_on_in_the_next_line(runner: Runner) -> None:
+    runner.run(block("console", "$ echo one \\\n    two\none two\n$ echo three\nthree"))
+    with pytest.raises(DifferentError) as error:
+        runner.run(block("console", "$ echo one \\\n    two\none"))
+    assert error.value.made == ["$ echo one \\", "    two", "one two"]
+
+
 def test_another_exit_code_is_noticed(runner: Runner) -> None:
     runner.run(block("console", "$ exit 3", exit="3"))
     with pytest.raises(AssertionError, match="exit code 3, not 0"):
