@@ -263,3 +263,8 @@ def _hash(algorithm: Callable[..., Any]) -> str | None:
     except (OSError, TypeError):
         return None
     return f"sha256:{hashlib.sha256(source).hexdigest()[:16]}"
+
+
+def catalogue() -> list[_core.Algorithm]:
+    """The algorithms that come with Incast, with their presets and the parameters of the first one."""
+    return _core.algorithms()

@@ -28,7 +28,7 @@ _COLOURS = {
     "swift": "#cc79a7",
     "timely": "#e69f00",
     "dcqcn": "#000000",
-    "dctcp": "#8a8a8a",
+    "dctcp": "#6b6b6b",
     "constant": "#c8c8c8",
 }
 

@@ -1,0 +1,312 @@
+"""Algorithms written in Python."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import incast
+from house import ROOT, SMALL
+
+OSCAR = ROOT / "examples" / "oscar_in_python.py"
+SCENARIO = incast.Scenario.from_toml(SMALL, "small.toml")
+
+
+class Fixed(incast.CongestionControl):
+    """A constant window and rate."""
+
+    def __init__(self, window: int = 100_000, rate: float | None = None) -> None:
+        self.window, self.rate = window, rate
+
+    def start(self, path: incast.FlowPath, now: int) -> FixedFlow:
+        return FixedFlow(self.window, self.rate)
+
+
+class FixedFlow(incast.Flow):
+    """Its flow."""
+
+    def __init__(self, window: int, rate: float | None) -> None:
+        self.window, self.rate = window, rate
+
+    def on_ack(self, ack: incast.Ack, hops: Sequence[incast.IntHop]) -> None:
+        pass
+
+    def allowance(self) -> tuple[float | None, float | None]:
+        return self.window, self.rate
+
+
+incast.register("fixed", Fixed)
+
+
+def test_it_does_to_the_picosecond_what_the_same_in_rust_does() -> None:
+    ours = SCENARIO.with_algorithm("fixed", window=80_000).run()
+    theirs = SCENARIO.with_algorithm("constant", window="80KB").run()
+    for table in ("flows", "port_series"):
+        for column in ("fct_ps", "packets") if table == "flows" else ("queue_bytes", "time_ps"):
+            mine, other = getattr(ours, table).column(column), getattr(theirs, table).column(column)
+            assert np.array_equal(mine, other), column
+    assert ours.info["algorithms"] == ["fixed"]
+
+
+def test_the_same_every_time_whatever_the_threads() -> None:
+    scenario = SCENARIO.with_algorithm("fixed")
+    first = scenario.run().fingerprint
+    assert scenario.run(threads=2).fingerprint == first
+    assert pickle.loads(pickle.dumps(scenario)).run().fingerprint == first
+
+
+def test_parameters_come_from_the_scenario() -> None:
+    text = SMALL.replace('algorithm = "oscar"', 'algorithm = "fixed"\nwindow = 50_000\nrate = 2.5e10')
+    scenario = incast.Scenario.from_toml(text)
+    assert (
+        scenario.run().fingerprint
+        == SCENARIO.with_algorithm("fixed", window=50_000, rate=25e9).run().fingerprint
+    )
+    with pytest.raises(incast.ScenarioError, match=r"cc: fixed: TypeError: .*unexpected keyword.*'wndow'"):
+        SCENARIO.with_algorithm("fixed", wndow=1)
+    with pytest.raises(incast.ScenarioError, match='did you mean "fixed"'):
+        SCENARIO.with_algorithm("fxed")
+    with pytest.raises(ValueError, match="of the catalogue"):
+        incast.register("oscar", Fixed)
+    with pytest.raises(TypeError, match="an algorithm is a class"):
+        incast.register("number", 3)  # type: ignore[arg-type]
+
+
+class Watcher(incast.CongestionControl):
+    """Records what it is told."""
+
+    signals = incast.Signals.INT | incast.Signals.ONE_WAY_DELAY
+    overhead = (42, 42)
+    seen: list[tuple[str, object]] = []  # noqa: RUF012 - shared on purpose
+
+    def start(self, path: incast.FlowPath, now: int) -> WatcherFlow:
+        self.seen.append(("start", path))
+        return WatcherFlow(path, now)
+
+
+class WatcherFlow(incast.Flow):
+    """Its flow: three timers 10 us apart."""
+
+    def __init__(self, path: incast.FlowPath, now: int) -> None:
+        self.path, self.timers, self.next = path, 0, now + 10_000_000
+
+    def on_ack(self, ack: incast.Ack, hops: Sequence[incast.IntHop]) -> None:
+        Watcher.seen.append(("ack", ack))
+        Watcher.seen.append(("hops", hops))
+
+    def on_sent(self, sent: incast.Sent) -> None:
+        Watcher.seen.append(("sent", sent))
+
+    def on_timer(self, now: int) -> None:
+        assert now == self.next
+        Watcher.seen.append(("timer", now))
+        self.timers += 1
+        self.next = now + 10_000_000
+
+    def deadline(self) -> int | None:
+        return self.next if self.timers < 3 else None
+
+    def allowance(self) -> tuple[float | None, float | None]:
+        return self.path.bdp, float("inf")
+
+
+def test_every_signal_arrives_with_its_unit() -> None:
+    Watcher.seen.clear()
+    result = SCENARIO.with_algorithm(Watcher).run()
+    seen: dict[str, list[object]] = {}
+    for kind, thing in Watcher.seen:
+        seen.setdefault(kind, []).append(thing)
+    path = seen["start"][0]
+    assert isinstance(path, incast.FlowPath)
+    assert path.line_rate == 100_000_000_000
+    assert path.base_rtt == result.flows.column("base_rtt_ps")[0]
+    assert path.bdp == path.line_rate * path.base_rtt // (8 * 10**12)
+    assert (path.payload, path.packet) == (1000, 1000 + 54 + 42)
+    assert (path.time_for(12_500), path.bytes_in(10**6)) == (10**6, 12_500)
+    packets = int(result.flows.column("packets").sum())
+    assert len(seen["sent"]) == packets
+    # The acknowledgement that finishes a flow has nobody to tell.
+    assert len(seen["ack"]) == packets - len(result.flows)
+    assert len(seen["timer"]) == 9
+    for ack in seen["ack"]:
+        assert isinstance(ack, incast.Ack)
+        assert ack.rtt == ack.now - ack.sent >= path.base_rtt
+        assert ack.owd == ack.received - ack.sent >= path.base_owd
+        assert (ack.packets, ack.acked) == (1, 1096)
+    for hops in seen["hops"]:
+        assert isinstance(hops, tuple)
+        (hop,) = hops  # one switch
+        assert hop.rate == 100_000_000_000
+        assert hop.queue >= 0
+
+
+def test_oscar_in_python_behaves_like_oscar() -> None:
+    incast.load_plugin(OSCAR)
+    burst = incast.Scenario.load(ROOT / "examples" / "microburst.toml")
+    rust, python = incast.compare(burst, ["oscar", "oscar-in-python"]).values()
+    # Floating point and whole numbers differ in the last digits, and a queue remembers them.
+    assert python.peak_queue_bytes("s0", 15) == pytest.approx(rust.peak_queue_bytes("s0", 15), rel=0.01)
+    assert python.flow_times().fct_ps == pytest.approx(rust.flow_times().fct_ps, rel=0.01)
+    queues = [result.port("s0", 15).queue_bytes for result in (rust, python)]
+    assert float(np.abs(queues[0] - queues[1]).mean()) < 0.01 * float(queues[0].max())
+    assert len(OSCAR.read_text().splitlines()) < 90
+
+
+class FailsError(Exception):
+    """What Failing raises."""
+
+
+class Failing(incast.CongestionControl):
+    """Raises in one of its methods."""
+
+    def __init__(self, where: str = "on_ack") -> None:
+        self.where = where
+
+    def start(self, path: incast.FlowPath, now: int) -> FailingFlow:
+        if self.where == "start":
+            raise FailsError("in start")
+        return FailingFlow(self.where)
+
+
+class FailingFlow(incast.Flow):
+    """Its flow."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.acks = where, 0
+
+    def on_ack(self, ack: incast.Ack, hops: Sequence[incast.IntHop]) -> None:
+        self.acks += 1
+        if self.where == "on_ack" and self.acks == 5:
+            raise FailsError(f"after {self.acks} acknowledgements")
+
+    def allowance(self) -> tuple[float | None, float | None]:
+        if self.where == "interrupt" and self.acks == 5:
+            raise KeyboardInterrupt
+        if self.where == "allowance" and self.acks == 5:
+            return "wide", None  # type: ignore[return-value]
+        if self.where == "negative":
+            return -1.0, None
+        return 100_000, None
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "text"),
+    [
+        ("start", FailsError, "in start"),
+        ("on_ack", FailsError, "after 5 acknowledgements"),
+        ("allowance", TypeError, "the window must be a number, not wide"),
+        ("negative", ValueError, "the window must be zero or more, not -1"),
+    ],
+)
+def test_what_it_raises_stops_the_run(where: str, error: type[Exception], text: str, tmp_path: Path) -> None:
+    scenario = SCENARIO.with_algorithm(Failing, where=where)
+    with pytest.raises(error, match=text) as raised:
+        scenario.run(tmp_path / "out")
+    # The saved result says that it was cut short, however soon the simulation would have ended.
+    assert incast.Result.open(tmp_path / "out").end == "interrupted"
+    if where == "on_ack":
+        assert "in on_ack" in "".join(traceback.format_exception(raised.value))
+    # The next run on this thread knows nothing of it.
+    assert SCENARIO.with_algorithm("fixed").run().end == "finished"
+
+
+def test_ctrl_c_in_an_algorithm_keeps_the_result() -> None:
+    with pytest.raises(incast.Interrupted) as raised:
+        SCENARIO.with_algorithm(Failing, where="interrupt").run()
+    assert raised.value.result.end == "interrupted"
+
+
+def test_a_class_without_methods_is_refused() -> None:
+    class Empty:
+        pass
+
+    incast.register("empty", Empty)
+    with pytest.raises(incast.ScenarioError, match=r"empty has no method start\(path, now\)"):
+        SCENARIO.with_algorithm("empty")
+
+    class Half:
+        def start(self, path: incast.FlowPath, now: int) -> object:
+            return object()
+
+    incast.register("half", Half)
+    with pytest.raises(TypeError, match=r"which has no method on_ack\(ack, hops\)"):
+        SCENARIO.with_algorithm("half").run()
+
+
+def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    file = tmp_path / "rule.py"
+    source = (
+        "import incast\n\nclass MyRule(incast.CongestionControl):\n    def start(self, path, now):\n"
+        "        return MyFlow()\n\nclass MyFlow(incast.Flow):\n    def on_ack(self, ack, hops):\n"
+        "        pass\n\n    def allowance(self):\n        return 50_000, None\n"
+    )
+    file.write_text(source)
+    assert incast.load_plugin(file) == ["my-rule"]
+    old = SCENARIO.with_algorithm("my-rule")
+    file.write_text(source.replace("50_000", "60_000"))
+    assert incast.load_plugin(file) == ["my-rule"]
+    new = SCENARIO.with_algorithm("my-rule")
+    assert old != new
+    with pytest.raises(incast.ScenarioError, match=r"cc\.code: the code of my-rule is"):
+        incast.Scenario.from_toml(old.to_toml())
+    # A scenario keeps the code that it was made with.
+    assert old.run().fingerprint != new.run().fingerprint
+
+
+def test_plugins_go_to_other_processes(tmp_path: Path) -> None:
+    incast.load_plugin(OSCAR)
+    scenario = SCENARIO.with_algorithm("oscar-in-python")
+    (tmp_path / "s.pickle").write_bytes(pickle.dumps(scenario))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).run().fingerprint)"
+    bare = {key: value for key, value in os.environ.items() if key != incast.algorithm.PLUGINS}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "s.pickle")],
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == scenario.run().fingerprint
+
+
+def test_the_command_takes_plugins(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    command = [sys.executable, "-m", "incast"]
+    words = ["compare", "small.toml", "--plugin", str(OSCAR), "--cc", "oscar,oscar-in-python"]
+    done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "oscar-in-python" in done.stdout
+    words = ["run", "small.toml", "--plugin", "none.py"]
+    done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "none.py: there is no such plugin file" in done.stderr
+    (tmp_path / "broken.py").write_text("import incast\n\n1 / 0\n")
+    words = ["run", "small.toml", "--plugin", "broken.py"]
+    done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "broken.py cannot be loaded" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_the_crate_outside_the_workspace_builds_and_runs() -> None:
+    manifest = ROOT / "examples" / "custom-algorithm" / "Cargo.toml"
+    target = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "custom-algorithm")}
+
+    def cargo(*words: str) -> str:
+        command = ["cargo", *words, "--quiet", "--locked", "--manifest-path", str(manifest)]
+        done = subprocess.run(command, env=target, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "1 passed" in cargo("test")
+    lines = cargo("run").splitlines()
+    assert [line.split()[0] for line in lines] == ["oscar", "target"]
+    assert all("longest queue" in line and "fingerprint" in line for line in lines)

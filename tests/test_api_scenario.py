@@ -1,0 +1,195 @@
+"""Scenarios from Python objects, their changes, their schema; units."""
+
+from __future__ import annotations
+
+import pickle
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import incast
+from house import ROOT, SMALL
+from incast import describe
+from incast.units import KB, MB, Bytes, Rate, Time, gbps, us
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SMALL_DICT: dict[str, Any] = {
+    "seed": 7,
+    "topology": {"kind": "star", "hosts": 4, "rate": gbps(100), "delay": us(3)},
+    "switch": {"buffer": "unlimited", "pfc": None},
+    "cc": {"algorithm": "oscar"},
+    "traffic": [
+        {"name": "long", "kind": "flows", "from": "h0", "to": "h3", "size": MB(2)},
+        {
+            "name": "burst",
+            "kind": "flows",
+            "from": ["h1", "h2"],
+            "to": "h3",
+            "size": KB(200),
+            "start": us(50),
+        },
+    ],
+    "probe": {"ports": ["to h3"], "interval": Time("1us")},
+    "run": {"until": "1ms"},
+}
+
+
+def test_a_dict_a_text_and_typed_objects_say_the_same() -> None:
+    text = incast.Scenario.from_toml(SMALL, "small.toml")
+    from_dict = incast.Scenario.from_dict(SMALL_DICT, "small.toml")
+    built = incast.Scenario.build(
+        name="small",
+        seed=7,
+        topology=describe.Star(hosts=4, rate="100Gbps", delay=us(3)),
+        switch=describe.Switch(buffer="unlimited"),
+        cc="oscar",
+        traffic=[
+            describe.Flows(name="long", from_="h0", to="h3", size=MB(2)),
+            describe.Flows(name="burst", from_=["h1", "h2"], to="h3", size="200KB", start="50us"),
+        ],
+        probe=describe.Probe(ports=["to h3"], interval="1us"),
+        run=describe.Run(until="1ms"),
+    )
+    assert text == from_dict == built
+    assert hash(text) == hash(built)
+    assert text != text.with_seed(8)
+    assert text != "text"
+    assert text.run().fingerprint == built.run().fingerprint
+
+
+def test_what_is_written_reads_back_as_equal() -> None:
+    for path in sorted((ROOT / "examples").glob("*.toml")):
+        scenario = incast.Scenario.load(path)
+        again = incast.Scenario.from_toml(scenario.to_toml(), path.name)
+        assert again == scenario, path
+        assert pickle.loads(pickle.dumps(scenario)) == scenario
+
+
+def test_changes_are_as_if_written_from_the_start() -> None:
+    scenario = incast.Scenario.from_toml(SMALL, "small.toml")
+    faster = scenario.with_({"topology.rate": gbps(400), "traffic.burst.size": KB(300)}, seed=2)
+    assert faster == incast.Scenario.from_toml(
+        SMALL.replace("100Gbps", "400Gbps").replace("200KB", "300KB").replace("seed = 7", "seed = 2"),
+        "small.toml",
+    )
+    assert scenario.with_(topology__rate="400Gbps") == scenario.with_({"topology.rate": Rate("400Gbps")})
+    # Changes add up, whichever way they were made.
+    both = scenario.with_seed(3).with_algorithm("hpcc", eta=0.9).with_(switch={"buffer": "16MB"})
+    assert (both.seed, both.algorithm) == (3, "hpcc:paper")
+    assert 'buffer = "16MB"' in both.to_toml()
+    assert "eta = 0.9" in both.to_toml()
+    assert pickle.loads(pickle.dumps(both)) == both
+    with pytest.raises(incast.ScenarioError, match=r'topology\.rate="1s".*that is a time'):
+        scenario.with_({"topology.rate": Time("1s")})
+    with pytest.raises(TypeError, match=r"topology\.rate: .* cannot stand in a scenario"):
+        scenario.with_({"topology.rate": object()})
+
+
+def test_a_number_without_unit_is_refused_from_python_too() -> None:
+    wrong = {**SMALL_DICT, "topology": {**SMALL_DICT["topology"], "delay": 3}}
+    with pytest.raises(incast.ScenarioError, match=r"mine\.toml:\d+.*topology\.delay: 3: a time needs"):
+        incast.Scenario.from_dict(wrong, "mine.toml")
+
+
+def test_odd_texts_survive(tmp_path: Path) -> None:
+    name = 'a "quoted" \\ name \x7f with \t and é'
+    scenario = incast.Scenario.from_dict({**SMALL_DICT, "name": name})
+    assert scenario.name == name
+
+
+def test_quantities() -> None:
+    assert Time("12us") == us(12) == 12 * 10**6
+    assert (str(us(12)), repr(gbps(0.5)), str(Bytes(1500))) == ("12us", "Rate('500Mbps')", "1.5KB")
+    assert us(12) + us(3) == us(15)
+    assert isinstance(us(12) - us(3), Time)
+    assert (us(12.5).us, gbps(400).gbps, KB(7).kb) == (12.5, 400.0, 7.0)
+    assert f"{us(3)} {us(3):d}" == "3us 3000000"
+    assert pickle.loads(pickle.dumps(us(3))) == us(3)
+    for wrong in ("12", "12KB", "-3us", "0.1ps"):
+        with pytest.raises(ValueError, match=wrong[:2]):
+            Time(wrong)
+    with pytest.raises(ValueError, match="not a whole number of the smallest unit"):
+        us(0.0000001)
+    with pytest.raises(ValueError, match="out of range"):
+        us(3) - us(4)
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    schema = incast.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_every_scenario_of_the_repository_is_valid_by_the_schema() -> None:
+    found = [*(ROOT / "examples").glob("*.toml"), *(ROOT / "papers").glob("**/*.toml")]
+    scenarios = [path for path in found if "topology" in tomllib.loads(path.read_text())]
+    assert len(scenarios) > 5
+    check = validator()
+    for path in scenarios:
+        check.validate(tomllib.loads(path.read_text()))
+        # What the schema lets pass, with every default written out, it lets pass too.
+        check.validate(tomllib.loads(incast.Scenario.load(path).to_toml()))
+
+
+def test_every_algorithm_with_every_preset_is_valid_by_the_schema() -> None:
+    scenario = incast.Scenario.from_toml(SMALL, overrides=['switch.ecn={kmin="1KB",kmax="2KB",pmax=1.0}'])
+    check = validator()
+    for algorithm in incast.algorithm.catalogue():
+        for preset, _ in algorithm.presets:
+            made = scenario.with_algorithm(f"{algorithm.name}:{preset}")
+            check.validate(tomllib.loads(made.to_toml()))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("seed = 7", "seed = -7"),
+        ("seed = 7", 'seed = "7"'),
+        ("seed = 7", "sead = 7"),
+        ('rate = "100Gbps"', 'rate = "100"'),
+        ('rate = "100Gbps"', 'rate = "100us"'),
+        ('rate = "100Gbps"', "rate = 100"),
+        ('rate = "100Gbps"', 'rate = "0Gbps"'),
+        ('delay = "3us"', ""),
+        ("hosts = 4", "hosts = 4\nleaves = 2"),
+        ('kind = "star"', 'kind = "stat"'),
+        ('buffer = "unlimited"', 'buffer = "unlimitd"'),
+        ('buffer = "unlimited"', "queues = 0"),
+        ('buffer = "unlimited"', "queues = 9"),
+        ('buffer = "unlimited"', 'ecn = { kmin = "1KB", kmax = "2KB", pmax = 1.5 }'),
+        ('buffer = "unlimited"', 'ecn = { kmin = "1KB" }'),
+        ('buffer = "unlimited"', 'scheduler = "fifo"'),
+        ('algorithm = "oscar"', 'algorithm = "oskar"'),
+        ('algorithm = "oscar"', 'algorithm = "oscar"\npreset = "none"'),
+        ('algorithm = "oscar"', 'algorithm = "oscar"\neta = 0.95'),
+        ('algorithm = "oscar"', 'algorithm = "hpcc"\neta = -1'),
+        ('size = "2MB"', 'size = "2MB"\nload = 0.5'),
+        ('interval = "1us"', "interval = 1"),
+        ('ports = ["to h3"]', 'ports = "to h3"'),
+        ("[run]", "[walk]"),
+    ],
+)
+def test_schema_and_program_refuse_the_same(right: str, wrong: str) -> None:
+    assert right in SMALL
+    text = SMALL.replace(right, wrong)
+    assert list(validator().iter_errors(tomllib.loads(text)))
+    with pytest.raises(incast.ScenarioError):
+        incast.Scenario.from_toml(text)
+
+
+def test_the_typed_sections_are_those_of_the_schema() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "describe.py"))
+    assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
+
+
+def test_progress_in_a_terminal_and_nothing_in_a_file(capfd: pytest.CaptureFixture[str]) -> None:
+    incast.Scenario.from_toml(SMALL).run(progress=True)
+    assert capfd.readouterr() == ("", "")

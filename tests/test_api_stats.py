@@ -1,0 +1,164 @@
+"""Statistics of results, replications, results in other processes and other libraries."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import incast
+from house import SMALL
+from incast import stats
+
+RANDOM = SMALL.replace(
+    '[[traffic]]\nname = "long"',
+    '[[traffic]]\nname = "web"\nkind = "poisson"\nsizes = "WebSearch"\nload = 0.3\nflows = 60\n\n'
+    '[[traffic]]\nname = "long"',
+).replace('[run]\nuntil = "1ms"\n', "")
+
+
+@pytest.fixture(scope="module")
+def result() -> incast.Result:
+    return incast.Scenario.from_toml(RANDOM, "random.toml").run()
+
+
+def test_tables_are_handed_over_without_a_copy(result: incast.Result) -> None:
+    first, second = pa.table(result.flows), pa.table(result.flows)
+    for name in ("fct_ps", "size_bytes", "slowdown"):
+        addresses = [table[name].chunk(0).buffers()[1].address for table in (first, second)]
+        assert addresses[0] == addresses[1], name
+    frame = pl.DataFrame(result.flows)
+    assert frame["size_bytes"].sum() == first["size_bytes"].to_pandas().sum()
+
+
+def test_every_library_computes_the_same(result: incast.Result) -> None:
+    flows = pa.table(result.flows)
+    assert flows.num_rows > 0
+    query = "select max(slowdown), sum(size_bytes) from flows where slowdown is not null"
+    found = duckdb.sql(query)
+    assert found is not None
+    (by_duckdb,) = found.fetchall()
+    by_pandas = pd.DataFrame.from_arrow(result.flows).dropna(subset=["slowdown"])
+    by_polars = pl.DataFrame(result.flows).drop_nulls("slowdown")
+    ours = result.flow_times()
+    assert by_duckdb[0] == by_pandas["slowdown"].max() == by_polars["slowdown"].max() == ours.slowdown.max()
+    assert (
+        by_duckdb[1]
+        == by_pandas["size_bytes"].sum()
+        == by_polars["size_bytes"].sum()
+        == ours.size_bytes.sum()
+    )
+
+
+def test_results_pickle_with_all_they_have(result: incast.Result, tmp_path: Path) -> None:
+    copy = pickle.loads(pickle.dumps(result))
+    assert (copy.info, copy.state, copy.folder) == (result.info, "complete", None)
+    for name in ("flows", "ports", "port_series", "flow_series"):
+        assert pa.table(getattr(copy, name)).equals(pa.table(getattr(result, name)))
+    saved = incast.Scenario.from_toml(SMALL).run(tmp_path / "saved")
+    assert pickle.loads(pickle.dumps(saved)).folder == tmp_path / "saved"
+    assert copy.response("s0", 3, 0) is not None
+
+
+def test_percentiles_are_values_that_occurred(result: incast.Result) -> None:
+    assert stats.percentile([4, 1, 3, 2], 50) == 2
+    assert stats.percentile([4, 1, 3, 2], 51) == 3
+    assert stats.percentile(range(1, 1001), 99.9) == 999
+    assert math.isnan(stats.percentile([], 50))
+    slowdown = result.flow_times().slowdown
+    assert result.percentile(99) in slowdown
+    assert result.percentile(100, "fct_ps") == result.flow_times().fct_ps.max()
+    with pytest.raises(KeyError, match="no column"):
+        result.percentile(50, "fct")
+
+
+def test_bins_hold_every_flow_once(result: incast.Result) -> None:
+    times = result.flow_times()
+    bins = result.slowdown_by_size()
+    assert sum(one.flows for one in bins) == len(times.slowdown)
+    assert bins[-1].upto_bytes is None
+    for one in bins:
+        high = one.upto_bytes or 10**18
+        inside = times.slowdown[(times.size_bytes > one.over_bytes) & (times.size_bytes <= high)]
+        assert one.flows == len(inside)
+        if one.flows:
+            assert one.mean == pytest.approx(inside.mean())
+            assert one.percentiles[50.0] == np.sort(inside)[math.ceil(len(inside) / 2) - 1]
+    with pytest.raises(ValueError, match="must rise"):
+        result.slowdown_by_size([10, 0])
+    edges = stats.equal_bins(times, 4)
+    counts = [one.flows for one in result.slowdown_by_size(edges)]
+    assert max(counts) - min(counts) <= 2
+
+
+def test_jain() -> None:
+    assert stats.jain([3, 3, 3]) == 1
+    assert stats.jain([1, 0, 0, 0]) == 0.25
+    assert stats.jain([1, 2]) == pytest.approx(0.9)
+    assert math.isnan(stats.jain([0, 0]))
+
+
+def test_intervals_are_those_of_the_books() -> None:
+    # n = 5, mean 3, s = sqrt(2.5), t(4, 97.5 %) = 2.776445 (Student's table).
+    estimate = incast.Estimate.of([1, 2, 3, 4, 5])
+    assert estimate.mean == 3
+    assert estimate.half_width == pytest.approx(2.776445 * math.sqrt(2.5 / 5), rel=1e-6)
+    assert (estimate.low + estimate.high) / 2 == pytest.approx(3)
+    # t(4, 95 %) = 2.131847 for 90 %.
+    ninety = incast.Estimate.of([1, 2, 3, 4, 5], 0.9)
+    assert ninety.half_width == pytest.approx(2.131847 * math.sqrt(0.5), rel=1e-6)
+    assert incast.Estimate.of([7]).half_width is None
+    assert incast.Estimate.of([7, 7]).half_width == 0
+    assert str(incast.Estimate.of([7])) == "7"
+    with pytest.raises(ValueError, match="at least one"):
+        incast.Estimate.of([])
+
+
+def test_the_interval_holds_the_true_mean_as_often_as_it_says() -> None:
+    draws = np.random.default_rng(1).normal(10, 3, size=(2000, 4))
+    held = sum((e := incast.Estimate.of(row)).low <= 10 <= e.high for row in draws.tolist())
+    # 95 % of 2000, four standard deviations of the count to either side.
+    assert abs(held - 1900) < 4 * math.sqrt(2000 * 0.95 * 0.05)
+
+
+def test_replications_are_the_runs_of_their_seeds() -> None:
+    scenario = incast.Scenario.from_toml(RANDOM, "random.toml")
+    made = incast.replicate(scenario, 3, keep=True)
+    assert made.seeds == (7, 8, 9)
+    for i, seed in enumerate(made.seeds):
+        alone = scenario.with_seed(seed).run()
+        assert made.results[seed].fingerprint == alone.fingerprint
+        numbers = stats.metrics(alone)
+        assert all(made.metrics[name].values[i] == numbers[name] for name in made.metrics)
+    assert {"slowdown_mean", "slowdown_p99", "queue_max_kb", "queue_mean_kb[s0:3]"} <= set(made.metrics)
+    assert made.metrics["slowdown_mean"].half_width
+    parallel = incast.replicate(scenario, [7, 8, 9], jobs=2)
+    assert parallel.metrics == made.metrics
+    assert parallel.results == {}
+    assert "3 seeds" in str(made)
+    only = incast.replicate(scenario, [1], measure=lambda r: {"flows": len(r.flows)})
+    assert only.metrics["flows"].values == (62.0 + 1,)
+    with pytest.raises(ValueError, match="each once"):
+        incast.replicate(scenario, [1, 1])
+
+
+def test_flow_series(result: incast.Result) -> None:
+    probed = incast.Scenario.from_toml(SMALL).with_({"probe.flows": ["all"]}).run()
+    assert probed.probed_flows() == [0, 1, 2]
+    series = probed.flow(0)
+    assert series.group == "long"
+    took = np.diff(series.time_ps)
+    assert (series.goodput_bps[1:] * took).sum() / 8e12 == pytest.approx(
+        series.acked_bytes[-1] - series.acked_bytes[0]
+    )
+    with pytest.raises(KeyError, match="no samples of flow 9; there are 0, 1, 2"):
+        probed.flow(9)
+    with pytest.raises(KeyError, match="there are none"):
+        result.flow(0)

@@ -1,0 +1,229 @@
+"""Pictures: what their axes say, and that what they show is what the tables hold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+import incast
+from house import SMALL
+from incast import plot, stats
+from incast.plot import over_time, style
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+Array = npt.NDArray[np.float64]
+
+PORT = ("s0", 3)
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, incast.Result]:
+    scenario = incast.Scenario.from_toml(SMALL).with_({"probe.flows": ["all"]})
+    return incast.compare(scenario, ["oscar", "hpcc", "oscar:artifact"])
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def shown(axes: Axes) -> list[tuple[Any, Any]]:
+    return [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in axes.lines]
+
+
+def names(axes: Axes) -> list[str]:
+    legend = axes.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def test_queue(results: dict[str, incast.Result]) -> None:
+    axes = plot.queue(results)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", "queue (KB)")
+    assert names(axes) == ["OSCAR", "HPCC", "OSCAR (artifact)"]
+    for (x, y), result in zip(shown(axes), results.values(), strict=True):
+        assert np.array_equal(x, result.port_series.column("time_ps") / 1e6)
+        assert np.array_equal(y, result.port_series.column("queue_bytes") / 1e3)
+    with pytest.raises(KeyError, match="no samples of port 0"):
+        plot.queue(results, ("s0", 0))
+    bare = incast.Scenario.from_toml(SMALL, overrides=["probe={}"]).run()
+    with pytest.raises(KeyError, match=r"no port has samples.*\[probe\]"):
+        plot.queue(bare)
+
+
+def test_throughput(results: dict[str, incast.Result]) -> None:
+    axes = plot.throughput(results, PORT)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", "throughput (Gbit/s)")
+    for patch, result in zip(axes.patches, results.values(), strict=True):
+        rate, edges, _ = patch.get_data()  # type: ignore[attr-defined]
+        sent = result.port_series.column("transmitted_bytes")
+        time = result.port_series.column("time_ps")
+        ends = np.searchsorted(time, np.round(edges * 1e6))
+        assert (rate * np.diff(edges)).sum() * 125 == pytest.approx(sent[ends[-1]] - sent[ends[0]])
+    _, each = over_time.throughput_steps(results["oscar"].port(*PORT), 1)
+    assert each == pytest.approx(np.diff(results["oscar"].port_series.column("transmitted_bytes")) * 8e-3)
+
+
+@pytest.mark.parametrize(
+    ("draw", "column", "unit", "label"),
+    [
+        (plot.window, "window_bytes", 1e3, "window (KB)"),
+        (plot.rate, "rate_bps", 1e9, "rate (Gbit/s)"),
+    ],
+)
+def test_windows_and_rates(
+    results: dict[str, incast.Result], draw: Callable[..., Axes], column: str, unit: float, label: str
+) -> None:
+    axes = draw(results)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", label)
+    assert names(axes) == ["OSCAR", "HPCC", "OSCAR (artifact)"]
+    drawn = iter(shown(axes))
+    for result in results.values():
+        series = result.flow_series
+        for flow in (0, 1, 2):
+            mine = series.column("flow") == flow
+            x, y = next(drawn)
+            assert np.array_equal(x, series.column("time_ps")[mine] / 1e6)
+            assert np.array_equal(y, series.column(column)[mine] / unit, equal_nan=True)
+    one = draw(results["oscar"])
+    assert names(one) == ["long, flow 0", "burst, flow 1", "burst, flow 2"]
+
+
+def test_goodput(results: dict[str, incast.Result]) -> None:
+    axes = plot.goodput(results["oscar"], every=10)
+    assert axes.get_ylabel() == "goodput (Gbit/s)"
+    series = results["oscar"].flow(0)
+    y = shown(axes)[0][1]
+    assert np.isnan(y[:10]).all()
+    gone, took = series.acked_bytes[50] - series.acked_bytes[40], series.time_ps[50] - series.time_ps[40]
+    assert y[50] == pytest.approx(gone * 8e3 / took)
+
+
+def test_fairness(results: dict[str, incast.Result]) -> None:
+    axes = plot.fairness(results, every=10)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", "Jain's fairness index")
+    x, y = shown(axes)[0]
+    assert ((y > 0) & (y <= 1 + 1e-12)).all()
+    at = 80_000_000  # all three flows are there
+    shares = []
+    for flow in (0, 1, 2):
+        series = results["oscar"].flow(flow)
+        (i,) = np.nonzero(series.time_ps == at)[0]
+        shares.append(series.acked_bytes[i] - series.acked_bytes[i - 10])
+    assert y[np.searchsorted(x, at / 1e6)] == pytest.approx(stats.jain(shares))
+    bare = incast.Scenario.from_toml(SMALL).run()
+    with pytest.raises(KeyError, match=r"no flow has samples.*\[probe\]"):
+        plot.fairness(bare)
+
+
+def test_phase_plane(results: dict[str, incast.Result]) -> None:
+    axes = plot.phase_plane(results["oscar"], PORT)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("queue (KB)", "growth of the queue (Gbit/s)")
+    x, y = shown(axes)[0]
+    queue = results["oscar"].port_series.column("queue_bytes")
+    assert np.array_equal(x, queue / 1e3)
+    # Central differences over 2 us, in bytes per us = 8e-3 Gbit/s.
+    assert y[1:-1] == pytest.approx((queue[2:] - queue[:-2]) / 2 * 8e-3)
+    axes = plot.phase_plane(results["oscar"], PORT, against="window")
+    assert axes.get_ylabel() == "windows (KB)"
+    series = results["oscar"].flow_series
+    at = 80_000_000
+    total = series.column("window_bytes")[series.column("time_ps") == at].sum() / 1e3
+    x, y = shown(axes)[0]
+    first = np.nonzero(results["oscar"].port_series.column("time_ps") == at)[0][0] - (len(queue) - len(x))
+    assert y[first] == pytest.approx(total)
+    with pytest.raises(ValueError, match='"growth" or "window"'):
+        plot.phase_plane(results, against="rate")
+
+
+def test_slowdown_by_size(results: dict[str, incast.Result]) -> None:
+    axes = plot.slowdown_by_size(results, rank=50, edges=[0, 1_000_000])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("flow size (bytes)", "median FCT slowdown")
+    for (x, y), result in zip(shown(axes), results.values(), strict=True):
+        times = result.flow_times()
+        assert x.tolist() == [200_000, 2_000_000]
+        small = np.sort(times.slowdown[times.size_bytes == 200_000])
+        assert y.tolist() == [small[0], times.slowdown[times.size_bytes == 2_000_000][0]]
+    assert plot.slowdown_by_size(results).get_ylabel() == "p99 FCT slowdown"
+    cut = incast.Scenario.from_toml(SMALL, overrides=["run.until=60us"]).run()
+    with pytest.raises(ValueError, match="no flow transferred all"):
+        plot.slowdown_by_size(cut)
+
+
+def test_fct_cdf(results: dict[str, incast.Result]) -> None:
+    axes = plot.fct_cdf(results)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("flow completion time (µs)", "flows (%)")
+    x, y = shown(axes)[0]
+    assert np.array_equal(x, np.sort(results["oscar"].flow_times().fct_ps) / 1e6)
+    assert y == pytest.approx([100 / 3, 200 / 3, 100])
+
+
+def test_they_draw_where_they_are_told_and_leave_the_rest_alone(results: dict[str, incast.Result]) -> None:
+    before = dict(mpl.rcParams)
+    figure, (left, right) = plt.subplots(1, 2)
+    assert plot.queue(results, axes=left) is left
+    assert plot.fct_cdf(results, axes=right) is right
+    assert left.figure is figure
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_picture_is_as_wide_as_a_column(results: dict[str, incast.Result]) -> None:
+    for draw in (plot.queue, plot.fairness, plot.phase_plane, plot.fct_cdf, plot.window):
+        axes: Axes = draw(results)
+        assert axes.figure.get_figwidth() == style.COLUMN  # type: ignore[union-attr]
+
+
+def test_one_colour_for_an_algorithm_everywhere(results: dict[str, incast.Result]) -> None:
+    queue, cdf = plot.queue(results), plot.fct_cdf(results)
+    throughput = plot.throughput(results)
+    colours = [[line.get_color() for line in axes.lines] for axes in (queue, cdf)]
+    assert colours[0] == colours[1] == [style.colour(label) for label in results]
+    assert [patch.get_edgecolor()[:3] for patch in throughput.patches] == [to_rgb(c) for c in colours[0]]
+    assert colours[0][0] == colours[0][2]
+    assert queue.lines[0].get_linestyle() != queue.lines[2].get_linestyle()
+
+
+# Machado, Oliveira, Fernandes 2009, Table 1, severity 1.0, on linear RGB.
+SIGHTS = {
+    "as it is": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+
+
+def lab(rgb: Array) -> Array:
+    """CIE L*a*b* of linear RGB (sRGB primaries, D65)."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_colours_are_told_apart_by_everybody(sight: str) -> None:
+    names = ["oscar", "powertcp", "theta-powertcp", "hpcc", "swift", "timely", "dcqcn", "dctcp"]
+    seen = {}
+    for name in names:
+        srgb = np.array(to_rgb(style.colour(name)))
+        linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+        seen[name] = lab(SIGHTS[sight] @ linear)
+    # A difference of 2.3 is just noticed side by side; thin lines want several times that.
+    for one, other in itertools.combinations(names, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 10, (sight, one, other)
