@@ -58,7 +58,11 @@ def test_stubs_have_exactly_what_the_module_has() -> None:
     for name, node in said.items():
         thing = getattr(_core, name)
         if isinstance(node, ast.ClassDef):
-            members = {m: n for n in node.body if (m := _name(n))}
+            every = {m: n for n in node.body if (m := _name(n))}
+            members = {m: n for m, n in every.items() if m not in _EVERYWHERE}
+            new = every.get("__new__")
+            if isinstance(new, ast.FunctionDef):
+                assert _arguments(new) == _parameters(thing), name
             there = {m for m in vars(thing) if m not in _EVERYWHERE}
             assert set(members) == there, name
             for member, definition in members.items():
@@ -69,7 +73,9 @@ def test_stubs_have_exactly_what_the_module_has() -> None:
 
 
 # What a class of the compiled module has whether or not a stub says so.
-_EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__repr__"}
+_EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__repr__", "__hash__"}
+# One that can be compared has all of these, whichever it knows.
+_EVERYWHERE |= {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 
 
 def _name(node: ast.stmt) -> str | None:
@@ -90,7 +96,9 @@ def _arguments(node: ast.FunctionDef) -> list[tuple[str, bool]]:
     given = [*node.args.posonlyargs, *node.args.args]
     optional = [False] * (len(given) - len(node.args.defaults)) + [True] * len(node.args.defaults)
     pairs = [(a.arg, o) for a, o in zip(given, optional, strict=True)]
-    return [pair for pair in pairs if pair[0] != "self"]
+    named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    pairs += [(a.arg, default is not None) for a, default in named]
+    return [pair for pair in pairs if pair[0] not in ("self", "cls")]
 
 
 def _parameters(function: object) -> list[tuple[str, bool]]:
