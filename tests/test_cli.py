@@ -155,6 +155,35 @@ def test_a_file_that_the_scenario_names_is_part_of_it(incast: Incast, scenario: 
     assert "reused" not in incast("run", scenario, "--set", traffic).stderr
 
 
+def test_the_source_of_a_plugin_is_part_of_the_scenario(incast: Incast, scenario: Path) -> None:
+    plugin = incast.folder / "mine.py"
+    words = ("sweep", scenario, "--plugin", "mine.py", "--vary", "cc=oscar,fixed-rate", "--out", "out")
+    plugin.write_text(PLUGIN)
+    assert "2 made, 0 reused" in incast(*words).stdout
+    assert "0 made, 2 reused" in incast(*words).stdout
+    plugin.write_text(PLUGIN.replace("5e10", "4e10"))
+    again = incast(*words, "--fresh")
+    assert again.returncode == 0
+    folders = sorted(path.name.rpartition("-")[0] for path in (incast.folder / "out/runs/small").iterdir())
+    assert folders == ["fixed-rate-seed7", "fixed-rate-seed7", "oscar-seed7"]
+
+
+PLUGIN = """\
+import incast
+
+class FixedRate(incast.CongestionControl):
+    def start(self, path, now):
+        return FixedRateFlow()
+
+class FixedRateFlow(incast.Flow):
+    def on_ack(self, ack, hops):
+        pass
+
+    def allowance(self):
+        return None, 5e10
+"""
+
+
 def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast, scenario: Path) -> None:
     assert incast("run", scenario, "--out", "here").returncode == 0
     again = incast("run", scenario, "--out", "here")

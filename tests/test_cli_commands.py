@@ -16,6 +16,7 @@ import pytest
 
 from house import Incast
 from incast import Result, _core
+from incast.cli import plot
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
 
@@ -66,8 +67,8 @@ def test_plot_draws_several_results_into_one_picture(incast: Incast, scenario: P
     assert incast("compare", scenario, "--cc", "oscar,constant", "--out", "both").returncode == 0
     done = incast("plot", "both")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "picture queue.png\npicture queue.pdf\n"
-    assert (incast.folder / "queue.png").read_bytes().startswith(b"\x89PNG")
+    assert done.stdout == "picture panels.png\npicture panels.pdf\n"
+    assert (incast.folder / "panels.png").read_bytes().startswith(b"\x89PNG")
     done = incast("plot", "both/oscar", "both/constant", "--kind", "slowdown", "--out", "a b.svg")
     assert (done.returncode, done.stdout) == (0, "picture a b.svg\n")
     svg = (incast.folder / "a b.svg").read_text()
@@ -80,8 +81,26 @@ def test_plot_tells_results_of_one_algorithm_apart(incast: Incast, scenario: Pat
         assert incast("run", scenario, "--seed", seed, "--out", f"seed-{seed}").returncode == 0
     assert incast("plot", "seed-1", "seed-2", "--port", "s0:3", "--out", "q.svg").returncode == 0
     svg = (incast.folder / "q.svg").read_text()
-    assert "seed-1" in svg
-    assert "seed-2" in svg
+    assert "OSCAR (seed 1)" in svg
+    assert "OSCAR (seed 2)" in svg
+
+
+def test_every_kind_of_picture_is_drawn_where_there_are_samples(incast: Incast, scenario: Path) -> None:
+    probe = ("--set", "probe.flows=['long','burst']", "--set", "traffic.burst.count=5")
+    assert incast("compare", scenario, "--cc", "oscar,hpcc", "--out", "both", *probe).returncode == 0
+    for kind in plot.KINDS:
+        done = incast("plot", "both", "--kind", kind, "--out", f"{kind}.svg")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (incast.folder / f"{kind}.svg").stat().st_size > 5000
+
+
+def test_a_picture_without_its_samples_is_explained(incast: Incast, scenario: Path) -> None:
+    assert incast("run", scenario, "--set", "probe={}", "--out", "bare").returncode == 0
+    for kind, named in {"queue": "no port was probed", "window": "no flow has samples"}.items():
+        done = incast("plot", "bare", "--kind", kind)
+        assert done.returncode == 1
+        assert named in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_schema_is_a_json_schema_that_knows_every_algorithm(incast: Incast) -> None:
@@ -146,7 +165,7 @@ def test_bash_completes_commands_options_names_and_files(incast: Incast, tmp_pat
     assert offers("incast compare x --cc osc") == ["oscar"]
     assert offers("incast compare x --cc oscar,theta") == ["oscar,theta-powertcp"]
     assert offers("incast list fat") == ["fat-tree"]
-    assert offers("incast plot results --kind sl") == ["slowdown"]
+    assert offers("incast plot results --kind sl") == ["slowdown", "slowdown-by-size"]
     assert offers("incast completion z") == ["zsh"]
     # Every command and every option that there is, is offered.
     for command in offers("incast "):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from incast import ResultError
 from incast.cli.report import folders
@@ -15,7 +15,10 @@ from incast.result import Result
 from incast.store import short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Draw = Callable[[Mapping[str, Result], tuple[str, int] | None], "Figure"]
 
 FORMATS = ("png", "pdf", "svg")
 """Endings of pictures."""
@@ -71,9 +74,12 @@ def act(options: argparse.Namespace) -> int:
         from incast import plot
     except ImportError:
         raise ResultError("no picture without matplotlib\n    help: pip install 'incast[plot]'") from None
-    kind = options.kind or ("queue" if any(r.probed_ports() for r in results.values()) else "slowdown")
+    kind = options.kind or ("panels" if any(r.probed_ports() for r in results.values()) else "slowdown")
     _, draw = KINDS[kind]
-    figure = draw(results, options.port)
+    try:
+        figure = draw(results, options.port)
+    except (KeyError, ValueError) as error:
+        raise ResultError(f"{kind}: {error.args[0]}") from None
     if options.out is None:
         files = plot.save(figure, Path(kind))
     else:
@@ -87,24 +93,38 @@ def act(options: argparse.Namespace) -> int:
     return 0
 
 
-def labelled(results: list[Result]) -> dict[str, Result]:
-    """Results by what tells them apart: their algorithm; where that is not enough, their folder too."""
-    names = [", ".join(map(short, result.info["algorithms"])) for result in results]
-    found: dict[str, Result] = {}
-    for name, result in zip(names, results, strict=True):
-        twice = names.count(name) > 1
-        found[f"{name} {result.folder.name}" if twice and result.folder else name] = result
-    return found
+def labelled(results: Sequence[Result]) -> dict[str, Result]:
+    """Results by what tells them apart: their algorithm, then their seed, then their folder.
+
+    What follows a colon changes the dashes of a line and not its colour.
+    """
+
+    def described(result: Result, *more: object) -> str:
+        name = ", ".join(map(short, result.info["algorithms"]))
+        return " ".join([name if ":" in name or not more else f"{name}:", *map(str, more)]).replace(": ", ":")
+
+    def names(*keys: Callable[[Result], object]) -> list[str]:
+        return [described(result, *(key(result) for key in keys)) for result in results]
+
+    for found in (names(), names(_seed), names(_folder)):
+        if len(set(found)) == len(found):
+            break
+    return dict(zip(found, results, strict=True))
 
 
-def _queue(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+def _seed(result: Result) -> str:
+    return f"seed {result.info['seed']}"
+
+
+def _folder(result: Result) -> str:
+    return str(result.folder)
+
+
+def _panels(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
     from incast import plot
 
     chosen = port or busiest(results)
-    try:
-        series = {label: result.port(*chosen) for label, result in results.items()}
-    except KeyError as error:
-        raise ResultError(str(error.args[0])) from None
+    series = {label: result.port(*chosen) for label, result in results.items()}
     figure, _ = plot.queue_and_utilisation(series, _titles(results))
     figure.suptitle(f"{chosen[0]}, port {chosen[1]}", fontsize=8)
     return figure
@@ -120,6 +140,27 @@ def _slowdown(results: Mapping[str, Result], port: tuple[str, int] | None) -> Fi
             raise ResultError(f"{label}: no flow with a size finished, so there is no slowdown to draw")
     figure, _ = plot.slowdown(times, _titles(results))
     return figure
+
+
+def _of_port(name: str) -> Draw:
+    def draw(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+        from incast import plot
+
+        axes: Axes = getattr(plot, name)(results, port or busiest(results))
+        return cast("Figure", axes.figure)
+
+    return draw
+
+
+def _of_flows(name: str) -> Draw:
+    def draw(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+        from incast import plot
+
+        del port
+        axes: Axes = getattr(plot, name)(results)
+        return cast("Figure", axes.figure)
+
+    return draw
 
 
 def busiest(results: Mapping[str, Result]) -> tuple[str, int]:
@@ -141,13 +182,23 @@ def busiest(results: Mapping[str, Result]) -> tuple[str, int]:
 
 
 def _titles(results: Mapping[str, Result]) -> dict[str, str]:
-    return {label: " ".join([title(label.split(" ")[0]), *label.split(" ")[1:]]) for label in results}
+    return {label: title(label) for label in results}
 
-
-Draw = Callable[[Mapping[str, Result], tuple[str, int] | None], "Figure"]
 
 KINDS: dict[str, tuple[str, Draw]] = {
-    "queue": ("queue and utilisation of a probed port over time", _queue),
-    "slowdown": ("slowdown of finished flows by size", _slowdown),
+    "panels": ("queue and utilisation of a probed port, a panel for each algorithm", _panels),
+    "queue": ("queue of a probed port over time", _of_port("queue")),
+    "throughput": ("throughput of a probed port over time", _of_port("throughput")),
+    "phase-plane": ("queue of a probed port against its growth", _of_port("phase_plane")),
+    "window": ("windows of the probed flows over time", _of_flows("window")),
+    "rate": ("rates of the probed flows over time", _of_flows("rate")),
+    "goodput": ("goodput of the probed flows over time", _of_flows("goodput")),
+    "fairness": ("Jain's index of the goodput of the probed flows over time", _of_flows("fairness")),
+    "slowdown": ("slowdown of small and large flows, and its distribution", _slowdown),
+    "slowdown-by-size": (
+        "99th percentile of the slowdown over the flow's size",
+        _of_flows("slowdown_by_size"),
+    ),
+    "fct-cdf": ("distribution of flow completion times", _of_flows("fct_cdf")),
 }
 """What can be drawn: what it shows, and what draws it."""
