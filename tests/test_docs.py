@@ -108,6 +108,21 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
     assert [link for link in files if not (path.parent / link).exists()] == []
 
 
+def test_files_that_pages_name_are_there() -> None:
+    """What stands in a page as code and begins with a folder of the checkout; made files apart."""
+    rooms = "crates|tests|python|docs|benches|examples|papers|tools"
+    made = {"docs/reproduction.md"}
+    wrong, named = [], 0
+    for page in PAGES:
+        text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
+        for path in re.findall(rf"`((?:{rooms})/[\w./*-]*)`", text):
+            named += 1
+            if path not in made and not list(ROOT.glob(path.rstrip("/"))):
+                wrong.append(f"{name(page)}: {path}")
+    assert named > 30
+    assert wrong == []
+
+
 def test_the_picture_is_what_its_command_draws(incast: Incast) -> None:
     """The picture of the README is that of the README's first command, in fewer colours."""
     command = re.search(r"^\$ incast (compare .*--plot)$", (ROOT / "README.md").read_text(), re.MULTILINE)
