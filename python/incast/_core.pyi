@@ -83,6 +83,8 @@ class Result:
     def port_series(self) -> Table: ...
     @property
     def flow_series(self) -> Table: ...
+    @property
+    def pauses(self) -> Table: ...
     def parts(self) -> tuple[str, str, str | None, list[bytes]]: ...
     @staticmethod
     def from_parts(parts: tuple[str, str, str | None, list[bytes]]) -> Result: ...
@@ -217,6 +219,24 @@ def write_parquet(path: str, columns: Sequence[tuple[str, str, Sequence[object]]
     Raises:
         ResultError: When it cannot be written.
     """
+
+def describe_file(path: str) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """Checks a file of another program: its format, rows of names and texts, notes on what is dropped."""
+
+def scenario_of_files(topology: tuple[str, str], flows: tuple[str, str], cc: str) -> tuple[str, list[str]]:
+    """The text of a scenario that names two files, and notes on what is dropped.
+
+    Args:
+        topology: The path of a ``topology.txt``, and the path that the scenario gives it.
+        flows: The same of a ``flow.txt``.
+        cc: The algorithm, ``name`` or ``name:preset``.
+    """
+
+def write_fct(folder: str, path: str, replace: bool) -> tuple[int, int]:
+    """Writes a saved result as an ``fct.txt``: how many flows are in it, and how many are not."""
+
+def write_trace(folder: str, path: str, replace: bool) -> tuple[int, int, int]:
+    """Writes a saved result as a Perfetto trace: how many flows, pauses, samples of ports are in it."""
 
 def algorithms() -> list[Algorithm]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...

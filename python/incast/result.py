@@ -126,6 +126,11 @@ class Result:
         return self._core.flow_series
 
     @property
+    def pauses(self) -> _core.Table:
+        """Every pause and resume of a port; empty unless the scenario says ``probe.pauses``."""
+        return self._core.pauses
+
+    @property
     def folder(self) -> Path | None:
         """Where it is saved; nothing when it is not."""
         return None if self._core.folder is None else Path(self._core.folder)

@@ -3,6 +3,7 @@
 //! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
 //! * [`topology`]: networks from a few numbers.
 //! * [`traffic`]: flows from a few numbers.
+//! * [`formats`]: files of other programs, read and written.
 //! * [`outside`]: algorithms from outside the catalogue that scenarios can name.
 //! * [`problem`]: what is wrong with something that a person wrote, and where.
 //! * [`run`]: running a simulation.
@@ -11,6 +12,7 @@
 //! * [`summary`]: the numbers of a comparison table.
 //! * [`sizes`]: distributions of flow sizes.
 
+pub mod formats;
 pub mod outside;
 pub mod problem;
 pub mod results;

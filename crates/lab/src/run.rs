@@ -4,13 +4,18 @@
 use core::fmt;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, Progress};
+use incast_sim::record::{
+    End, FlowRecord, FlowSample, Outcome, PacketRecord, PauseRecord, PortSample, Progress,
+};
 use incast_sim::{Invalid, Simulation, Sink};
 
+use crate::formats::pcapng::Capture;
 use crate::results::info::{OutcomeInfo, Written};
 use crate::results::tables::Labels;
 use crate::results::writer::ResultWriter;
@@ -72,6 +77,8 @@ pub struct RunResult {
     pub port_series: Table,
     /// Samples of the probed flows.
     pub flow_series: Table,
+    /// Pauses and resumes of ports, if the simulation records them.
+    pub pauses: Table,
     /// Where it is on disk.
     pub folder: Option<PathBuf>,
     /// What the user should be told, like what was cleared away.
@@ -147,11 +154,24 @@ fn run_on(
         writer = Some(created);
         notices.extend(cleared);
     }
+    let capture = match &writer {
+        Some(writer) if !simulation.probes.captures.is_empty() => {
+            let begun = Capture::begin(writer.capture()?, &simulation, job.name);
+            Some(begun.map_err(|error| writer.capture_error(error))?)
+        }
+        _ => None,
+    };
+    if capture.is_none() && !simulation.probes.captures.is_empty() {
+        notices
+            .push("captured packets are not kept: they go to a file, and this run has no folder".to_owned());
+    }
 
     let mut recorder = Recorder {
         flows: Growing::new(TableName::Flows, Labels::flows),
         port_series: Growing::new(TableName::PortSeries, Labels::port_series),
         flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
+        pauses: Growing::new(TableName::Pauses, Labels::pauses),
+        capture,
         output: Output { labels: Labels::new(&simulation, job.groups, job.algorithms), writer, error: None },
         flushed: Instant::now(),
         progress,
@@ -171,7 +191,15 @@ fn run_on(
 
     recorder.flows(&outcome.unfinished);
     recorder.flush();
-    let Recorder { flows, port_series, flow_series, mut output, .. } = recorder;
+    let Recorder { flows, port_series, flow_series, pauses, capture, mut output, .. } = recorder;
+    if simulation.probes.pauses && pauses.table.rows() == 0 {
+        // A table without rows says that there was no pause; none at all, that nobody looked.
+        output.part(TableName::Pauses, &output.labels.pauses(&[]));
+    }
+    if let Some(capture) = capture {
+        let ended = capture.finish().and_then(|file| file.get_ref().sync_all());
+        output.check_capture(ended);
+    }
     let mut ports = Growing::new(TableName::Ports, Labels::ports);
     ports.add(&outcome.ports, &mut output);
     ports.flush(&mut output);
@@ -179,8 +207,8 @@ fn run_on(
         return Err(RunError::Result(error));
     }
 
-    let [flows, ports, port_series, flow_series] =
-        [flows.table, ports.table, port_series.table, flow_series.table];
+    let [flows, ports, port_series, flow_series, pauses] =
+        [flows.table, ports.table, port_series.table, flow_series.table, pauses.table];
     let summary = Summary::of(&flows, &ports, &port_series, &options.classes);
     info.state = Written::Complete;
     info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, wall_s));
@@ -195,6 +223,7 @@ fn run_on(
         ports,
         port_series,
         flow_series,
+        pauses,
         folder: options.out.clone(),
         notices,
     })
@@ -206,6 +235,20 @@ struct Output<'a> {
     writer: Option<ResultWriter>,
     /// The first failure to write; nothing is written after it.
     error: Option<ResultError>,
+}
+
+impl Output<'_> {
+    fn part(&mut self, table: TableName, batch: &RecordBatch) {
+        if let (Some(writer), None) = (&mut self.writer, &self.error) {
+            self.error = writer.part(table, batch).err();
+        }
+    }
+
+    fn check_capture(&mut self, written: std::io::Result<()>) {
+        if let (Err(error), Some(writer), None) = (written, &self.writer, &self.error) {
+            self.error = Some(writer.capture_error(error));
+        }
+    }
 }
 
 /// A table that grows while a run goes on.
@@ -239,9 +282,7 @@ impl<'a, T: Copy> Growing<'a, T> {
         }
         let batch = (self.rows)(&output.labels, &self.pending);
         self.pending.clear();
-        if let (Some(writer), None) = (&mut output.writer, &output.error) {
-            output.error = writer.part(self.name, &batch).err();
-        }
+        output.part(self.name, &batch);
         self.table.batches.push(batch);
     }
 }
@@ -251,6 +292,8 @@ struct Recorder<'a> {
     flows: Growing<'a, FlowRecord>,
     port_series: Growing<'a, PortSample>,
     flow_series: Growing<'a, FlowSample>,
+    pauses: Growing<'a, PauseRecord>,
+    capture: Option<Capture<'a, BufWriter<File>>>,
     output: Output<'a>,
     flushed: Instant,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -261,6 +304,11 @@ impl Recorder<'_> {
         self.flows.flush(&mut self.output);
         self.port_series.flush(&mut self.output);
         self.flow_series.flush(&mut self.output);
+        self.pauses.flush(&mut self.output);
+        if let Some(capture) = &mut self.capture {
+            let flushed = capture.flush();
+            self.output.check_capture(flushed);
+        }
         self.flushed = Instant::now();
     }
 }
@@ -276,6 +324,17 @@ impl Sink for Recorder<'_> {
 
     fn flow_samples(&mut self, samples: &[FlowSample]) {
         self.flow_series.add(samples, &mut self.output);
+    }
+
+    fn packets(&mut self, records: &[PacketRecord]) {
+        if let (Some(capture), None) = (&mut self.capture, &self.output.error) {
+            let written = capture.packets(records);
+            self.output.check_capture(written);
+        }
+    }
+
+    fn pauses(&mut self, records: &[PauseRecord]) {
+        self.pauses.add(records, &mut self.output);
     }
 
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {

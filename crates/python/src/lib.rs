@@ -3,6 +3,7 @@
 mod algorithms;
 mod catalogue;
 mod error;
+mod formats;
 mod plugin;
 mod quantity;
 mod result;
@@ -26,6 +27,9 @@ mod _core {
 
     #[pymodule_export]
     use crate::error::{ResultError, ScenarioError};
+
+    #[pymodule_export]
+    use crate::formats::{describe_file, scenario_of_files, write_fct, write_trace};
 
     #[pymodule_export]
     use crate::plugin::{register, registered};

@@ -17,7 +17,7 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::table::Table;
 
-/// `result.json`, state, folder, and the four tables as Parquet files.
+/// `result.json`, state, folder, and the tables as Parquet files.
 type Parts = (String, String, Option<PathBuf>, Vec<Py<PyBytes>>);
 
 /// What came of a run: its tables, and `result.json`.
@@ -39,6 +39,8 @@ pub(crate) struct Result {
     port_series: Py<Table>,
     /// Samples of the probed flows.
     flow_series: Py<Table>,
+    /// Pauses and resumes of ports, if they were recorded.
+    pauses: Py<Table>,
 }
 
 /// How a probed port took what happened in an interval.
@@ -72,6 +74,7 @@ impl Result {
             ports: Py::new(py, Table(run.ports))?,
             port_series: Py::new(py, Table(run.port_series))?,
             flow_series: Py::new(py, Table(run.flow_series))?,
+            pauses: Py::new(py, Table(run.pauses))?,
         })
     }
 }
@@ -101,6 +104,7 @@ impl Result {
             ports: next()?,
             port_series: next()?,
             flow_series: next()?,
+            pauses: next()?,
             folder: Some(folder),
             notices: Vec::new(),
         })
@@ -108,7 +112,7 @@ impl Result {
 
     /// What makes it again in another process: `result.json`, state, folder, and the tables as Parquet.
     fn parts(&self, py: Python<'_>) -> PyResult<Parts> {
-        let tables = [&self.flows, &self.ports, &self.port_series, &self.flow_series];
+        let tables = [&self.flows, &self.ports, &self.port_series, &self.flow_series, &self.pauses];
         let tables = tables.map(|table| table.get().0.to_parquet());
         let mut bytes = Vec::new();
         for table in tables {
@@ -133,6 +137,7 @@ impl Result {
             ports: next()?,
             port_series: next()?,
             flow_series: next()?,
+            pauses: next()?,
             folder,
             notices: Vec::new(),
         })

@@ -17,6 +17,7 @@ from incast import Interrupted, ResultError, ScenarioError, __version__
 from incast.cli import (
     compare,
     completion,
+    convert,
     doctor,
     lists,
     plot,
@@ -122,8 +123,8 @@ def parser() -> argparse.ArgumentParser:
 
     sub = commands.add_parser(
         "validate",
-        help="check a scenario without running it",
-        description="Checks a scenario and says what it comes to.",
+        help="check a scenario, or a file of another simulator, without running it",
+        description="Checks a scenario, a topology.txt, a flow.txt or a distribution; says what it comes to.",
     )
     scenario_options(sub)
     sub.add_argument(
@@ -143,6 +144,7 @@ def parser() -> argparse.ArgumentParser:
 
     show.add(commands)
     plot.add(commands)
+    convert.add(commands)
     report.add(commands)
     reproduce.add(commands)
     schema.add(commands)

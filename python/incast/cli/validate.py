@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from incast.cli import convert
 from incast.cli.common import load
 from incast.cli.progress import simulated
 from incast.cli.table import number, paragraph
@@ -11,6 +12,8 @@ from incast.cli.table import number, paragraph
 
 def act(options: argparse.Namespace) -> int:
     """Prints what a scenario comes to, or the effective scenario."""
+    if convert.is_foreign(options.file) and not options.overrides:
+        return convert.describe(options.file)
     scenario = load(options)
     size = scenario.size()
     if options.effective:

@@ -76,7 +76,8 @@ impl ResultFolder {
     /// When a file cannot be read, or is missing from a complete result.
     pub fn table(&self, table: TableName) -> Result<Table, ResultError> {
         let merged = self.root.join(merged_name(table));
-        if self.state == State::Complete || merged.exists() {
+        let optional = table == TableName::Pauses;
+        if self.state == State::Complete && !optional || merged.exists() {
             let (schema, batches) = parquet_io::read(&merged)?;
             return Ok(Table { schema, batches });
         }

@@ -1,6 +1,6 @@
 //! What a run leaves behind: tables in memory, and the same tables in a folder on disk.
 //!
-//! * [`tables`]: the four tables, their columns and units.
+//! * [`tables`]: the tables, their columns and units.
 //! * [`info`]: `result.json`, which says what made the result and how the run ended.
 //! * [`writer`]: the folder while the run goes on.
 //! * [`folder`]: the folder afterwards, also that of a run that was killed.
@@ -14,6 +14,8 @@
 //! ports.parquet        totals, one row per port
 //! port_series.parquet  samples of the probed ports
 //! flow_series.parquet  samples of the probed flows
+//! pauses.parquet       pauses and resumes of ports, where the scenario asks for them
+//! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!
 //! While a run goes on, each growing table is a folder of numbered parts (`flows/part-00000.parquet`).

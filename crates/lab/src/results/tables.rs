@@ -14,10 +14,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use incast_sim::Simulation;
 use incast_sim::describe::network::{NodeId, PortId};
-use incast_sim::record::{FlowRecord, FlowSample, PortSample, PortTotals};
+use incast_sim::record::{FlowRecord, FlowSample, PauseRecord, PortSample, PortTotals};
 use incast_units::{Bytes, Rate, Time};
 
-/// One of the four tables.
+/// One of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableName {
     /// One row per flow.
@@ -28,11 +28,13 @@ pub enum TableName {
     PortSeries,
     /// Samples of the probed flows, by time.
     FlowSeries,
+    /// Pauses and resumes of ports, by time. A result has it only where the scenario asks for it.
+    Pauses,
 }
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries];
+    pub const ALL: [Self; 5] = [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries, Self::Pauses];
 
     /// The name, as in `flows.parquet`.
     #[must_use]
@@ -42,14 +44,15 @@ impl TableName {
             Self::Ports => "ports",
             Self::PortSeries => "port_series",
             Self::FlowSeries => "flow_series",
+            Self::Pauses => "pauses",
         }
     }
 
     /// The table's columns.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
-        static SCHEMAS: LazyLock<[SchemaRef; 4]> =
-            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES].map(schema));
+        static SCHEMAS: LazyLock<[SchemaRef; 5]> =
+            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES, PAUSES].map(schema));
         SCHEMAS[self as usize].clone()
     }
 }
@@ -172,6 +175,15 @@ const FLOW_SERIES: &[Column] = &[
     Column("rtt_ps", INT, "ps", MAYBE, "last measured round-trip time; null before the first"),
     Column("inflight_bytes", INT, "B", ALWAYS, "bytes in flight"),
     Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged since the flow's start"),
+];
+
+const PAUSES: &[Column] = &[
+    Column("time_ps", INT, "ps", ALWAYS, "when"),
+    Column("node", TEXT, "", ALWAYS, "name of the node that must wait or may go on"),
+    Column("node_id", ID, "", ALWAYS, "number of the node"),
+    Column("port", DataType::UInt16, "", ALWAYS, "number of the port at its node"),
+    Column("queue", DataType::UInt16, "", ALWAYS, "number of the queue (priority)"),
+    Column("paused", DataType::Boolean, "", ALWAYS, "whether it must wait from now on, or may go on"),
 ];
 
 fn schema(columns: &[Column]) -> SchemaRef {
@@ -301,6 +313,22 @@ impl<'a> Labels<'a> {
                 optional(samples.iter().map(|s| rtt(s).ps())),
                 count(samples.iter().map(|s| s.inflight.get())),
                 count(samples.iter().map(|s| s.acked.get())),
+            ],
+        )
+    }
+
+    /// Rows of [`TableName::Pauses`].
+    #[must_use]
+    pub fn pauses(&self, records: &[PauseRecord]) -> RecordBatch {
+        rows(
+            TableName::Pauses,
+            vec![
+                count(records.iter().map(|r| r.time.ps())),
+                text(records.iter().map(|r| self.node(r.node))),
+                Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.node))),
+                Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.port))),
+                Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| u16::from(r.queue)))),
+                flags(records.iter().map(|r| r.paused)),
             ],
         )
     }

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
 use super::{INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
+use crate::formats::pcapng::CAPTURE_FILE;
 
 /// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
 /// that can be read up to its last part.
@@ -17,7 +18,7 @@ pub struct ResultWriter {
     root: PathBuf,
     origin: Origin,
     /// How many parts each table has.
-    parts: [usize; 4],
+    parts: [usize; 5],
     /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
     _lock: File,
 }
@@ -61,19 +62,35 @@ impl ResultWriter {
             remove(&root.join(merged_name(table)))?;
             remove(&root.join(temporary_name(&merged_name(table))))?;
         }
+        remove(&root.join(CAPTURE_FILE))?;
         let written = lock.set_len(0).and_then(|()| lock.write_all(scenario.as_bytes()));
         written.and_then(|()| lock.sync_all()).map_err(ResultError::io("write", &path))?;
         let cleared = old.map(|old| {
             let what = if old == Written::Complete { "a complete" } else { "an incomplete" };
             format!("removed {what} result of an earlier run from {}", root.display())
         });
-        Ok((Self { root: root.to_owned(), origin, parts: [0; 4], _lock: lock }, cleared))
+        Ok((Self { root: root.to_owned(), origin, parts: [0; 5], _lock: lock }, cleared))
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// Makes the file for captured packets, which grows while the run goes on.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn capture(&self) -> Result<BufWriter<File>, ResultError> {
+        let path = self.root.join(CAPTURE_FILE);
+        let file = File::create(&path).map_err(ResultError::io("create", &path))?;
+        Ok(BufWriter::with_capacity(1 << 18, file))
+    }
+
+    /// Makes an error of a failure to write captured packets.
+    pub(crate) fn capture_error(&self, error: io::Error) -> ResultError {
+        ResultError::io("write", &self.root.join(CAPTURE_FILE))(error)
     }
 
     /// Adds a part to a table.
@@ -100,6 +117,7 @@ impl ResultWriter {
     pub fn abandon(self) -> Result<(), ResultError> {
         remove(&self.root.join(INFO_FILE))?;
         remove(&self.root.join(SCENARIO_FILE))?;
+        remove(&self.root.join(CAPTURE_FILE))?;
         // The folder may be the user's own and hold something by now.
         let _ = fs::remove_dir(&self.root);
         Ok(())
@@ -112,6 +130,9 @@ impl ResultWriter {
     pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<(), ResultError> {
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
         for table in TableName::ALL {
+            if table == TableName::Pauses && self.parts[table as usize] == 0 {
+                continue;
+            }
             let folder = self.root.join(table.as_str());
             let parts: Vec<_> = (0..self.parts[table as usize]).map(|i| folder.join(part_name(i))).collect();
             let mut damaged = Ok(());
@@ -226,7 +247,8 @@ fn is_temporary(name: &str) -> bool {
 
 /// Whether a result's folder has a file of this name.
 fn is_file(name: &str) -> bool {
-    name == INFO_FILE || name == SCENARIO_FILE || TableName::ALL.into_iter().any(|t| merged_name(t) == name)
+    let others = [INFO_FILE, SCENARIO_FILE, CAPTURE_FILE];
+    others.contains(&name) || TableName::ALL.into_iter().any(|t| merged_name(t) == name)
 }
 
 /// Whether a table's folder has a file of this name.

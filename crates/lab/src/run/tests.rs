@@ -251,7 +251,7 @@ fn many_parts_merge_into_few_row_groups() {
     let merged = folder.table(TableName::PortSeries).unwrap();
     assert_eq!(whole(&merged), from_parts);
     assert_eq!(from_parts, labels.port_series(&samples(0..small + full)));
-    let file = fs::File::open(scratch.0.join("port_series.parquet")).unwrap();
+    let file = File::open(scratch.0.join("port_series.parquet")).unwrap();
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
     let groups: Vec<_> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_000, 5_000, 65_536, 65_536, 65_536]);

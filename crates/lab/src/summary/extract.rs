@@ -133,11 +133,11 @@ fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or_default()
 }
 
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, String> {
+pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, String> {
     batch.column_by_name(name).map(AsRef::as_ref).ok_or_else(|| format!("the table has no column \"{name}\""))
 }
 
-fn numbers<'a, T: ArrowPrimitiveType>(
+pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<impl Iterator<Item = Option<T::Native>> + 'a, String> {
@@ -146,7 +146,7 @@ fn numbers<'a, T: ArrowPrimitiveType>(
     Ok(array.iter())
 }
 
-fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<impl Iterator<Item = &'a str>, String> {
+pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<impl Iterator<Item = &'a str>, String> {
     let array = column(batch, name)?.as_string_opt::<i32>();
     let array = array.ok_or_else(|| format!("column \"{name}\" should be text"))?;
     Ok(array.iter().map(Option::unwrap_or_default))

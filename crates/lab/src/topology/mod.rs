@@ -1,11 +1,13 @@
 //! Topologies: from a few numbers to nodes and links.
 //!
 //! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
-//! `core0`, counted over the whole network. Only a `graph` names its nodes itself.
+//! `core0`, counted over the whole network. A `graph` names its nodes itself; in an
+//! `hpcc-file` hosts and switches (`s`) have the numbers of the file.
 
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
 pub(crate) mod graph;
+pub(crate) mod hpcc_file;
 pub(crate) mod leaf_spine;
 pub(crate) mod parking_lot;
 pub(crate) mod star;
@@ -40,6 +42,8 @@ kinds! {
         "fat-tree" => FatTree(fat_tree::FatTree),
         /// nodes and links one by one.
         "graph" => Graph(graph::Graph),
+        /// the network of an HPCC `topology.txt`.
+        "hpcc-file" => HpccFile(hpcc_file::HpccFile),
     }
 }
 
@@ -56,6 +60,7 @@ impl Topology {
             Self::LeafSpine(topology) => topology.build()?,
             Self::FatTree(topology) => topology.build()?,
             Self::Graph(topology) => topology.build()?,
+            Self::HpccFile(topology) => topology.build()?,
         };
         Ok(Fabric::new(network))
     }

@@ -6,6 +6,7 @@
 
 mod flows;
 pub(crate) mod hosts;
+mod hpcc_file;
 mod incast;
 mod permutation;
 mod poisson;
@@ -36,6 +37,8 @@ kinds! {
         "permutation" => Permutation(permutation::Permutation),
         /// long flows that join and leave one after the other.
         "staggered" => Staggered(staggered::Staggered),
+        /// the flows of an HPCC `flow.txt`.
+        "hpcc-file" => HpccFile(hpcc_file::HpccFile),
     }
 }
 
@@ -149,6 +152,7 @@ impl Pattern {
             Self::Incast(pattern) => pattern.check(setting),
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
+            Self::HpccFile(pattern) => pattern.check(setting),
         }
     }
 
@@ -163,6 +167,7 @@ impl Pattern {
             Self::Incast(pattern) => pattern.make(setting, seed, name),
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
+            Self::HpccFile(pattern) => pattern.make(setting),
         }
     }
 }

@@ -1,0 +1,123 @@
+//! Files of other programs that a scenario names instead of holding them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::problem::{Problem, Problems};
+use crate::scenario::reading::Reading;
+use crate::scenario::section::section;
+use crate::scenario::setting::{Setting, Shape, wrong_type};
+use crate::scenario::tree::{Node, Value};
+use crate::scenario::write::Out;
+use crate::traffic::stream;
+
+/// A format that a scenario can name a file of.
+pub(crate) trait Format: Sized {
+    /// What may be written: `a file like "flow.txt"`.
+    const NOUN: &'static str;
+
+    /// Reads the text of a file; `file` is its name for messages.
+    fn parse(text: &str, file: &str) -> Result<Self, Problems>;
+}
+
+/// A file of another program. Two are equal when their contents are.
+#[derive(Debug)]
+pub(crate) struct Foreign<T> {
+    /// Where it was found, as an absolute path.
+    path: String,
+    /// A hash of its text.
+    fingerprint: u64,
+    content: Arc<T>,
+}
+
+section! {
+    /// A file, held to the content that it had.
+    pub(crate) struct Pinned {
+        /// Where it is.
+        path: String,
+        /// A hash of its text, in hexadecimal; the file is refused when it has another.
+        fingerprint: Option<String> = None,
+    }
+}
+
+impl<T> Foreign<T> {
+    pub(crate) fn content(&self) -> &T {
+        &self.content
+    }
+
+    /// Its path as messages give it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl<T> Clone for Foreign<T> {
+    fn clone(&self) -> Self {
+        Self { path: self.path.clone(), fingerprint: self.fingerprint, content: Arc::clone(&self.content) }
+    }
+}
+
+impl<T> PartialEq for Foreign<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Problem::new(format!("there is no file {}", path.display())),
+        _ => Problem::new(format!("cannot read {}: {error}", path.display())),
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|_| Problem::new(format!("{} is not a text file (not UTF-8)", path.display())))
+}
+
+impl<T: Format> Setting for Foreign<T> {
+    fn shape() -> Shape {
+        Shape::Either(vec![Shape::Text(T::NOUN), Pinned::shape()])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        let pinned = match &node.value {
+            Value::Text(path) => Pinned { path: path.clone(), fingerprint: None },
+            Value::Table(_) => Pinned::read(node, key, reading)?,
+            _ => return wrong_type(node, key, reading),
+        };
+        let path = reading.folder.join(&pinned.path);
+        let text = match read_text(&path) {
+            Ok(text) => text,
+            Err(problem) => {
+                reading.wrong(node.place, key, problem.message);
+                return None;
+            }
+        };
+        let fingerprint = stream::key(0, &text, 0);
+        if pinned.fingerprint.is_some_and(|wanted| wanted != format!("{fingerprint:016x}")) {
+            let message =
+                format!("{} is no longer the file that this scenario was made with", path.display());
+            reading.wrong(node.place, key, message);
+            return None;
+        }
+        match T::parse(&text, &path.display().to_string()) {
+            Ok(content) => {
+                let path = std::path::absolute(&path).unwrap_or(path).display().to_string();
+                Some(Self { path, fingerprint, content: Arc::new(content) })
+            }
+            Err(problems) => {
+                for problem in problems.0 {
+                    reading.report(node.place, problem);
+                }
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        let fingerprint = Some(format!("{:016x}", self.fingerprint));
+        Pinned { path: self.path.clone(), fingerprint }.write()
+    }
+}

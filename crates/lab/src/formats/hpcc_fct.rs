@@ -1,0 +1,112 @@
+//! `fct.txt`: completed flows as HPCC's simulator lists them, for scripts that read such lists.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+use arrow_array::types::{Int64Type, UInt32Type};
+
+use super::address;
+use crate::results::Table;
+use crate::summary::extract::{numbers, texts};
+
+/// UDP port of flows that are no incast, by which HPCC's scripts know them.
+pub const PORT_NORMAL: u16 = 100;
+/// UDP port of incast flows.
+pub const PORT_INCAST: u16 = 200;
+/// HPCC numbers the senders' ports of a pair of hosts from here.
+const FIRST_SOURCE_PORT: u32 = 10_000;
+
+/// What was written and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Flows in the file.
+    pub flows: usize,
+    /// Flows that did not transfer all of their size, which such a file has no place for.
+    pub left_out: usize,
+}
+
+/// Writes the finished flows of the table `flows`, in its order, one a line: `sip dip sport dport size
+/// start fct ideal`, addresses as eight hexadecimal digits, size in bytes, times in nanoseconds.
+/// `port` gives the receiver's UDP port of the flows of a group.
+///
+/// # Errors
+/// When the file cannot be written, or the table has not the columns of a result.
+pub fn write(table: &Table, port: &dyn Fn(&str) -> u16, out: &mut impl Write) -> io::Result<Written> {
+    let columns = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+    let mut flows = Vec::new();
+    let mut written = Written::default();
+    for batch in &table.batches {
+        let mut names = [texts(batch, "source"), texts(batch, "destination"), texts(batch, "group")]
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(columns)?;
+        let mut ids = ["flow", "source_id", "destination_id"]
+            .into_iter()
+            .map(|name| numbers::<UInt32Type>(batch, name))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(columns)?;
+        let mut quantities = ["size_bytes", "acked_bytes", "start_ps", "fct_ps", "ideal_fct_ps"]
+            .into_iter()
+            .map(|name| numbers::<Int64Type>(batch, name))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(columns)?;
+        for _ in 0..batch.num_rows() {
+            let [source, destination, group] = [0, 1, 2].map(|i| names[i].next().unwrap_or_default());
+            let [flow, source_id, destination_id] =
+                [0, 1, 2].map(|i| ids[i].next().flatten().unwrap_or_default());
+            let values = [0, 1, 2, 3, 4].map(|i| quantities[i].next().flatten());
+            let [Some(size), Some(acked), Some(start), Some(fct), Some(ideal)] = values else {
+                written.left_out += 1;
+                continue;
+            };
+            if acked != size {
+                written.left_out += 1;
+                continue;
+            }
+            let pair =
+                [(source, source_id), (destination, destination_id)].map(|(name, id)| number(name, id));
+            flows.push((flow, pair, port(group), size, start, fct, ideal));
+        }
+    }
+    // HPCC gives out the senders' ports when flows start; they are numbered by their start.
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_unstable_by_key(|&i| flows[i].0);
+    let mut next: HashMap<[u32; 2], u32> = HashMap::new();
+    let mut ports: BTreeMap<u32, u32> = BTreeMap::new();
+    for i in order {
+        let next = next.entry(flows[i].1).or_insert(FIRST_SOURCE_PORT);
+        ports.insert(flows[i].0, *next % (1 << 16));
+        *next += 1;
+    }
+    for (flow, [source, destination], port, size, start, fct, ideal) in &flows {
+        let (source, destination) = (address(*source), address(*destination));
+        let source_port = ports.get(flow).copied().unwrap_or_default();
+        let [start, fct, ideal] = [start / 1000, (fct + 500) / 1000, (ideal + 500) / 1000];
+        writeln!(out, "{source:08x} {destination:08x} {source_port} {port} {size} {start} {fct} {ideal}")?;
+    }
+    written.flows = flows.len();
+    Ok(written)
+}
+
+/// The receiver's UDP port of each traffic block of a scenario: what the block says (`dport`), else
+/// that of incast flows for incasts, else the normal one.
+#[must_use]
+pub fn ports(scenario: &str) -> BTreeMap<String, u16> {
+    let (root, _) = toml::de::DeTable::parse_recoverable(scenario);
+    let blocks = root.get_ref().get("traffic").and_then(|blocks| blocks.get_ref().as_array());
+    let port = |block: &toml::Spanned<toml::de::DeValue<'_>>| {
+        let block = block.get_ref().as_table()?;
+        let text = |key: &str| block.get(key).and_then(|value| value.get_ref().as_str());
+        let kind = text("kind")?;
+        let written = block.get("dport").and_then(|value| value.get_ref().as_integer());
+        let written = written.and_then(|port| u16::from_str_radix(port.as_str(), port.radix()).ok());
+        let usual = if kind == "incast" { PORT_INCAST } else { PORT_NORMAL };
+        Some((text("name").unwrap_or(kind).to_owned(), written.unwrap_or(usual)))
+    };
+    blocks.into_iter().flat_map(|blocks| blocks.iter()).filter_map(port).collect()
+}
+
+/// A host's number in its name, as in HPCC's files; else its number in the network.
+fn number(name: &str, id: u32) -> u32 {
+    name.strip_prefix('h').and_then(|digits| digits.parse().ok()).unwrap_or(id)
+}

@@ -1,0 +1,171 @@
+//! `flow.txt`: the list of flows of HPCC's simulator and its descendants.
+
+use std::collections::BTreeMap;
+
+use incast_units::{Bytes, Time};
+
+use super::fields::{Field, Found, Lines, counted};
+use super::foreign::Format;
+use crate::problem::{Problem, Problems};
+use crate::traffic::MAX_FLOWS;
+
+/// One flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HpccFlow {
+    /// Number of the sending host.
+    pub source: u32,
+    /// Number of the receiving host.
+    pub destination: u32,
+    /// Its priority group, the queue that it uses in HPCC's switches.
+    pub pg: u16,
+    /// Its UDP port at the receiver, by which HPCC's scripts tell kinds of flows apart; `None` in files
+    /// without that column.
+    pub dport: Option<u16>,
+    /// Its payload.
+    pub size: Bytes,
+    /// When it starts.
+    pub start: Time,
+    /// Its line in the file, from 1.
+    pub line: u32,
+}
+
+/// The flows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HpccFlows {
+    /// The flows in the order of the file; at least one.
+    pub flows: Vec<HpccFlow>,
+}
+
+const FORM: &str = "a flow is written `src dst pg dport size start`, like `0 15 3 100 450000 2.0001`: \
+                    bytes and seconds, without units";
+
+impl HpccFlows {
+    /// Reads the text of a file: the number of flows, then on each line `src dst pg dport size start`
+    /// or, in the whole file, `src dst pg size start`; size in bytes, start in seconds (rounded to
+    /// picoseconds). `file` is for messages.
+    ///
+    /// # Errors
+    /// All that is wrong, up to twenty problems, each with its line and field.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Problems> {
+        let mut found = Found::new(file);
+        let mut lines = Lines::new(text);
+        let promised = match lines.next_line() {
+            [] => Err(Problem::new("the file is empty").with_help("the first line is the number of flows")),
+            [number] => number.whole("flows", MAX_FLOWS),
+            [first, ..] => Err(first.wrong("flows", "the first line is the number of flows, alone")),
+        };
+        let Some(promised) = found.check(promised) else { return found.into_result(Self { flows: vec![] }) };
+        let mut flows = Vec::new();
+        // The number of columns is that of the first flow.
+        let mut columns = None;
+        let mut read = 0_u64;
+        let mut last = 1;
+        while !found.is_full() {
+            let fields = lines.next_line();
+            let Some(first) = fields.first() else { break };
+            last = first.line;
+            read += 1;
+            if read > promised {
+                let message =
+                    format!("the first line says that there are {promised} flows; here is another line");
+                found.add(
+                    Problem::new(message).on_line(last).with_help("correct the number or take the line out"),
+                );
+                break;
+            }
+            let expected = *columns.get_or_insert(fields.len());
+            if !matches!(fields.len(), 5 | 6) || fields.len() != expected {
+                let like = if matches!(expected, 5 | 6) { expected } else { 6 };
+                let message = format!("{} instead of {like}", counted(fields.len(), "field"));
+                found.add(Problem::new(message).on_line(last).with_help(FORM));
+                continue;
+            }
+            match flow(fields) {
+                Ok(flow) => flows.push(flow),
+                Err(problem) => {
+                    found.add(problem.with_help(FORM));
+                }
+            }
+        }
+        if read < promised && !found.is_full() {
+            let message = format!(
+                "the first line says that there are {promised} flows, but the file ends after {read}"
+            );
+            found.add(Problem::new(message).on_line(last).with_help("is the file cut off?"));
+        }
+        if promised == 0 && found.is_empty() {
+            found.add(Problem::new("there is no flow in this file").on_line(1));
+        }
+        found.into_result(Self { flows })
+    }
+
+    /// When the first flow starts.
+    #[must_use]
+    pub fn first_start(&self) -> Time {
+        self.flows.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO)
+    }
+
+    /// How many flows there are of each priority group and port.
+    #[must_use]
+    pub fn kinds(&self) -> BTreeMap<(u16, Option<u16>), usize> {
+        let mut kinds = BTreeMap::new();
+        for flow in &self.flows {
+            *kinds.entry((flow.pg, flow.dport)).or_default() += 1;
+        }
+        kinds
+    }
+
+    /// What other simulators make of the file and Incast does not, and what is dropped.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.flows.iter().any(|flow| flow.dport.is_some()) {
+            notes.push("dport: not simulated; a traffic block can select flows by it".to_owned());
+        }
+        notes.push(
+            "pg: not simulated; a traffic block can select flows by it and give them a queue".to_owned(),
+        );
+        if let Some(pair) = self.flows.windows(2).find(|pair| pair[1].start < pair[0].start) {
+            notes.push(format!(
+                "line {} starts before the line above it: no matter here, but HPCC's simulator stops at such a line",
+                pair[1].line
+            ));
+        }
+        notes
+    }
+}
+
+impl Format for HpccFlows {
+    const NOUN: &'static str = "a file like \"flow.txt\"";
+
+    fn parse(text: &str, file: &str) -> Result<Self, Problems> {
+        Self::parse(text, file)
+    }
+}
+
+fn flow(fields: &[Field<'_>]) -> Result<HpccFlow, Problem> {
+    let (source, destination, pg, dport, size, start) = match *fields {
+        [source, destination, pg, dport, size, start] => (source, destination, pg, Some(dport), size, start),
+        [source, destination, pg, size, start] => (source, destination, pg, None, size, start),
+        _ => return Err(Problem::new("not a flow")),
+    };
+    let flow = HpccFlow {
+        source: source.whole("src", u64::from(u32::MAX))? as u32,
+        destination: destination.whole("dst", u64::from(u32::MAX))? as u32,
+        pg: pg.whole("pg", u64::from(u16::MAX))? as u16,
+        dport: dport
+            .map(|port| port.whole("dport", u64::from(u16::MAX)))
+            .transpose()?
+            .map(|port| port as u16),
+        size: Bytes::new(size.whole("size", i64::MAX as u64)?),
+        start: Time::from_ps(start.decimal("start", 12)?),
+        line: source.line,
+    };
+    if flow.source == flow.destination {
+        return Err(destination.wrong("dst", "the flow would go from this host to itself"));
+    }
+    if flow.size == Bytes::ZERO {
+        return Err(size.wrong("size", "a flow has at least one byte"));
+    }
+    Ok(flow)
+}

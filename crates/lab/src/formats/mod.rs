@@ -1,0 +1,31 @@
+//! Formats that users already have, and what other tools read.
+//!
+//! * [`hpcc_topology`], [`hpcc_flows`]: the inputs of HPCC's simulator, its descendants and SimAI.
+//! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
+//! * [`pcapng`]: captured packets, for Wireshark and its relatives.
+//! * [`perfetto`]: a run as a trace for the Perfetto viewer.
+//! * [`convert`]: a scenario from foreign files.
+//! * [`describe`]: what a foreign file is and what it holds.
+//! * [`export`]: a saved result in these formats.
+//!
+//! Distributions of flow sizes are read by [`sizes`](crate::sizes).
+
+pub mod convert;
+pub mod describe;
+pub mod export;
+pub mod hpcc_fct;
+pub mod hpcc_flows;
+pub mod hpcc_topology;
+pub mod pcapng;
+pub mod perfetto;
+
+pub(crate) mod fields;
+pub(crate) mod foreign;
+mod frame;
+
+/// The IPv4 address that stands for a host in HPCC's files and in captures: 11.x.y.1 with the host's
+/// number in x and y, so that `(address >> 8) & 0xffff` is the number again.
+#[must_use]
+pub const fn address(host: u32) -> u32 {
+    0x0b00_0001_u32.wrapping_add(host << 8)
+}

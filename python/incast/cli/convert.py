@@ -1,0 +1,147 @@
+"""``incast convert``: from the files of other programs to scenarios, from results to such files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incast import _core
+from incast.cli.table import paragraph
+from incast.result import Result
+from incast.scenario import Scenario
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, _SubParsersAction
+
+_EPILOG = """\
+what becomes what:
+  topology.txt flow.txt --to scenario.toml   a scenario that names the two files (HPCC, ns3-datacenter,
+                                             SimAI)
+  RESULT --to fct.txt                        finished flows, as HPCC's simulator lists them
+  RESULT --to trace.pftrace                  a trace for the Perfetto viewer, https://ui.perfetto.dev
+
+Captured packets need no conversion: with captures in the scenario's [probe], a run writes
+capture.pcapng into its result.
+"""
+
+_LISTS = (".txt", ".fct")
+_TRACES = (".pftrace", ".perfetto-trace")
+
+
+def add(commands: _SubParsersAction[ArgumentParser]) -> None:
+    """Adds the command to the others."""
+    sub = commands.add_parser(
+        "convert",
+        help="scenarios from files of other simulators, such files from results",
+        description="Makes a scenario of other simulators' files, or other programs' files of a result.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.add_argument(
+        "inputs", nargs="+", type=Path, metavar="INPUT", help="two files, or the folder of a result"
+    )
+    sub.add_argument(
+        "--to", required=True, type=Path, metavar="FILE", help="what to write; its ending says what"
+    )
+    sub.add_argument(
+        "--cc",
+        default="hpcc",
+        metavar="NAME[:PRESET]",
+        help="the algorithm of a scenario that is made; the files do not say (default: hpcc)",
+    )
+    sub.add_argument("--force", action="store_true", help="replace a file that is there already")
+    sub.set_defaults(act=act)
+
+
+def act(options: argparse.Namespace) -> int:
+    """Converts."""
+    inputs: list[Path] = options.inputs
+    target: Path = options.to
+    if target.suffix == ".toml":
+        return scenario(inputs, target, options.cc, replace=options.force)
+    if target.suffix not in (*_LISTS, *_TRACES):
+        raise _core.ScenarioError(
+            f"--to {target}: the ending says what to write; one of .toml, {', '.join((*_LISTS, *_TRACES))}"
+        )
+    if len(inputs) != 1:
+        raise _core.ScenarioError(f"--to {target} is made of one result; {len(inputs)} inputs are named")
+    if not inputs[0].is_dir():
+        raise _core.ScenarioError(f"{inputs[0]}: here belongs the folder of a result")
+    result = Result.open(inputs[0])
+    if result.state != "complete":
+        print(f"{inputs[0]}: the result is {result.state}; what it holds so far is converted")
+    folder = os.fspath(inputs[0])
+    if target.suffix in _LISTS:
+        flows, left_out = _core.write_fct(folder, os.fspath(target), options.force)
+        print(f"{target}: {counted(flows, 'flow')}")
+        if left_out:
+            print(f"  left out: {counted(left_out, 'flow')} that did not transfer all of their size")
+        return 0
+    flows, pauses, samples = _core.write_trace(folder, os.fspath(target), options.force)
+    held = [counted(flows, "flow"), counted(pauses, "pause"), counted(samples, "sample") + " of ports"]
+    print(f"{target}: {', '.join(held)}")
+    if not samples:
+        print("  no queue: the scenario probes no port (ports in its [probe])")
+    return 0
+
+
+def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int:
+    """Writes a scenario that names a ``topology.txt`` and a ``flow.txt``."""
+    if len(inputs) != 2:
+        raise _core.ScenarioError("a scenario is made of two files, a topology.txt and a flow.txt")
+    formats = [_core.describe_file(os.fspath(path))[0] for path in inputs]
+    if "HPCC flows" in formats[0]:
+        inputs, formats = inputs[::-1], formats[::-1]
+    for path, format_, wanted in zip(inputs, formats, ("topology", "flows"), strict=True):
+        if not format_.endswith(wanted):
+            raise _core.ScenarioError(f"{path}: this is a file of the format {format_}; here belong {wanted}")
+    if target.exists() and not replace:
+        raise _core.ResultError(f"{target}: there is such a file already\n    help: --force replaces it")
+    named = [(os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in inputs]
+    text, notes = _core.scenario_of_files(named[0], named[1], cc)
+    # Refused before it is written, if it is no scenario that runs.
+    size = Scenario.from_toml(text, os.fspath(target)).size()
+    try:
+        target.write_text(text)
+    except OSError as error:
+        raise _core.ResultError(f"cannot write {target}: {error.strerror}") from None
+    print(f"{target}: {size.flows:,} flows on {size.network}")
+    tell("not taken over", notes)
+    return 0
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file is of another program: scenarios do not begin with numbers."""
+    if path.suffix == ".toml" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            text = line.strip("\ufeff \t\r\n")
+            if text and not text.startswith("#"):
+                return text[0].isdigit() and "=" not in text
+    return False
+
+
+def describe(path: Path) -> int:
+    """Checks a file of another program and prints what it comes to."""
+    format_, rows, notes = _core.describe_file(os.fspath(path))
+    print(f"{path}: fine, {format_}")
+    for name, text in rows:
+        print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
+    tell("dropped or different", notes)
+    return 0
+
+
+def tell(heading: str, notes: list[str]) -> None:
+    """Prints notes under a heading, if there are any."""
+    if notes:
+        print(f"  {heading}:")
+    for note in notes:
+        print(f"    {paragraph(note, ' ' * 4).lstrip()}")
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts: ``1 flow``, ``2 flows``."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
