@@ -83,6 +83,22 @@ size = "10MB"
 """
 """Five switches in a ring, a host on each, and pauses: every link comes to wait for the next."""
 
+PLUGIN = """\
+import incast
+
+class FixedRate(incast.CongestionControl):
+    def start(self, path, now):
+        return FixedRateFlow()
+
+class FixedRateFlow(incast.Flow):
+    def on_ack(self, ack, hops):
+        pass
+
+    def allowance(self):
+        return None, 5e10
+"""
+"""An algorithm in Python that always sends at 50 Gbps: ``fixed-rate``."""
+
 
 class Incast:
     """The command `incast`, run in a folder, without a terminal."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from house import RING, ROOT, Incast
+from house import PLUGIN, RING, ROOT, Incast
 from incast import Result, _core
 from stored import stored
 
@@ -166,22 +166,6 @@ def test_the_source_of_a_plugin_is_part_of_the_scenario(incast: Incast, scenario
     assert again.returncode == 0
     folders = sorted(path.name.rpartition("-")[0] for path in (incast.folder / "out/runs/small").iterdir())
     assert folders == ["fixed-rate-seed7", "fixed-rate-seed7", "oscar-seed7"]
-
-
-PLUGIN = """\
-import incast
-
-class FixedRate(incast.CongestionControl):
-    def start(self, path, now):
-        return FixedRateFlow()
-
-class FixedRateFlow(incast.Flow):
-    def on_ack(self, ack, hops):
-        pass
-
-    def allowance(self):
-        return None, 5e10
-"""
 
 
 def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast, scenario: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import polars
 import pytest
 
-from house import RING, Incast
+from house import PLUGIN, RING, Incast
 from incast import Result, ResultError, ScenarioError, sweep
 from incast.sweep.executor import Watch
 from incast.sweep.interval import student
@@ -320,6 +320,28 @@ def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: P
     assert ends == {"100us"}
     for folder in tmp_path.glob("out/runs/small/*"):
         assert Result.open(folder).state in ("complete", "incomplete")
+
+
+def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: Path) -> None:
+    (incast.folder / "mine.py").write_text(PLUGIN)
+    fixed = ("--plugin", "mine.py", "--set", "cc={algorithm='fixed-rate'}")
+    effective = incast("validate", scenario, *fixed, "--effective").stdout
+    assert 'code = "sha256:' in effective
+    # What a machine of the cluster does, in a process that has never heard of the plugin.
+    there = (
+        "import io, sys, tarfile; from incast import __version__, sweep;"
+        "from incast.sweep.on_ray import make;"
+        "task = sweep.Task(0, sys.argv[1], 'small.toml', '');"
+        "error, packed = make(task, __version__, [('mine.py', sys.argv[2])]); assert error is None, error;"
+        "make(task, __version__, [('mine.py', sys.argv[2])]);"
+        "tarfile.open(fileobj=io.BytesIO(packed)).extractall('result', filter='data');"
+        "print(make(task, '0.0', []))"
+    )
+    words = [sys.executable, "-c", there, effective, PLUGIN]
+    done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the cluster has Incast" in done.stdout
+    assert Result.open(incast.folder / "result").info["algorithms"] == ["fixed-rate"]
 
 
 def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=_where,
         default="local",
         metavar="WHERE",
-        help="local (default), ray (a cluster found or started on this machine), or ray://HOST:PORT",
+        help="local (default), ray (the cluster of RAY_ADDRESS, or one on this machine), or ray://HOST:PORT",
     )
     sub.add_argument(
         "--out",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 
 from incast import store
 from incast._core import ResultError, ScenarioError, __version__
+from incast.algorithm import PLUGINS, load_plugin
 from incast.sweep.executor import Done, Task, Watch, execute
 
 
@@ -22,12 +24,12 @@ class Ray:
     """Makes runs as tasks of a Ray cluster, one core each.
 
     The machines of the cluster need the same version of Incast and share no file system with this one:
-    a result travels back whole and takes its place here in one step. Files that the scenario names have
-    to be at the same paths there.
+    a result travels back whole and takes its place here in one step. Plugins travel there; files that
+    the scenario names have to be at the same paths there.
 
     Args:
-        where: ``ray`` for the cluster that this machine is in or, where there is none, one of its own;
-            ``ray://HOST:PORT`` for another.
+        where: ``ray`` for the cluster that the environment names (``RAY_ADDRESS``) or, where it names
+            none, one of its own on this machine; ``ray://HOST:PORT`` for another.
         jobs: Runs at the same time at most; none takes one for each core of the cluster.
 
     Raises:
@@ -45,7 +47,7 @@ class Ray:
         if not ray.is_initialized():
             # Ray reports its use to its makers unless it is told not to.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            address = where if where.startswith("ray://") else None
+            address = where if where.startswith("ray://") else os.environ.get("RAY_ADDRESS", "local")
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -62,7 +64,8 @@ class Ray:
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
         """Makes runs; see :meth:`incast.sweep.Executor.run`. Of a run under way nothing is told."""
         ray = self._ray
-        remote = ray.remote(num_cpus=1, max_retries=2)(_make)
+        remote = ray.remote(num_cpus=1, max_retries=2)(make)
+        plugins = _plugins()
         waiting = list(reversed(tasks))
         pending: dict[Any, Task] = {}
         try:
@@ -70,7 +73,7 @@ class Ray:
                 while waiting and len(pending) < self._jobs:
                     task = waiting.pop()
                     # Its files are packed there, and have no folder until they are here.
-                    pending[remote.remote(replace(task, folder=""), __version__)] = task
+                    pending[remote.remote(replace(task, folder=""), __version__, plugins)] = task
                     watch(task.index, 0.0)
                 ready, _ = ray.wait(list(pending), num_returns=1)
                 task = pending.pop(ready[0])
@@ -84,10 +87,35 @@ class Ray:
                 ray.cancel(reference, force=True)
 
 
-def _make(task: Task, version: str) -> tuple[str | None, bytes]:
-    """Makes a run on a machine of the cluster; returns what went wrong, or the folder of its result."""
+def _plugins() -> list[tuple[str, str]]:
+    """The plugin files in use here, by name, each with its source."""
+    files = map(Path, filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)))
+    return [(file.name, file.read_text(encoding="utf-8")) for file in files]
+
+
+@functools.cache
+def _load(name: str, source: str) -> None:
+    """Loads a plugin where it came to, once in each process."""
+    folder = Path(tempfile.mkdtemp(prefix="incast-plugin-"))
+    (folder / name).write_text(source, encoding="utf-8")
+    load_plugin(folder / name)
+
+
+def make(task: Task, version: str, plugins: Sequence[tuple[str, str]]) -> tuple[str | None, bytes]:
+    """Makes a run on a machine of the cluster.
+
+    Args:
+        task: The run.
+        version: The version of Incast where it comes from.
+        plugins: Names and sources of the plugins that it may need.
+
+    Returns:
+        What went wrong, if anything, and the folder of the result as a tar archive.
+    """
     if version != __version__:
         return f"the cluster has Incast {__version__}, this machine {version}", b""
+    for name, source in plugins:
+        _load(name, source)
     with tempfile.TemporaryDirectory(prefix="incast-") as name:
         folder = Path(name) / "result"
         try:
