@@ -44,6 +44,9 @@ def runnable(page: Path) -> list[Block]:
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    # Plugins that a page loads are named in the environment; the next page must not see them.
+    monkeypatch.setenv("INCAST_PLUGINS", "")
+    monkeypatch.delenv("INCAST_PLUGINS")
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("target"))
