@@ -130,11 +130,9 @@ def test_killed_three_times_it_ends_with_the_same_table_as_never_killed(
 
 
 def complete(folder: Path) -> list[Path]:
-    found = []
-    for path in folder.glob("runs/*/*/result.json"):
-        if json.loads(path.read_text())["state"] == "complete":
-            found.append(path.parent)
-    return found
+    """The results that a sweep reuses: what a process found out of its time has the end `interrupted`."""
+    infos = {path.parent: json.loads(path.read_text()) for path in folder.glob("runs/*/*/result.json")}
+    return [path for path, info in infos.items() if info.get("outcome", {}).get("end") == "finished"]
 
 
 def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -310,7 +308,7 @@ def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: P
         "from incast.cli import main; main(sys.argv[1:])"
     )
     words = [sys.executable, "-c", limited, "20000", "sweep", str(scenario), "--out", "out", "--jobs", "1"]
-    words += ["--vary", "cc=oscar,constant", "--vary", "probe.interval=10ns,100us"]
+    words += ["--vary", "cc=oscar,constant", "--vary", "probe.interval=1ns,100us"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
