@@ -46,6 +46,12 @@ class FixedFlow(incast.Flow):
 incast.register("fixed", Fixed)
 
 
+@pytest.fixture(autouse=True)
+def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test loads is not for the processes that other tests start."""
+    monkeypatch.setenv(incast.algorithm.PLUGINS, "")
+
+
 def test_it_does_to_the_picosecond_what_the_same_in_rust_does() -> None:
     ours = SCENARIO.with_algorithm("fixed", window=80_000).run()
     theirs = SCENARIO.with_algorithm("constant", window="80KB").run()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import re
 import runpy
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +193,50 @@ def test_the_typed_sections_are_those_of_the_schema() -> None:
     assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
 
 
-def test_progress_in_a_terminal_and_nothing_in_a_file(capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_in_a_file_is_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     incast.Scenario.from_toml(SMALL).run(progress=True)
     assert capfd.readouterr() == ("", "")
+
+
+LONG = incast.Scenario.from_toml(SMALL, overrides=["traffic.long.size=1GB", "run.until=1s"])
+
+
+def test_progress_in_a_terminal_is_a_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    LONG.run(progress=True)
+    text = terminal.getvalue()
+    assert re.search(r"scenario: [\d,]+ µs of 1,000,000, 2/3 flows, [\d.]+ million packet-hops/s", text)
+    assert text.endswith("\r")
+    assert text.rpartition("\r")[0].rpartition("\r")[2].strip() == ""
+
+
+def test_progress_in_a_notebook_is_one_text_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown.append(data["text/plain"])
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert raw
+        assert display_id
+        assert not shown, "one text, not several"
+        shown.append(data["text/plain"])
+        return Handle()
+
+    # IPython as a kernel has it; only what is asked of it.
+    shell = type("ZMQInteractiveShell", (), {})()
+    ipython, module = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    ipython.get_ipython = lambda: shell  # type: ignore[attr-defined]
+    module.display = display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    LONG.run(progress=True)
+    assert shown
+    assert all("million packet-hops/s" in text for text in shown)
