@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 what becomes what:
-  topology.txt flow.txt --to scenario.toml   a scenario that names the two files (HPCC, ns3-datacenter,
-                                             SimAI)
-  RESULT --to fct.txt                        finished flows, as HPCC's simulator lists them
-  RESULT --to trace.pftrace                  a trace for the Perfetto viewer, https://ui.perfetto.dev
+  topology.txt flow.txt --to scenario.toml   a scenario that names the two files
+                                             (HPCC, ns3-datacenter, SimAI)
+  RESULT --to fct.txt                        finished flows, as HPCC lists them
+  RESULT --to trace.pftrace                  a trace for https://ui.perfetto.dev
 
-Captured packets need no conversion: with captures in the scenario's [probe], a run writes
-capture.pcapng into its result.
+Captured packets need no conversion: with captures in the scenario's [probe], a
+run writes capture.pcapng into its result.
 """
 
 _LISTS = (".txt", ".fct")
@@ -35,7 +35,7 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
     sub = commands.add_parser(
         "convert",
         help="scenarios from files of other simulators, such files from results",
-        description="Makes a scenario of other simulators' files, or other programs' files of a result.",
+        description="Makes a scenario of other simulators' files, or such files of a result.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
