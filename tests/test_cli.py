@@ -145,7 +145,7 @@ def test_comments_and_defaults_written_out_are_the_same_scenario(incast: Incast,
     assert "reused" in incast("run", scenario).stderr
 
 
-def test_a_file_that_the_scenario_names_is_part_of_it(incast: Incast, scenario: Path) -> None:
+def test_sizes_in_a_file_are_part_of_the_scenario(incast: Incast, scenario: Path) -> None:
     sizes = incast.folder / "sizes.txt"
     traffic = "traffic=[{kind='poisson', sizes='sizes.txt', load=0.3, duration='100us'}]"
     sizes.write_text("1000 0\n2000 100\n")
@@ -153,6 +153,24 @@ def test_a_file_that_the_scenario_names_is_part_of_it(incast: Incast, scenario: 
     assert "reused" in incast("run", scenario, "--set", traffic).stderr
     sizes.write_text("1000 0\n3000 100\n")
     assert "reused" not in incast("run", scenario, "--set", traffic).stderr
+
+
+def test_files_that_the_effective_scenario_only_names_are_part_of_it(incast: Incast) -> None:
+    folder = incast.folder / "imported"
+    folder.mkdir()
+    (folder / "net.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
+    (folder / "flow.txt").write_text("1\n0 1 3 100 50000 2.0\n")
+    (folder / "all.toml").write_text(
+        'cc = { algorithm = "constant" }\ntopology = { kind = "hpcc-file", file = "net.txt" }\n'
+        '[[traffic]]\nkind = "hpcc-file"\nfile = "flow.txt"\n'
+    )
+    assert incast("run", "imported/all.toml").stderr == ""
+    assert "reused" in incast("run", "imported/all.toml").stderr
+    (folder / "flow.txt").write_text("1\n0 1 3 100 60000 2.0\n")
+    again = incast("run", "imported/all.toml")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "0 made, 1 reused" in incast("sweep", "imported/all.toml").stdout
+    assert "2 made, 0 reused" in incast("sweep", "imported/all.toml", "--vary", "cc=oscar,hpcc").stdout
 
 
 def test_the_source_of_a_plugin_is_part_of_the_scenario(incast: Incast, scenario: Path) -> None:
