@@ -45,10 +45,15 @@ fn main() -> ExitCode {
     let done = match words[..] {
         [] => all(false),
         ["--record"] => all(true),
-        ["--one", name, threads] => threads.parse().map_err(|e| format!("{threads}: {e}")).and_then(|t| one(name, t)),
+        ["--one", name, threads] => {
+            threads.parse().map_err(|e| format!("{threads}: {e}")).and_then(|t| one(name, t))
+        }
         ["--small", name, size] => small(name, size),
         ["--idle", flows, k] => idle(flows, k),
-        _ => Err("usage: incast-bench [--record | --one NAME THREADS | --small NAME SIZE | --idle FLOWS K]".into()),
+        _ => {
+            Err("usage: incast-bench [--record | --one NAME THREADS | --small NAME SIZE | --idle FLOWS K]"
+                .into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -153,7 +158,11 @@ fn again(wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
 }
 
 fn all(record: bool) -> Result<(), String> {
-    println!("{}, {} threads\n", measure::processor(), std::thread::available_parallelism().map_or(1, usize::from));
+    println!(
+        "{}, {} threads\n",
+        measure::processor(),
+        std::thread::available_parallelism().map_or(1, usize::from)
+    );
     println!("workload          threads  M hops/s  ns/hop  CPU/wall  peak MB  x 1 thread");
     let mut lines = Vec::new();
     for (name, threads) in WORKLOADS {
@@ -204,14 +213,17 @@ fn instructions() -> Result<String, String> {
     for name in ["permutation-128", "permutation-1024"] {
         let mut totals = Vec::new();
         for size in ["10KB", "30KB"] {
-            let hops: u64 = again(&[], &["--small", name, size])?.trim().parse().map_err(|e| format!("{name}: {e}"))?;
+            let hops: u64 =
+                again(&[], &["--small", name, size])?.trim().parse().map_err(|e| format!("{name}: {e}"))?;
             let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
             let file = format!("--callgrind-out-file={}", out.display());
             again(&["valgrind", "--tool=callgrind", "-q", &file], &["--small", name, size])?;
             let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
             std::fs::remove_file(&out).ok();
-            let summary = text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));
-            let count = summary.and_then(|s| s.trim().parse::<u64>().ok()).ok_or("callgrind says no total")?;
+            let summary =
+                text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));
+            let count =
+                summary.and_then(|s| s.trim().parse::<u64>().ok()).ok_or("callgrind says no total")?;
             totals.push((hops, count));
         }
         let per_hop = (totals[1].1 - totals[0].1) as f64 / (totals[1].0 - totals[0].0) as f64;

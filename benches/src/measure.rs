@@ -25,7 +25,8 @@ pub(crate) fn cpu_time() -> Duration {
     // Fields 14 and 15 of /proc/self/stat, in clock ticks of 10 ms (USER_HZ is 100 on Linux).
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        after_name.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }
 
@@ -39,6 +40,8 @@ pub(crate) fn first_line(command: &str, arguments: &[&str]) -> String {
 /// The name of this machine's processor.
 pub(crate) fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, n)| n.trim().to_owned()));
+    let name = text
+        .lines()
+        .find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, n)| n.trim().to_owned()));
     name.unwrap_or_else(|| "unknown".into())
 }
