@@ -223,6 +223,24 @@ fn captured_packets_are_what_the_port_sent() {
 }
 
 #[test]
+fn a_capture_can_be_a_part_of_the_run() {
+    let [whole, part] = [Scratch::new("whole"), Scratch::new("part")];
+    go(SCENARIO, Some(&whole.0));
+    go(&SCENARIO.replace("[probe]", "[probe]\nfrom = \"4us\"\nuntil = \"6us\""), Some(&part.0));
+    let packets = |scratch: &Scratch| {
+        let (_, packets) = read_pcapng(&fs::read(scratch.0.join("capture.pcapng")).unwrap());
+        packets
+            .into_iter()
+            .map(|packet| (packet.interface, packet.nanoseconds, packet.bytes))
+            .collect::<Vec<_>>()
+    };
+    let mut expected = packets(&whole);
+    expected.retain(|packet| (4000..6000).contains(&packet.1));
+    assert!(!expected.is_empty());
+    assert_eq!(packets(&part), expected);
+}
+
+#[test]
 fn a_run_without_folder_says_that_packets_are_not_kept() {
     let result = go(SCENARIO, None);
     assert!(result.notices.iter().any(|notice| notice.contains("captured packets are not kept")));

@@ -54,7 +54,8 @@ pub(super) fn frame(record: &PacketRecord, context: &Context) -> Vec<u8> {
     let is_data = record.kind == PacketKind::Data;
     let extension: &[u8] = &match record.kind {
         PacketKind::Data => Vec::new(),
-        PacketKind::Cnp => vec![0; 16],
+        // A CNP's 16 reserved bytes, as many of them as the simulated packet has room for.
+        PacketKind::Cnp => vec![0; record.size.get().saturating_sub(54).min(16) as usize],
         _ => acknowledgement(record, context).to_vec(),
     };
     // A packet below the smallest size is padded behind the end of its IP packet.

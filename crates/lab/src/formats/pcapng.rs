@@ -97,12 +97,13 @@ impl<'a, W: Write> Capture<'a, W> {
         Ok(capture)
     }
 
-    /// Adds packets.
+    /// Adds packets, those from the first to the last sample of the probes.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn packets(&mut self, records: &[PacketRecord]) -> io::Result<()> {
-        for record in records {
+        let probes = &self.simulation.probes;
+        for record in records.iter().filter(|record| (probes.from..=probes.until).contains(&record.time)) {
             let Some(&(interface, to)) = self.interfaces.get(&(record.node, record.port)) else { continue };
             let flow = record.flow.and_then(|flow| self.simulation.flows.get(flow as usize));
             let transport = &self.simulation.transport;

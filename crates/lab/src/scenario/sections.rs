@@ -277,7 +277,7 @@ impl Root {
         if probe.ports.is_empty() && probe.flows.is_empty() {
             let reason = "has no effect: neither probe.ports nor probe.flows names anything to sample";
             add("probe.interval", reason);
-            if probe.captures.is_empty() && !probe.pauses {
+            if probe.captures.is_empty() {
                 add("probe.from", reason);
                 add("probe.until", reason);
             }

@@ -1,0 +1,253 @@
+"""Files of other programs: made, checked, and read by the programs that they are for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from house import Incast
+from incast import Result
+
+TOPOLOGY = """\
+6 2 6
+4 5
+0 4 100Gbps 1us 0
+1 4 100Gbps 1000ns 0.000000
+2 5 100Gbps 0.001ms 0
+3 5 100Gbps 1us 0
+4 5 400Gbps 1us 0
+4 5 400Gbps 1us 0
+"""
+FLOWS = "3\n0 3 3 100 450000 2.0\n1 3 3 200 20000 2.000001\n2 0 3 100 1000 2.0005"
+SIZES = "0 0\n1000 50\n30000 100\n"
+
+PAUSES = """\
+topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
+switch = { pfc = { xoff = "50KB" }, ecn = { kmin = "20KB", kmax = "60KB", pmax = 0.5 } }
+cc = { algorithm = "dcqcn" }
+
+[[traffic]]
+kind = "incast"
+to = "h3"
+size = "100KB"
+
+[probe]
+ports = ["to h3"]
+captures = ["to h3", "s0->h0", "h3"]
+pauses = true
+interval = "2us"
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with files as HPCC's simulator has them."""
+    folder = tmp_path / "hpcc"
+    folder.mkdir()
+    (folder / "topology.txt").write_text(TOPOLOGY)
+    (folder / "flow.txt").write_text(FLOWS)
+    (folder / "sizes.cdf").write_text(SIZES)
+    return folder
+
+
+@pytest.fixture
+def pauses(incast: Incast) -> Path:
+    """The result of a run with pauses and captured packets."""
+    (incast.folder / "pauses.toml").write_text(PAUSES)
+    done = incast("run", "pauses.toml", "--out", "result", "--quiet")
+    assert done.returncode == 0, done.stderr
+    return incast.folder / "result"
+
+
+def test_files_become_a_scenario_and_results_become_files(incast: Incast, files: Path) -> None:
+    # The order of the two does not matter, and the scenario may lie elsewhere.
+    done = incast("convert", files / "flow.txt", files / "topology.txt", "--to", "made.toml")
+    assert done.returncode == 0, done.stderr
+    assert "made.toml: 3 flows on 4 hosts, 2 switches, 6 links" in done.stdout
+    text = (incast.folder / "made.toml").read_text()
+    assert 'file = "hpcc/topology.txt"' in text
+    assert text.count('file = "hpcc/flow.txt"') == 2
+
+    done = incast("run", "made.toml", "--out", "result", "--quiet")
+    assert done.returncode == 0, done.stderr
+    done = incast("convert", "result", "--to", "fct.txt")
+    assert done.stdout == "fct.txt: 3 flows\n", done.stderr
+    lines = [line.split() for line in (incast.folder / "fct.txt").read_text().splitlines()]
+    assert {tuple(line[:5]) for line in lines} == {
+        ("0b000001", "0b000301", "10000", "100", "450000"),
+        ("0b000101", "0b000301", "10000", "200", "20000"),
+        ("0b000201", "0b000001", "10000", "100", "1000"),
+    }
+    flows = Result.open(incast.folder / "result").flows
+    for line, start, fct, ideal in zip(
+        lines, *(flows.column(name) for name in ("start_ps", "fct_ps", "ideal_fct_ps")), strict=True
+    ):
+        assert [int(text) for text in line[5:]] == [start // 1000, (fct + 500) // 1000, (ideal + 500) // 1000]
+    # What HPCC's analysis does with such a line.
+    sip, dport, size, fct, ideal = lines[0][0], *map(int, (lines[0][i] for i in (3, 4, 6, 7)))
+    assert (int(sip, 16) >> 8) & 0xFFFF in (0, 1)
+    assert dport in (100, 200)
+    assert size > 0
+    assert max(1.0, fct / ideal) < 3
+
+
+def test_a_scenario_goes_where_its_files_go(incast: Incast, files: Path) -> None:
+    assert (
+        incast("convert", files / "topology.txt", files / "flow.txt", "--to", files / "s.toml").returncode
+        == 0
+    )
+    moved = files.rename(incast.folder / "moved")
+    done = incast("validate", moved / "s.toml")
+    assert done.returncode == 0, done.stderr
+    # An effective scenario is held to the files that it was made of.
+    (incast.folder / "all.toml").write_text(incast("validate", moved / "s.toml", "--effective").stdout)
+    assert incast("validate", "all.toml").returncode == 0
+    (moved / "flow.txt").write_text(FLOWS.replace("450000", "450001"))
+    done = incast("validate", "all.toml")
+    assert done.returncode == 2
+    assert "is no longer the file that this scenario was made with" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("topology.txt", "fine, HPCC topology"),
+        ("flow.txt", "2 of pg 3, dport 100; 1 of pg 3, dport 200"),
+        ("sizes.cdf", "percentages (the last is 100)"),
+    ],
+)
+def test_validate_reads_the_files(incast: Incast, files: Path, name: str, said: str) -> None:
+    done = incast("validate", files / name)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("topology.txt", "100Gbps 1us", "100 1", 'topology.txt:3:9: delay: "1": has no unit'),
+        ("topology.txt", "6 2 6", "6 2 7", "the file ends after 6"),
+        ("flow.txt", "450000", "450KB", 'flow.txt:2:11: size: "450KB": not a whole number'),
+        ("sizes.cdf", "30000 100", "30000 99", "it must be 1 (fractions) or 100 (percentages)"),
+    ],
+)
+def test_validate_says_line_and_field(
+    incast: Incast, files: Path, name: str, old: str, new: str, said: str
+) -> None:
+    path = files / name
+    path.write_text(path.read_text().replace(old, new, 1))
+    done = incast("validate", path)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> None:
+    both = (files / "topology.txt", files / "flow.txt")
+    calls = [
+        ((*both, "--to", "x.yaml"), 2, "the ending says what to write"),
+        ((both[0], "--to", "x.toml"), 2, "a scenario is made of two files"),
+        ((both[0], both[0], "--to", "x.toml"), 2, "this is a file of the format HPCC topology"),
+        ((*both, "--to", "x.toml", "--cc", "hpc"), 2, "hpc"),
+        ((both[0], "--to", "fct.txt"), 2, "here belongs the folder of a result"),
+        ((files, "--to", "fct.txt"), 1, "holds no result"),
+        ((pauses, pauses, "--to", "fct.txt"), 2, "is made of one result"),
+        ((pauses, "--to", files / "flow.txt"), 1, "--force replaces it"),
+        ((*both, "--to", "pauses.toml"), 1, "--force replaces it"),
+        ((pauses, "--to", "nowhere/fct.txt"), 1, "cannot be written"),
+    ]
+    for words, code, said in calls:
+        done = incast("convert", *words)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+        assert "Traceback" not in done.stderr
+    assert (files / "flow.txt").read_text() == FLOWS
+    assert not (incast.folder / "x.toml").exists()
+
+
+def test_a_trace_is_what_perfetto_reads(incast: Incast, pauses: Path) -> None:
+    trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    done = incast("convert", "result", "--to", "run.pftrace")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run.pftrace: 3 flows, ")
+    trace = trace_pb2.Trace()
+    trace.ParseFromString((incast.folder / "run.pftrace").read_bytes())
+
+    tracks = {packet.track_descriptor.uuid: packet.track_descriptor for packet in trace.packet}
+    del tracks[0]
+    assert all(t.parent_uuid in tracks for t in tracks.values() if t.HasField("parent_uuid"))
+    named = {track.name: track for track in tracks.values()}
+    assert tracks[named["queue"].parent_uuid].name == "s0 port 3 to h3"
+    assert named["queue"].counter.unit == trace_pb2.CounterDescriptor.UNIT_SIZE_BYTES
+    assert named["throughput"].counter.unit_name == "bit/s"
+    events = [(p.timestamp, p.track_event) for p in trace.packet if p.HasField("track_event")]
+    assert all(p.trusted_packet_sequence_id == 1 for p in trace.packet)
+    kinds = trace_pb2.TrackEvent
+    begun = [event for _, event in events if event.type == kinds.TYPE_SLICE_BEGIN]
+    ended = [event for _, event in events if event.type == kinds.TYPE_SLICE_END]
+    assert len(begun) == len(ended)
+    assert Counter(event.categories[0] for event in begun)["flow"] == 3
+    assert any(event.name == "queue 0 paused" for event in begun)
+    flow = next(event for event in begun if event.name == "flow 0 to h3 (100KB)")
+    notes = {note.name: note for note in flow.debug_annotations}
+    assert notes["algorithm"].string_value == "dcqcn:paper"
+    assert notes["acked_bytes"].uint_value == 100_000
+    assert notes["slowdown"].double_value > 1
+
+    result = Result.open(pauses)
+    queue = [(at, e.counter_value) for at, e in events if e.track_uuid == named["queue"].uuid]
+    samples = result.port_series
+    expected = zip(samples.column("time_ps") // 1000, samples.column("queue_bytes"), strict=True)
+    assert queue == [(int(at), int(size)) for at, size in expected]
+
+
+def tshark(capture: Path, only: str, *fields: str) -> list[list[str]]:
+    """What Wireshark sees: these fields of every packet that the filter lets through."""
+    words = ["tshark", "-o", "ip.check_checksum:TRUE", "-r", str(capture), "-Y", only, "-T", "fields"]
+    words += [word for field in fields for word in ("-e", field)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark (the Debian package of this name)")
+def test_wireshark_reads_a_capture(pauses: Path) -> None:
+    capture = pauses / "capture.pcapng"
+    everything = tshark(capture, "frame", "frame.interface_name", "frame.len", "frame.time_epoch")
+    ports = Result.open(pauses).ports
+    for name, node, port in [("h3:0->s0", "h3", 0), ("s0:0->h0", "s0", 0), ("s0:3->h3", "s0", 3)]:
+        row = list(zip(ports.column("node"), ports.column("port"), strict=True)).index((node, port))
+        here = [packet for packet in everything if packet[0] == name]
+        assert len(here) == ports.column("transmitted_packets")[row]
+        assert sum(int(packet[1]) for packet in here) == ports.column("transmitted_bytes")[row]
+    times = [float(packet[2]) for packet in everything]
+    assert times == sorted(times)
+    assert times[-1] < 1e-3
+
+    # Nothing is malformed, and every checksum of an IP header is right.
+    assert not tshark(capture, "_ws.malformed || (ip && ip.checksum.status != 1)", "frame.number")
+    data = tshark(
+        capture,
+        'frame.interface_name == "s0:3->h3" && infiniband.bth.opcode < 5',
+        "ip.src",
+        "ip.dst",
+        "infiniband.bth.psn",
+        "infiniband.bth.destqp",
+    )
+    assert {(source, target) for source, target, *_ in data} == {
+        (f"11.0.{i}.1", "11.0.3.1") for i in range(3)
+    }
+    for host in range(3):
+        numbers = [int(number) for source, _, number, _ in data if source == f"11.0.{host}.1"]
+        assert numbers == list(range(100))
+    marks = tshark(capture, "ip.dsfield.ecn == 3", "infiniband.bth.opcode")
+    assert marks
+    assert all(int(opcode) < 5 for (opcode,) in marks)
+    acknowledged = tshark(capture, "infiniband.bth.opcode == 17", "infiniband.aeth.msn", "infiniband.bth.psn")
+    assert ["1", "99"] in acknowledged
+    assert tshark(capture, "infiniband.bth.opcode == 129", "infiniband.bth.psn")
+    frames = tshark(capture, "macc", "macc.opcode", "macc.cbfc.enbv", "eth.dst")
+    assert frames
+    assert all(int(opcode, 16) == 0x0101 for opcode, *_ in frames)
+    assert {target for *_, target in frames} == {"01:80:c2:00:00:01"}
