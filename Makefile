@@ -96,11 +96,11 @@ $(VENV)/.made:
 $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@echo "building incast (the first time takes a few minutes)"
 	@$(PIP) install 'maturin>=1.9.4,<2'
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot > /dev/null
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
-	@$(PIP) install --group dev
+	@$(PIP) install --group house
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.made
