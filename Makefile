@@ -36,7 +36,7 @@ test-rust: rust
 
 .PHONY: test-python
 test-python: $(VENV)/.built $(VENV)/.dev
-	./tests/report/setup.sh
+	./tests/setup.sh
 	$(BIN)/python -m pytest
 
 .PHONY: test-ray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -211,7 +210,6 @@ def tshark(capture: Path, only: str, *fields: str) -> list[list[str]]:
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark (the Debian package of this name)")
 def test_wireshark_reads_a_capture(pauses: Path) -> None:
     capture = pauses / "capture.pcapng"
     everything = tshark(capture, "frame", "frame.interface_name", "frame.len", "frame.time_epoch")

@@ -21,7 +21,7 @@ _OPTIONS = (
 def browser() -> Iterator[Browser]:
     """A headless browser."""
     if not CHROMIUM.exists():
-        raise RuntimeError(f"{CHROMIUM} is missing: run tests/report/setup.sh")
+        raise RuntimeError(f"{CHROMIUM} is missing: run tests/setup.sh")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=_OPTIONS.split())
         yield started
