@@ -163,6 +163,9 @@ def test_in_a_browser_nothing_else_is_asked_for(address: str) -> None:
         page.wait_for_selector("html.js")
         box = page.locator("input.md-search__input").first
         box.click()
+        # What is typed before the index has been read is not searched for.
+        ready = "document.querySelector('.md-search-result__meta').textContent.includes('Type to start')"
+        page.wait_for_function(ready)
         box.press_sequentially("headroom", delay=20)
         page.locator(".md-search-result__item").first.wait_for()
     assert len(asked) > 10
