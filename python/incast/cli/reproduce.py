@@ -90,6 +90,7 @@ def _reproduce(figures: list[ledger.Figure], options: argparse.Namespace) -> int
     from incast import ledger
     from incast.ledger import report
 
+    commit = report.commit_of(figures[0].folder)
     pages: list[Page] = []
     for figure in figures:
         with _Line(options.quiet) as line:
@@ -104,7 +105,9 @@ def _reproduce(figures: list[ledger.Figure], options: argparse.Namespace) -> int
     if options.write:
         words = " ".join(["incast reproduce", *options.what, "--write", options.write.as_posix()])
         options.write.parent.mkdir(parents=True, exist_ok=True)
-        options.write.write_text(report.markdown(pages, words, options.write.parent), encoding="utf-8")
+        options.write.write_text(
+            report.markdown(pages, words, commit, options.write.parent), encoding="utf-8"
+        )
         print(f"written to {options.write}")
     return 0
 

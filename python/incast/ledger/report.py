@@ -87,12 +87,13 @@ def _block(words: str) -> list[str]:
     return textwrap.wrap(words, WIDTH, initial_indent=" " * 18, subsequent_indent=" " * 18)
 
 
-def markdown(pages: Sequence[Page], command: str, beside: Path) -> str:
+def markdown(pages: Sequence[Page], command: str, commit: str, beside: Path) -> str:
     """All figures as one page.
 
     Args:
         pages: The figures.
         command: What made the page.
+        commit: Of the checkout, when the runs began.
         beside: The folder of the page, from which links to pictures lead.
     """
     every = [judgement for page in pages for judgement in page.judgements]
@@ -107,7 +108,7 @@ def markdown(pages: Sequence[Page], command: str, beside: Path) -> str:
         "",
         "| | |",
         "| --- | --- |",
-        f"| Incast | {__version__}, commit {_commit(pages[0].figure.folder)} |",
+        f"| Incast | {__version__}, commit {commit} |",
         f"| Date | {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d} |",
         f"| Machine | {_machine()} |",
         f"| Runs | {sum(page.wall_s for page in pages):.0f} s of wall time in all |",
@@ -169,7 +170,7 @@ def _anchor(name: str) -> str:
     return "".join(c for c in name.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
-def _commit(folder: Path) -> str:
+def commit_of(folder: Path) -> str:
     """The commit of the checkout; said to be changed when code or papers differ from it."""
     try:
         words = ["git", "-C", str(folder)]
