@@ -17,9 +17,9 @@ from report.made import Made
 Opener = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for all tests of the report; no other may run beside it."""
     with browser() as started:
         yield started
 
