@@ -79,6 +79,10 @@ docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is a
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
+.PHONY: reproduce
+reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (about 10 minutes)
+	$(BIN)/incast reproduce all --write docs/reproduction.md
+
 .PHONY: clean
 clean: ## remove what was built; results stay
 	rm -rf $(VENV) target site

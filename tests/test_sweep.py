@@ -274,6 +274,23 @@ def test_values_with_commas_are_kept_together() -> None:
     assert sweep.axis("probe={ports=['a', 'b']},{}").values == ("{ports=['a', 'b']}", "{}")
 
 
+def test_the_last_word_of_a_key_will_do_where_one_traffic_block_has_it(scenario: Path) -> None:
+    block = '\n[[traffic]]\nname = "more"\nkind = "incast"\nto = "h0"\nsize = "10KB"\nfan_in = 2\n'
+    scenario.write_text(scenario.read_text() + block)
+    (varied,) = sweep.plan(scenario, ["fan_in=2,3"]).axes
+    assert (varied.key.split(".")[0], varied.key.split(".")[-1], varied.values) == (
+        "traffic",
+        "fan_in",
+        ("2", "3"),
+    )
+    with pytest.raises(ScenarioError, match="--vary size: 3 traffic blocks have this key") as caught:
+        sweep.plan(scenario, ["size=10KB,20KB"])
+    assert "help: say which: traffic.0.size, traffic.1.size, traffic.2.size" in str(caught.value)
+    # What no block has is refused as it stands.
+    with pytest.raises(ScenarioError, match="laod"):
+        sweep.plan(scenario, ["laod=0.5"])
+
+
 def test_an_executor_is_whatever_has_its_methods(scenario: Path, tmp_path: Path) -> None:
     class Here:
         """Makes the runs in this very process, the last one first."""

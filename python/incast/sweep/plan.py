@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast import store
 from incast._core import ScenarioError
 from incast.scenario import Scenario
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ALGORITHM = "cc"
 """The key that stands for the algorithm with its preset: ``cc=oscar,swift:oscar``."""
@@ -124,7 +130,8 @@ def plan(
 
     Args:
         file: The scenario file.
-        vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``.
+        vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one
+            traffic block has the key, its name will do: ``load=0.5,0.8``.
         seeds: How many seeds each combination runs with.
         seed: The first seed; none takes the scenario's.
         overrides: Keys to set in every run.
@@ -134,6 +141,9 @@ def plan(
         ScenarioError: With the problems of all combinations.
     """
     axes = tuple(axis(text) for text in vary)
+    if any(a.key != ALGORITHM and "." not in a.key for a in axes):
+        effective = tomllib.loads(Scenario.load(file, list(overrides)).to_toml())
+        axes = tuple(replace(a, key=_in_full(a.key, effective)) for a in axes)
     keys = [a.key for a in axes]
     twice = [key for n, key in enumerate(keys) if key in keys[:n]]
     if twice:
@@ -166,6 +176,18 @@ def plan(
             raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the very same scenario")
         by_folder[run.folder] = run
     return Plan(file, name, axes, seeds, tuple(runs))
+
+
+def _in_full(key: str, effective: dict[str, object]) -> str:
+    """The whole path of a key that may be named by its last word alone, if it is a traffic block's."""
+    blocks = effective.get("traffic")
+    if key == ALGORITHM or "." in key or key in effective or not isinstance(blocks, list):
+        return key
+    paths = [f"traffic.{n}.{key}" for n, block in enumerate(blocks) if key in block]
+    if len(paths) > 1:
+        help_ = f"    help: say which: {', '.join(paths)}"
+        raise ScenarioError(f"--vary {key}: {len(paths)} traffic blocks have this key\n{help_}")
+    return paths[0] if paths else key
 
 
 def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
