@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::info::Written;
 use super::writer::{merged_name, names, part_name, read_info};
@@ -110,5 +111,22 @@ impl ResultFolder {
 
 /// Whether somebody writes the result at this moment.
 fn is_locked(scenario: &Path) -> bool {
-    File::open(scenario).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(scenario)
+        .is_ok_and(|f| matches!(patiently(|| f.try_lock_shared()), Err(TryLockError::WouldBlock)))
+}
+
+/// How often a lock is tried for, and how long is waited in between.
+const PATIENCE: (u32, Duration) = (40, Duration::from_millis(5));
+
+/// Tries for a lock for a fifth of a second before it counts as held: a reader holds one for an
+/// instant, and a process that forks shares its open files, and with them their locks, with the child
+/// until that begins its own program.
+pub(super) fn patiently(attempt: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
+    for _ in 0..PATIENCE.0 {
+        match attempt() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PATIENCE.1),
+            other => return other,
+        }
+    }
+    attempt()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 
+use super::folder::patiently;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
 use super::{INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
@@ -41,7 +42,7 @@ impl ResultWriter {
         let path = root.join(SCENARIO_FILE);
         let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let mut lock = lock.map_err(ResultError::io("write", &path))?;
-        match lock.try_lock() {
+        match patiently(|| lock.try_lock()) {
             Err(TryLockError::WouldBlock) => return Err(ResultError::Running(root.to_owned())),
             // Some file systems have no locks; then two runs into one folder cannot be told apart.
             Ok(()) | Err(TryLockError::Error(_)) => {}
