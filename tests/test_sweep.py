@@ -240,7 +240,8 @@ def test_a_run_that_stalls_is_in_the_table_but_in_no_mean(incast: Incast) -> Non
 
 def test_progress_with_an_end_in_sight_is_shown_on_a_terminal_only(incast: Incast, scenario: Path) -> None:
     here, there = pty.openpty()
-    words = incast.words("sweep", scenario, "--seeds", "6", "--jobs", "1", *LONG)
+    # Enough runs that some are left when the first line with an end in sight is due.
+    words = incast.words("sweep", scenario, "--seeds", "40", "--jobs", "1", *LONG)
     process = subprocess.Popen(words, cwd=incast.folder, stderr=there, stdout=subprocess.DEVNULL)
     os.close(there)
     seen = ""
@@ -251,7 +252,7 @@ def test_progress_with_an_end_in_sight_is_shown_on_a_terminal_only(incast: Incas
             break
     os.close(here)
     assert process.wait(60) == 0
-    assert re.search(r"\d/6 runs(  1 under way)?  \d+ s left", seen)
+    assert re.search(r"\d/40 runs(  1 under way)?  \d+ s left", seen)
     assert seen.endswith("\r\x1b[2K")
 
 

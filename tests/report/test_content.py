@@ -367,5 +367,7 @@ def test_the_scripts_never_make_html_of_text() -> None:
 
 
 def test_setup_does_nothing_where_all_is_there() -> None:
-    done = subprocess.run([Path(__file__).parent / "setup.sh"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [Path(__file__).parents[1] / "setup.sh"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
