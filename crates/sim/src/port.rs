@@ -1,4 +1,8 @@
 //! The sending side of a port, the same in switches and hosts.
+//!
+//! The wire knows until when it is busy. Its owner is told that it has fallen free
+//! ([`Kind::Departed`]) only if it asked for that with [`Port::call_when_free`], which it does when
+//! something waits: a packet that leaves an otherwise idle port costs no event of its own.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -8,15 +12,17 @@ use crate::packet::{IntRecords, Packet};
 use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::route::Out;
 
-/// The wire out of a port: is it busy, is it paused, what has passed.
+/// The wire out of a port: until when it is busy, what is paused, what has passed.
 #[derive(Debug)]
 pub(crate) struct Port {
     rate: Rate,
     /// Picoseconds per byte where that is a whole number, else 0.
     ps_per_byte: u64,
     delay: u64,
-    /// A packet is being sent.
-    pub(crate) busy: bool,
+    /// When the last bit of the packet sent last has left. (ps)
+    busy_until: u64,
+    /// A [`Kind::Departed`] is scheduled for that instant.
+    departure_scheduled: bool,
     /// Queues that the far end has paused, one bit each.
     pub(crate) paused: u8,
     paused_since: u64,
@@ -46,7 +52,8 @@ impl Port {
             rate: out.rate,
             ps_per_byte: out.rate.whole_ps_per_byte().unwrap_or(0),
             delay: out.delay.ps(),
-            busy: false,
+            busy_until: 0,
+            departure_scheduled: false,
             paused: 0,
             paused_since: 0,
             paused_total: 0,
@@ -72,8 +79,31 @@ impl Port {
         }
     }
 
-    /// Begins to send a packet; the port is busy until the event that this schedules. Says when the
-    /// last bit will have left.
+    /// Whether a packet is being sent.
+    ///
+    /// At the very instant at which it ends the port still counts as busy if a departure is scheduled:
+    /// what waits has its turn then, before anything else that happens at that instant.
+    #[inline]
+    pub(crate) fn is_busy(&self, now: u64) -> bool {
+        now < self.busy_until || self.departure_scheduled
+    }
+
+    /// Something waits for the busy port: asks for a [`Kind::Departed`] when it falls free, once.
+    #[inline]
+    pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
+        if !self.departure_scheduled {
+            self.departure_scheduled = true;
+            effects.schedule(Event::new(self.busy_until, Kind::Departed, u32::from(index)));
+        }
+    }
+
+    /// The [`Kind::Departed`] asked for is here: the port is free.
+    #[inline]
+    pub(crate) fn departed(&mut self) {
+        self.departure_scheduled = false;
+    }
+
+    /// Begins to send a packet on a port that is not busy. Says when the last bit will have left.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -85,7 +115,8 @@ impl Port {
     ) -> u64 {
         let size = u64::from(packet.size);
         let done = now + self.time_for(size);
-        self.busy = true;
+        debug_assert!(!self.is_busy(now), "a packet is sent through a busy port");
+        self.busy_until = done;
         self.transmitted += size;
         self.packets += 1;
         packet.time = done + self.delay;
@@ -94,7 +125,6 @@ impl Port {
             effects.tally().captured.push(Captured { time: now, node, port: index, packet });
         }
         effects.transmit(index, packet, int);
-        effects.schedule(Event::new(done, Kind::Departed, u32::from(index)));
         done
     }
 
@@ -163,5 +193,48 @@ impl Port {
     pub(crate) fn violation(&self, now: u64, largest_packet: u64) -> Option<String> {
         let least = self.time_for(self.transmitted.saturating_sub(largest_packet.max(64)));
         (least > now).then(|| format!("sent {} by {}", Bytes::new(self.transmitted), Time::from_ps(now)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::Tally;
+
+    /// Collects the events asked for.
+    #[derive(Default)]
+    struct Asked {
+        events: Vec<Event>,
+        tally: Tally,
+    }
+
+    impl Effects for Asked {
+        fn transmit(&mut self, _: PortId, _: Packet, _: &IntRecords) {}
+        fn schedule(&mut self, event: Event) {
+            self.events.push(event);
+        }
+        fn tally(&mut self) -> &mut Tally {
+            &mut self.tally
+        }
+    }
+
+    #[test]
+    fn a_departure_is_an_event_only_if_something_waits_for_it() {
+        let out = Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
+        let mut port = Port::new(&out);
+        let mut asked = Asked::default();
+        let packet = Packet { size: 1000, ..Packet::blank(crate::packet::Kind::Data) };
+        // 1000 B at 100 Gbps take 80 ns.
+        assert_eq!(port.send(0, 3, packet, &IntRecords::default(), &mut asked), 80_000);
+        assert!(port.is_busy(79_999));
+        assert!(!port.is_busy(80_000));
+        assert!(asked.events.is_empty());
+        // Two things that wait ask for one event, and until it is there the port is busy.
+        port.call_when_free(3, &mut asked);
+        port.call_when_free(3, &mut asked);
+        assert_eq!(asked.events, [Event::new(80_000, Kind::Departed, 3)]);
+        assert!(port.is_busy(80_000));
+        port.departed();
+        assert!(!port.is_busy(80_000));
     }
 }

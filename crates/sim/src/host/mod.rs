@@ -101,7 +101,7 @@ impl Host {
         let (now, entity) = (event.time(), event.entity());
         match event.kind() {
             EventKind::Departed => {
-                self.wire.busy = false;
+                self.wire.departed();
                 self.serve(now, world, effects);
             }
             EventKind::Start => self.start(now, entity, world, effects),
@@ -259,12 +259,20 @@ impl Host {
         }
     }
 
-    /// Begins to send the next packet if the wire is free.
+    /// Begins to send the next packet if the wire is free; has itself called when it falls free if
+    /// something waits.
     #[inline]
     fn serve(&mut self, now: u64, world: &World, effects: &mut impl Effects) {
-        if self.wire.busy {
-            return;
+        if !self.wire.is_busy(now) {
+            self.send_next(now, world, effects);
         }
+        if self.wire.is_busy(now) && (self.replies_length > 0 || !self.ready.is_empty()) {
+            self.wire.call_when_free(0, effects);
+        }
+    }
+
+    /// Begins to send the next packet on the free wire, if there is one.
+    fn send_next(&mut self, now: u64, world: &World, effects: &mut impl Effects) {
         if self.replies_length > 0 {
             for queue in 0..self.replies.len() {
                 if self.wire.is_paused(queue as u8) {

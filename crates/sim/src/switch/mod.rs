@@ -164,15 +164,13 @@ impl Switch {
         egress.wire.peak = egress.wire.peak.max(egress.length);
         egress.waiting |= 1 << queue;
         egress.queues[queue].push(packet, packet.is(flag::INT).then_some(int));
-        if !egress.wire.busy {
-            self.serve(now, to, effects);
-        }
+        self.serve(now, to, effects);
     }
 
-    /// The port has sent its packet's last bit.
+    /// The port has sent its packet's last bit, and something waited for that.
     #[inline]
     pub(crate) fn departed(&mut self, now: u64, port: PortId, effects: &mut impl Effects) {
-        self.ports[usize::from(port)].wire.busy = false;
+        self.ports[usize::from(port)].wire.departed();
         self.serve(now, port, effects);
     }
 
@@ -181,21 +179,28 @@ impl Switch {
         let egress = &mut self.ports[usize::from(port)];
         egress.frames.push_back((queue, pause));
         egress.wire.pauses_sent += u64::from(pause);
-        if !egress.wire.busy {
-            self.serve(now, port, effects);
+        self.serve(now, port, effects);
+    }
+
+    /// Begins to send the next packet of a port, or has itself called when that is possible.
+    #[inline]
+    fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        let egress = &mut self.ports[usize::from(index)];
+        if egress.wire.is_busy(now) {
+            egress.wait(index, effects);
+        } else {
+            self.send_next(now, index, effects);
         }
     }
 
-    /// Begins to send the next packet of a port that may.
-    fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+    /// Begins to send the next packet of a port that is not busy.
+    fn send_next(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
-        if egress.wire.busy {
-            return;
-        }
         if let Some((queue, pause)) = egress.frames.pop_front() {
             let kind = if pause { Kind::Pause } else { Kind::Resume };
             let frame = Packet { size: PFC_FRAME, queue, ..Packet::blank(kind) };
             egress.wire.send(now, index, frame, &self.int, effects);
+            egress.wait(index, effects);
             return;
         }
         let Some(queue) = egress.choose(self.scheduler, self.queues) else { return };
@@ -230,6 +235,7 @@ impl Switch {
         }
         let (ingress, class) = (packet.ingress, queue);
         egress.wire.send(now, index, packet, &self.int, effects);
+        egress.wait(index, effects);
         let resume = self.buffer.release(usize::from(ingress) * self.queues + class, size);
         if resume {
             self.signal(now, ingress, class as u8, false, effects);
@@ -251,6 +257,14 @@ impl Switch {
 }
 
 impl Egress {
+    /// Has the port called when its wire falls free, if there is something that may be sent then.
+    #[inline]
+    fn wait(&mut self, index: PortId, effects: &mut impl Effects) {
+        if self.waiting & !self.wire.paused != 0 || !self.frames.is_empty() {
+            self.wire.call_when_free(index, effects);
+        }
+    }
+
     /// The queue to serve next.
     #[inline]
     fn choose(&mut self, scheduler: Scheduler, queues: usize) -> Option<usize> {
