@@ -53,6 +53,7 @@ lint-rust: rust
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	! [ -x crates/cc/bare/check.sh ] || crates/cc/bare/check.sh
+	! [ -x crates/cc/bpf/check.sh ] || crates/cc/bpf/check.sh
 
 .PHONY: lint-python
 lint-python: $(VENV)/.dev

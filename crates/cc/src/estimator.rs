@@ -3,7 +3,7 @@
 //! [`BatchedEstimator`] is OSCAR's (NSDI'26, Algorithm 1): it watches the acknowledgements of one
 //! period and then says what the network was like when their packets were sent.
 
-use incast_units::math::mul_div;
+use incast_units::math::{mul_div, signed_saturating_mul};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
@@ -40,8 +40,8 @@ impl LeastSquares {
     pub fn add(&mut self, x: i64, y: i64) {
         self.sum_x = self.sum_x.saturating_add(x);
         self.sum_y = self.sum_y.saturating_add(y);
-        self.sum_xx = self.sum_xx.saturating_add(x.saturating_mul(x));
-        self.sum_xy = self.sum_xy.saturating_add(x.saturating_mul(y));
+        self.sum_xx = self.sum_xx.saturating_add(signed_saturating_mul(x, x));
+        self.sum_xy = self.sum_xy.saturating_add(signed_saturating_mul(x, y));
         self.count = self.count.saturating_add(1);
     }
 

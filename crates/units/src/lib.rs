@@ -25,7 +25,7 @@ mod text;
 pub use text::{ParseError, Quantity};
 
 use core::ops::{Add, AddAssign, Sub, SubAssign};
-use math::mul_div;
+use math::{mul_div, saturating_mul};
 
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident) => {
@@ -59,7 +59,7 @@ macro_rules! quantity {
             /// This quantity `times` times over, saturating.
             #[must_use]
             pub const fn times(self, times: u64) -> Self {
-                Self(self.0.saturating_mul(times))
+                Self(saturating_mul(self.0, times))
             }
 
             /// This quantity times the fraction `numerator / denominator`, rounded down and saturating.
@@ -144,25 +144,25 @@ impl Time {
     /// A time of `ns` nanoseconds.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
-        Self(ns.saturating_mul(1_000))
+        Self(saturating_mul(ns, 1_000))
     }
 
     /// A time of `us` microseconds.
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
-        Self(us.saturating_mul(1_000_000))
+        Self(saturating_mul(us, 1_000_000))
     }
 
     /// A time of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
-        Self(ms.saturating_mul(1_000_000_000))
+        Self(saturating_mul(ms, 1_000_000_000))
     }
 
     /// A time of `s` seconds.
     #[must_use]
     pub const fn from_s(s: u64) -> Self {
-        Self(s.saturating_mul(PS_PER_SECOND))
+        Self(saturating_mul(s, PS_PER_SECOND))
     }
 
     /// Picoseconds.
@@ -205,13 +205,13 @@ impl Rate {
     /// A rate of `mbps` megabits (10⁶ bits) per second.
     #[must_use]
     pub const fn from_mbps(mbps: u64) -> Self {
-        Self(mbps.saturating_mul(1_000_000))
+        Self(saturating_mul(mbps, 1_000_000))
     }
 
     /// A rate of `gbps` gigabits (10⁹ bits) per second.
     #[must_use]
     pub const fn from_gbps(gbps: u64) -> Self {
-        Self(gbps.saturating_mul(1_000_000_000))
+        Self(saturating_mul(gbps, 1_000_000_000))
     }
 
     /// Bits per second.

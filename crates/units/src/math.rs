@@ -2,6 +2,8 @@
 //!
 //! The congestion control core must compile to kernel BPF, where a 128-bit multiplication or
 //! division does not link. These functions compute the same bits on every target, from 32-bit limbs.
+//! The standard library's `checked_mul` and `saturating_mul` of 64-bit numbers are such multiplications
+//! there too; the core uses [`saturating_mul`] and [`signed_saturating_mul`] of this module instead.
 
 /// `a * b / c`, exact, rounded down; saturates at `u64::MAX`, also for `c == 0`.
 #[inline]
@@ -10,11 +12,64 @@ pub const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     if c == 0 {
         return u64::MAX;
     }
-    match a.checked_mul(b) {
+    match checked_mul(a, b) {
         Some(product) => product / c,
         None => {
             let (high, low) = mul_wide(a, b);
             div_wide(high, low, c)
+        }
+    }
+}
+
+/// `a * b`, saturating at `u64::MAX`.
+#[inline]
+#[must_use]
+pub const fn saturating_mul(a: u64, b: u64) -> u64 {
+    match checked_mul(a, b) {
+        Some(product) => product,
+        None => u64::MAX,
+    }
+}
+
+/// `a * b`, saturating at both ends of the range.
+#[inline]
+#[must_use]
+pub const fn signed_saturating_mul(a: i64, b: i64) -> i64 {
+    #[cfg(not(target_arch = "bpf"))]
+    return a.saturating_mul(b);
+    #[cfg(target_arch = "bpf")]
+    return limbs::signed_saturating_mul(a, b);
+}
+
+/// `a * b`, or `None` when it does not fit.
+#[inline]
+const fn checked_mul(a: u64, b: u64) -> Option<u64> {
+    #[cfg(not(target_arch = "bpf"))]
+    return a.checked_mul(b);
+    #[cfg(target_arch = "bpf")]
+    return limbs::checked_mul(a, b);
+}
+
+/// Products for BPF, where those of the standard library are 128-bit multiplications. Elsewhere only
+/// the tests use them, to see that they are the same.
+#[cfg(any(test, target_arch = "bpf"))]
+mod limbs {
+    use super::mul_wide;
+
+    pub(super) const fn checked_mul(a: u64, b: u64) -> Option<u64> {
+        match mul_wide(a, b) {
+            (0, product) => Some(product),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn signed_saturating_mul(a: i64, b: i64) -> i64 {
+        let (magnitude, negative) = (checked_mul(a.unsigned_abs(), b.unsigned_abs()), (a < 0) != (b < 0));
+        match magnitude {
+            Some(magnitude) if magnitude <= i64::MAX as u64 && negative => -(magnitude as i64),
+            Some(magnitude) if magnitude <= i64::MAX as u64 => magnitude as i64,
+            _ if negative => i64::MIN,
+            _ => i64::MAX,
         }
     }
 }
@@ -27,9 +82,17 @@ pub const fn mul_wide(a: u64, b: u64) -> (u64, u64) {
     let (b1, b0) = (b >> 32, b & LOW);
     let low = a0 * b0;
     // Neither sum can overflow: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
-    let middle = a1 * b0 + (low >> 32);
+    let middle = keep_apart(a1 * b0 + (low >> 32));
     let other = a0 * b1 + (middle & LOW);
     (a1 * b1 + (middle >> 32) + (other >> 32), a.wrapping_mul(b))
+}
+
+/// `value`. The optimiser recognises the limbs of [`mul_wide`] as one 128-bit multiplication, which is
+/// a single instruction where there is one and a call of the compiler's run-time library on BPF, where
+/// that does not link; there it must not see through the middle sum.
+#[inline]
+const fn keep_apart(value: u64) -> u64 {
+    if cfg!(target_arch = "bpf") { core::hint::black_box(value) } else { value }
 }
 
 /// The 128-bit value `high · 2^64 + low` divided by `divisor`, rounded down; `u64::MAX` when the
@@ -92,12 +155,36 @@ mod tests {
     }
 
     #[test]
+    fn signed_products_saturate_at_both_ends() {
+        for (a, b, product) in [
+            (i64::MIN, 1, i64::MIN),
+            (i64::MIN, -1, i64::MAX),
+            (1 << 32, -(1 << 31), i64::MIN),
+            (-(1 << 32), -(1 << 31), i64::MAX),
+            ((1 << 32) + 1, -(1 << 31), i64::MIN),
+            (i64::MAX, -1, -i64::MAX),
+            (i64::MIN, 0, 0),
+        ] {
+            for signed in [signed_saturating_mul, limbs::signed_saturating_mul] {
+                assert_eq!((signed(a, b), signed(b, a)), (product, product), "{a} * {b}");
+            }
+        }
+    }
+
+    #[test]
     fn agrees_with_128_bit_arithmetic() {
         for a in values().chain([0, 1, u64::MAX, u64::MAX - 1, 1 << 32]) {
             for b in values().step_by(7).chain([0, 1, u64::MAX]) {
                 let exact = u128::from(a) * u128::from(b);
                 let (high, low) = mul_wide(a, b);
                 assert_eq!(u128::from(high) << 64 | u128::from(low), exact);
+                assert_eq!(saturating_mul(a, b), a.saturating_mul(b), "{a} * {b}");
+                assert_eq!(limbs::checked_mul(a, b), a.checked_mul(b), "{a} * {b}");
+                for (a, b) in [(a, b), (a.wrapping_neg(), b), (a, b.wrapping_neg())] {
+                    let (a, b) = (a as i64, b as i64);
+                    assert_eq!(signed_saturating_mul(a, b), a.saturating_mul(b), "{a} * {b}");
+                    assert_eq!(limbs::signed_saturating_mul(a, b), a.saturating_mul(b), "{a} * {b}");
+                }
                 for c in values().step_by(31).chain([1, 3, u64::MAX, 1 << 63, (1 << 32) - 1]) {
                     if c == 0 {
                         assert_eq!(mul_div(a, b, c), u64::MAX);

@@ -1,0 +1,132 @@
+//! Every algorithm of the catalogue as functions that the kernel's BPF verifier accepts: at most five
+//! arguments, state in memory that the caller owns, and a check of each pointer, because the verifier
+//! looks at each function alone and admits no unchecked one.
+//!
+//! check.sh builds this for `bpfel-unknown-none` and reads the assembly.
+#![no_std]
+
+use core::panic::PanicInfo;
+
+use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Path, Sent};
+use incast_units::Time;
+
+unsafe extern "C" {
+    fn a_panic_is_reachable() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: check.sh refuses an assembly with this call, so it never runs.
+    unsafe { a_panic_is_reachable() }
+}
+
+/// An exported function whose pointers are checked: with a null among them it does nothing.
+macro_rules! function {
+    ($name:expr, $function:ident($($pointer:ident: $kind:ident $type:ty),+; $($value:ident: $plain:ty),*) $body:block) => {
+        #[unsafe(export_name = $name)]
+        #[inline(never)]
+        extern "C" fn $function($($pointer: function!(@pointer $kind $type),)+ $($value: $plain),*) {
+            // SAFETY: null is refused; what else is passed points to a valid value that nothing else
+            // uses meanwhile. This is the contract of these functions with their caller.
+            let ($(Some($pointer),)+) = (unsafe { ($(function!(@reference $kind $pointer),)+) }) else {
+                return;
+            };
+            $body
+        }
+    };
+    (@pointer out $type:ty) => { *mut $type };
+    (@pointer in $type:ty) => { *const $type };
+    (@reference out $pointer:ident) => { $pointer.as_mut() };
+    (@reference in $pointer:ident) => { $pointer.as_ref() };
+}
+
+/// The functions of one algorithm.
+macro_rules! algorithms {
+    ($($module:ident: $flow:ident, $params:ident;)+) => {$(
+        mod $module {
+            use super::*;
+            use incast_cc::$module::{$flow, $params};
+
+            function!(concat!("incast_", stringify!($module), "_start"),
+                start(flow: out $flow, params: in $params, path: in Path; now: Time) {
+                    *flow = $flow::new(params, path, now);
+                });
+            function!(concat!("incast_", stringify!($module), "_on_ack"),
+                on_ack(flow: out $flow, params: in $params, path: in Path, ack: in Ack, int: in IntStack;) {
+                    flow.on_ack(params, path, ack, int);
+                });
+            function!(concat!("incast_", stringify!($module), "_on_cnp"),
+                on_cnp(flow: out $flow, params: in $params, path: in Path; now: Time) {
+                    flow.on_cnp(params, path, now);
+                });
+            function!(concat!("incast_", stringify!($module), "_on_loss"),
+                on_loss(flow: out $flow, params: in $params, path: in Path, loss: in Loss;) {
+                    flow.on_loss(params, path, loss);
+                });
+            function!(concat!("incast_", stringify!($module), "_on_sent"),
+                on_sent(flow: out $flow, params: in $params, path: in Path, sent: in Sent;) {
+                    flow.on_sent(params, path, sent);
+                });
+            function!(concat!("incast_", stringify!($module), "_on_timer"),
+                on_timer(flow: out $flow, params: in $params, path: in Path; now: Time) {
+                    flow.on_timer(params, path, now);
+                });
+            function!(concat!("incast_", stringify!($module), "_deadline"),
+                deadline(flow: in $flow, deadline: out Time;) {
+                    *deadline = flow.deadline();
+                });
+            function!(concat!("incast_", stringify!($module), "_allowance"),
+                allowance(flow: in $flow, params: in $params, path: in Path, allowance: out Allowance;) {
+                    *allowance = flow.allowance(params, path);
+                });
+        }
+    )+};
+}
+
+algorithms! {
+    constant: Constant, ConstantParams;
+    dcqcn: Dcqcn, DcqcnParams;
+    dctcp: Dctcp, DctcpParams;
+    hpcc: Hpcc, HpccParams;
+    oscar: Oscar, OscarParams;
+    powertcp: PowerTcp, PowerTcpParams;
+    swift: Swift, SwiftParams;
+    theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
+    timely: Timely, TimelyParams;
+}
+
+/// One broken rule for each feature, to see the check fail.
+mod broken {
+    #[cfg(feature = "panic")]
+    function!("incast_broken_panic", panic(out: out u64; index: u64) {
+        *out = [1, 2, 3][index as usize];
+    });
+    #[cfg(feature = "wide-product")]
+    function!("incast_broken_wide_product", wide_product(out: out u64; a: u64, b: u64) {
+        *out = a.saturating_mul(b);
+    });
+    #[cfg(feature = "wide-division")]
+    function!("incast_broken_wide_division", wide_division(out: out u64; a: u64, b: u64) {
+        *out = ((u128::from(a) << 32) / u128::from(b | 1)) as u64;
+    });
+    #[cfg(feature = "float")]
+    function!("incast_broken_float", float(out: out u64; a: u64) {
+        *out = (a as f64 * 1.5) as u64;
+    });
+    #[cfg(feature = "signed-division")]
+    function!("incast_broken_signed_division", signed_division(out: out i64; a: i64, b: i64) {
+        *out = a.wrapping_div(b.max(1));
+    });
+    #[cfg(feature = "copy")]
+    function!("incast_broken_copy", copy(from: in [u64; 400], to: out [u64; 400];) {
+        *to = *from;
+    });
+    #[cfg(feature = "stack")]
+    function!("incast_broken_stack", stack(from: in [u64; 33], to: out [u64; 33];) {
+        *to = core::hint::black_box(*from);
+    });
+    #[cfg(feature = "many-arguments")]
+    function!("incast_broken_many_arguments", many_arguments(out: out u64; a: u64, b: u64, c: u64, d: u64, e: u64) {
+        *out = a ^ b ^ c ^ d ^ e;
+    });
+}
