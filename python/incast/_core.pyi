@@ -10,8 +10,44 @@ __version__: str
 optimised: bool
 """Whether the core was built for speed, as all released ones are."""
 
+class Problem:
+    """One thing that is wrong with something that a person wrote. Its text says all of it."""
+
+    def __new__(
+        cls,
+        problem: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        key: str | None = None,
+        hint: str | None = None,
+    ) -> Problem: ...
+    @property
+    def file(self) -> str | None:
+        """The file as the user named it, or `--set key=value` for an override."""
+    @property
+    def line(self) -> int | None:
+        """Line in the file, from 1."""
+    @property
+    def column(self) -> int | None:
+        """Column in the line in characters, from 1."""
+    @property
+    def key(self) -> str | None:
+        """The key that is meant, with dots: `topology.rate`."""
+    @property
+    def problem(self) -> str:
+        """What is wrong."""
+    @property
+    def hint(self) -> str | None:
+        """What would be right, where that is more than a few words."""
+
 class ScenarioError(ValueError):
-    """A scenario is wrong. Its text names every problem: file, line, key, and what would be right."""
+    """A scenario is wrong. Its text names every problem, and `problems` has them one by one."""
+
+    problems: tuple[Problem, ...]
+
+def scenario_error(problems: Sequence[Problem]) -> ScenarioError:
+    """The exception that says all of these."""
 
 class ResultError(OSError):
     """A result cannot be written or read. Its text says where, why, and what helps."""
@@ -193,6 +229,8 @@ class Key:
     def values(self) -> str: ...
     @property
     def default(self) -> str: ...
+    @property
+    def source(self) -> str | None: ...
 
 class Distribution:
     """A built-in distribution of flow sizes."""

@@ -17,16 +17,16 @@ pub struct Problem {
     /// The key that is meant, with dots: `topology.rate`.
     pub key: Option<String>,
     /// What is wrong.
-    pub message: String,
+    pub problem: String,
     /// What would be right, where that is more than a few words.
-    pub help: Option<String>,
+    pub hint: Option<String>,
 }
 
 impl Problem {
     /// A problem without a place.
     #[must_use]
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..Self::default() }
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), ..Self::default() }
     }
 
     /// The same in this file.
@@ -52,10 +52,15 @@ impl Problem {
 
     /// The same with advice.
     #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
+}
+
+/// A problem of a key of some section; the section's own path is put before the key where it is known.
+pub(crate) fn fault(key: &str, problem: impl Into<String>) -> Problem {
+    Problem::new(problem).about(key)
 }
 
 impl fmt::Display for Problem {
@@ -73,9 +78,9 @@ impl fmt::Display for Problem {
         if let Some(key) = &self.key {
             write!(f, "{key}: ")?;
         }
-        f.write_str(&self.message)?;
-        if let Some(help) = &self.help {
-            write!(f, "\n    help: {help}")?;
+        f.write_str(&self.problem)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n    help: {hint}")?;
         }
         Ok(())
     }
@@ -136,7 +141,7 @@ mod tests {
     fn prints_what_is_known_and_leaves_out_the_rest() {
         let mut problem = Problem::new("no unit").in_file("a.toml").about("topology.rate");
         assert_eq!(problem.to_string(), "a.toml: topology.rate: no unit");
-        problem = problem.on_line(7).with_help("write \"100Gbps\"");
+        problem = problem.on_line(7).with_hint("write \"100Gbps\"");
         assert_eq!(problem.to_string(), "a.toml:7: topology.rate: no unit\n    help: write \"100Gbps\"");
         problem.column = Some(8);
         assert!(problem.to_string().starts_with("a.toml:7:8: "));

@@ -9,8 +9,9 @@ use incast_cc::any::AnyParams;
 use incast_units::Quantity;
 use serde_json::{Map, Value, json};
 
+use crate::grammar::{Bound, Entry, Fallback, KeyInfo, Shape};
 use crate::outside;
-use crate::scenario::{Bound, Entry, Fallback, KeyInfo, Shape, catalogue};
+use crate::scenario::catalogue;
 
 /// Where the schema says that it lives.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -67,7 +68,11 @@ fn key(info: &KeyInfo) -> Value {
         schema = json!({ "anyOf": forms });
     }
     if let Some(schema) = schema.as_object_mut() {
-        schema.insert("description".into(), json!(info.meaning));
+        let description = match info.source {
+            Some(source) => format!("{} ({source})", info.meaning),
+            None => info.meaning.clone(),
+        };
+        schema.insert("description".into(), json!(description));
         match &info.fallback {
             Fallback::Value(text) => {
                 if let Some(value) = value(text) {
@@ -162,6 +167,8 @@ fn algorithm() -> Value {
                     .map_or(Fallback::Nothing, |(name, _)| Fallback::Value(format!("{name:?}"))),
                 shape: Shape::Choice(words),
                 bound: Bound::Any,
+                source: None,
+                section: None,
             },
         );
     }
@@ -225,7 +232,7 @@ fn bounded(mut schema: Value, bound: Bound) -> Value {
 
 /// A limit as the decimal that scenario files have for it.
 fn decimal(value: Fixed) -> f64 {
-    crate::scenario::decimal(value)
+    crate::grammar::setting::decimal(value)
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl SizeDistribution {
                 return Err(Problem::new(format!("\"{}\": not a size and a share", content.trim()))
                     .in_file(file)
                     .on_line(line)
-                    .with_help(
+                    .with_hint(
                         "write two numbers: a size in bytes and the share of flows up to it, like `10000 15`",
                     ));
             };
@@ -218,7 +218,7 @@ impl SizeDistribution {
                     )));
                 }
             } else if share != 0 {
-                return Err(at(format!("the first share is {} and not 0", shown(share))).with_help(format!(
+                return Err(at(format!("the first share is {} and not 0", shown(share))).with_hint(format!(
                     "add a first line: `0 0` to spread these flows over 0 to {size} bytes, or `{size} 0` to \
                      give them all {size} bytes"
                 )));
@@ -232,7 +232,7 @@ impl SizeDistribution {
         let at_end = |message: String| Problem::new(message).in_file(file).on_line(line);
         if points.len() < 2 {
             return Err(at_end("one point is no distribution".into())
-                .with_help(format!("for flows of one size write `{largest} 0` and `{largest} 1`")));
+                .with_hint(format!("for flows of one size write `{largest} 0` and `{largest} 1`")));
         }
         let scale = match last {
             WHOLE => Scale::Percent,

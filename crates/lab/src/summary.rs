@@ -12,8 +12,6 @@
 use incast_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};
 
-pub mod extract;
-
 /// A class of flows by size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {

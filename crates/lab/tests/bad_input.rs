@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use incast_lab::Scenario;
-use incast_lab::scenario::{Entry, catalogue};
+use incast_lab::grammar::Entry;
+use incast_lab::scenario::catalogue;
 
 /// A good scenario, to be spoilt.
 const GOOD: &str = r#"name = "good"

@@ -1,6 +1,7 @@
 //! What scenario files can name: topologies, traffic, distributions of flow sizes.
 
-use incast_lab::scenario::{Bound, Entry, Fallback, KeyInfo, catalogue};
+use incast_lab::grammar::{Bound, Entry, Fallback, KeyInfo};
+use incast_lab::scenario::catalogue;
 use incast_lab::sizes::{BUILT_IN, SizeDistribution};
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ pub(crate) struct Key {
     values: String,
     /// What holds when it is absent: `= "1us"`, `(as rate)`, `(required)` or `(optional)`.
     default: String,
+    /// Where the default comes from, if it is somebody's.
+    source: Option<&'static str>,
 }
 
 /// A built-in distribution of flow sizes.
@@ -92,5 +95,6 @@ fn key(info: KeyInfo) -> Key {
             Fallback::From(key) => format!("(as {key})"),
             Fallback::Nothing => "(optional)".to_owned(),
         },
+        source: info.source,
     }
 }

@@ -26,7 +26,7 @@ mod _core {
     use crate::catalogue::{Distribution, Key, Kind, distributions, sections, topologies, traffic};
 
     #[pymodule_export]
-    use crate::error::{ResultError, ScenarioError};
+    use crate::error::{PyProblem, ResultError, ScenarioError, scenario_error};
 
     #[pymodule_export]
     use crate::formats::{describe_file, scenario_of_files, write_fct, write_trace};
@@ -54,6 +54,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::error::init(module.py())?;
         module.add("optimised", !cfg!(debug_assertions))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use incast_lab::results as lab;
+use incast_lab::results::extract::{PortKey, port_points, port_rates};
 use incast_lab::results::{ResultFolder, ResultInfo, State, TableName};
 use incast_lab::run::RunResult;
-use incast_lab::summary::extract::{PortKey, port_points, port_rates};
 use incast_lab::summary::{
     Interval, PortPoint, Tolerance, lost_utilisation, queue, settling_time, steady_queue,
 };

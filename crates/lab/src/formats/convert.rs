@@ -5,7 +5,7 @@ use incast_units::Time;
 use super::fields::counted;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
-use crate::scenario::write::Out;
+use crate::grammar::write::Out;
 
 /// More kinds of flows than this become one block of traffic.
 const MOST_BLOCKS: usize = 16;

@@ -5,9 +5,9 @@ use std::path::Path;
 use incast_units::{Bytes, Time};
 
 use super::fields::{Lines, counted};
-use super::foreign::read_text;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
+use crate::grammar::foreign::read_text;
 use crate::problem::{Problem, Problems};
 use crate::sizes::{Scale, SizeDistribution};
 
@@ -73,7 +73,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
         None => Err(Problem::new("its first line is that of no known format")
             .in_file(file)
             .on_line(1)
-            .with_help(
+            .with_hint(
                 "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a \
                  distribution of sizes with a size and a share; a scenario's name ends in .toml",
             )

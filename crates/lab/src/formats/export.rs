@@ -64,7 +64,7 @@ fn write_whole<T>(
     if !replace && path.exists() {
         return Err(Problem::new("there is such a file already")
             .in_file(file)
-            .with_help("--force replaces it"));
+            .with_hint("--force replaces it"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tmp"));

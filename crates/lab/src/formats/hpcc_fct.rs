@@ -7,7 +7,7 @@ use arrow_array::types::{Int64Type, UInt32Type};
 
 use super::address;
 use crate::results::Table;
-use crate::summary::extract::{numbers, texts};
+use crate::results::extract::{numbers, texts};
 
 /// UDP port of flows that are no incast, by which HPCC's scripts know them.
 pub const PORT_NORMAL: u16 = 100;

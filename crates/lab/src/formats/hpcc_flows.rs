@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use incast_units::{Bytes, Time};
 
 use super::fields::{Field, Found, Lines, counted};
-use super::foreign::Format;
+use crate::grammar::foreign::Format;
+use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, Problems};
-use crate::traffic::MAX_FLOWS;
 
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl HpccFlows {
         let mut found = Found::new(file);
         let mut lines = Lines::new(text);
         let promised = match lines.next_line() {
-            [] => Err(Problem::new("the file is empty").with_help("the first line is the number of flows")),
+            [] => Err(Problem::new("the file is empty").with_hint("the first line is the number of flows")),
             [number] => number.whole("flows", MAX_FLOWS),
             [first, ..] => Err(first.wrong("flows", "the first line is the number of flows, alone")),
         };
@@ -69,7 +69,7 @@ impl HpccFlows {
                 let message =
                     format!("the first line says that there are {promised} flows; here is another line");
                 found.add(
-                    Problem::new(message).on_line(last).with_help("correct the number or take the line out"),
+                    Problem::new(message).on_line(last).with_hint("correct the number or take the line out"),
                 );
                 break;
             }
@@ -77,13 +77,13 @@ impl HpccFlows {
             if !matches!(fields.len(), 5 | 6) || fields.len() != expected {
                 let like = if matches!(expected, 5 | 6) { expected } else { 6 };
                 let message = format!("{} instead of {like}", counted(fields.len(), "field"));
-                found.add(Problem::new(message).on_line(last).with_help(FORM));
+                found.add(Problem::new(message).on_line(last).with_hint(FORM));
                 continue;
             }
             match flow(fields) {
                 Ok(flow) => flows.push(flow),
                 Err(problem) => {
-                    found.add(problem.with_help(FORM));
+                    found.add(problem.with_hint(FORM));
                 }
             }
         }
@@ -91,7 +91,7 @@ impl HpccFlows {
             let message = format!(
                 "the first line says that there are {promised} flows, but the file ends after {read}"
             );
-            found.add(Problem::new(message).on_line(last).with_help("is the file cut off?"));
+            found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
         }
         if promised == 0 && found.is_empty() {
             found.add(Problem::new("there is no flow in this file").on_line(1));

@@ -7,9 +7,9 @@ use incast_sim::describe::network::NodeId;
 use incast_units::{Rate, Time};
 
 use super::fields::{Field, Found, Lines, counted, decimal};
-use super::foreign::Format;
+use crate::grammar::foreign::Format;
+use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
 use crate::problem::{Problem, Problems};
-use crate::topology::{MAX_HOSTS, MAX_SWITCHES};
 
 /// Which program's header a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,16 +99,16 @@ fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
         }
         3 => (Header::Hpcc, &[("nodes", 0), ("switches", 1), ("links", 2)]),
         4 | 6 => (Header::Datacenter, &[("nodes", 0), ("switches", 1), ("links", 3), ("tors", 2)]),
-        0 => return Err(Problem::new("the file is empty").with_help(HEADERS)),
+        0 => return Err(Problem::new("the file is empty").with_hint(HEADERS)),
         n => {
             let message = format!("{} on the first line", counted(n, "field"));
-            return Err(Problem::new(message).on_line(fields[0].line).with_help(HEADERS));
+            return Err(Problem::new(message).on_line(fields[0].line).with_hint(HEADERS));
         }
     };
     let mut counts = Counts { header, nodes: 0, nvswitches: 0, switches: 0, links: 0 };
     for &(name, column) in columns {
         let most = if name == "links" { MAX_LINKS } else { MAX_NODES };
-        let number = fields[column].whole(name, most).map_err(|problem| problem.with_help(HEADERS))?;
+        let number = fields[column].whole(name, most).map_err(|problem| problem.with_hint(HEADERS))?;
         match name {
             "nodes" => counts.nodes = number,
             "nvswitches" => counts.nvswitches = number,
@@ -120,7 +120,7 @@ fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
     let switches = counts.switches + counts.nvswitches;
     if switches > counts.nodes {
         let message = format!("of {} nodes {switches} cannot be switches", counts.nodes);
-        return Err(Problem::new(message).on_line(fields[0].line).with_help(HEADERS));
+        return Err(Problem::new(message).on_line(fields[0].line).with_hint(HEADERS));
     }
     Ok(counts)
 }
@@ -149,7 +149,7 @@ impl HpccTopology {
                     counted(wanted, "switch").replace("switchs", "switches")
                 );
                 found.add(
-                    Problem::new(message).on_line(last).with_help("here belong the numbers of the switches"),
+                    Problem::new(message).on_line(last).with_hint("here belong the numbers of the switches"),
                 );
                 break;
             }
@@ -161,7 +161,7 @@ impl HpccTopology {
         }
         if found.is_empty() && ids.len() < wanted {
             let message = format!("the file ends after the numbers of {} of {wanted} switches", ids.len());
-            found.add(Problem::new(message).on_line(last).with_help("is the file cut off?"));
+            found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
         }
         let mut seen = BTreeSet::new();
         if let (true, Some(twice)) = (found.is_empty(), ids.iter().find(|&&id| !seen.insert(id))) {
@@ -198,7 +198,7 @@ impl HpccTopology {
                     "the first line says that there are {} links, but the file ends after {read}",
                     counts.links
                 );
-                found.add(Problem::new(message).on_line(last).with_help("is the file cut off?"));
+                found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
                 return;
             };
             last = first.line;
@@ -219,7 +219,7 @@ impl HpccTopology {
                 let message =
                     format!("the first line says that there are {} links; here is another one", counts.links);
                 let help = "correct the number or take the line out";
-                found.add(Problem::new(message).on_line(first.line).with_help(help));
+                found.add(Problem::new(message).on_line(first.line).with_hint(help));
                 break;
             }
             self.lines_behind += 1;
@@ -258,7 +258,7 @@ impl HpccTopology {
                 let other = host.and_then(|host| Some((host, first_link.insert(host, link.line)?)));
                 other.map(|(host, line)| {
                     Problem::new(format!("is the second link of host {host}; its first is on line {line}"))
-                        .with_help("Incast simulates hosts with one link each")
+                        .with_hint("Incast simulates hosts with one link each")
                 })
             };
             if let Some(problem) = wrong {
@@ -267,8 +267,8 @@ impl HpccTopology {
             for end in link.ends {
                 let ports = ports.entry(end).or_default();
                 *ports += 1;
-                if *ports == crate::topology::MAX_PORTS + 1 {
-                    let message = format!("gives node {end} more than {} ports", crate::topology::MAX_PORTS);
+                if *ports == MAX_PORTS + 1 {
+                    let message = format!("gives node {end} more than {} ports", MAX_PORTS);
                     found.add(Problem::new(message).on_line(link.line));
                 }
             }
@@ -382,13 +382,13 @@ fn link(fields: &[Field<'_>], nodes: u64) -> Result<HpccLink, Problem> {
     let (ends, speed) = match fields {
         [a, b, rate, delay, error] => {
             let ends = [end(a, "src")?, end(b, "dst")?];
-            let lossy = error.decimal("error_rate", 18).map_err(|problem| problem.with_help(FORM))? > 0;
+            let lossy = error.decimal("error_rate", 18).map_err(|problem| problem.with_hint(FORM))? > 0;
             (ends, Speed::Given(self::rate(rate)?, self::delay(delay)?, lossy))
         }
         [a, b, kind] => ([end(a, "src")?, end(b, "dst")?], Speed::Type(kind.text.to_owned())),
         _ => {
             let message = format!("{} instead of 5", counted(fields.len(), "field"));
-            return Err(Problem::new(message).on_line(first.line).with_help(FORM));
+            return Err(Problem::new(message).on_line(first.line).with_hint(FORM));
         }
     };
     Ok(HpccLink { ends, speed, line: first.line })
@@ -409,7 +409,7 @@ fn rate(field: &Field<'_>) -> Result<Rate, Problem> {
         .or_else(|| unit.strip_suffix("b/s"))
         .map(|prefix| (prefix, 1))
         .or_else(|| unit.strip_suffix("Bps").or_else(|| unit.strip_suffix("B/s")).map(|prefix| (prefix, 8)))
-        .ok_or_else(|| field.wrong("rate", "no unit of a rate").with_help(HELP))?;
+        .ok_or_else(|| field.wrong("rate", "no unit of a rate").with_hint(HELP))?;
     let (decimals, binary) = match prefix {
         "" => (0, 1),
         "k" | "K" => (3, 1),
@@ -419,14 +419,14 @@ fn rate(field: &Field<'_>) -> Result<Rate, Problem> {
         "Ki" => (0, 1 << 10),
         "Mi" => (0, 1 << 20),
         "Gi" => (0, 1 << 30),
-        _ => return Err(field.wrong("rate", "no unit of a rate").with_help(HELP)),
+        _ => return Err(field.wrong("rate", "no unit of a rate").with_hint(HELP)),
     };
-    let number = decimal(number, decimals).map_err(|m| field.wrong("rate", m).with_help(HELP))?;
+    let number = decimal(number, decimals).map_err(|m| field.wrong("rate", m).with_hint(HELP))?;
     let bps = number.checked_mul(per * binary);
     match bps.filter(|&bps| bps > 0 && bps <= u64::MAX / 2) {
         Some(bps) => Ok(Rate::from_bps(bps)),
-        None if number == 0 => Err(field.wrong("rate", "must be more than zero").with_help(HELP)),
-        None => Err(field.wrong("rate", "too large").with_help(HELP)),
+        None if number == 0 => Err(field.wrong("rate", "must be more than zero").with_hint(HELP)),
+        None => Err(field.wrong("rate", "too large").with_hint(HELP)),
     }
 }
 
@@ -441,12 +441,12 @@ fn delay(field: &Field<'_>) -> Result<Time, Problem> {
         "us" => 6,
         "ns" => 3,
         "ps" => 0,
-        "" => return Err(field.wrong("delay", "has no unit").with_help(HELP)),
-        _ => return Err(field.wrong("delay", "no unit of time").with_help(HELP)),
+        "" => return Err(field.wrong("delay", "has no unit").with_hint(HELP)),
+        _ => return Err(field.wrong("delay", "no unit of time").with_hint(HELP)),
     };
     match decimal(number, decimals) {
-        Ok(0) => Err(field.wrong("delay", "must be more than zero").with_help(HELP)),
+        Ok(0) => Err(field.wrong("delay", "must be more than zero").with_hint(HELP)),
         Ok(ps) => Ok(Time::from_ps(ps)),
-        Err(message) => Err(field.wrong("delay", message).with_help(HELP)),
+        Err(message) => Err(field.wrong("delay", message).with_hint(HELP)),
     }
 }

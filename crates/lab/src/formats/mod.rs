@@ -20,7 +20,6 @@ pub mod pcapng;
 pub mod perfetto;
 
 pub(crate) mod fields;
-pub(crate) mod foreign;
 mod frame;
 
 /// The IPv4 address that stands for a host in HPCC's files and in captures: 11.x.y.1 with the host's

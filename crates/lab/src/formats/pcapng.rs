@@ -13,9 +13,6 @@ use incast_units::Bytes;
 
 use super::frame::{Context, frame, mac};
 
-/// Name of the file in a result's folder.
-pub const CAPTURE_FILE: &str = "capture.pcapng";
-
 /// More than the headers of any packet.
 const SNAP_LENGTH: u32 = 128;
 

@@ -12,7 +12,7 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use incast_units::{Bytes, Time};
 
 use crate::results::Table;
-use crate::summary::extract::{column, numbers, port_points, texts};
+use crate::results::extract::{column, numbers, port_points, texts};
 
 /// The tables that a trace is made of.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 //! * [`tables`]: the tables, their columns and units.
 //! * [`info`]: `result.json`, which says what made the result and how the run ended.
 //! * [`writer`]: the folder while the run goes on.
+//! * [`extract`]: from tables to what the functions of the summary take.
 //! * [`folder`]: the folder afterwards, also that of a run that was killed.
 //!
 //! A result is one folder:
@@ -22,6 +23,7 @@
 //! A part is a whole Parquet file of one row group, written under another name first, so that what
 //! has a part's name is complete. A clean end merges the parts and writes `result.json` last.
 
+pub mod extract;
 pub mod folder;
 pub mod info;
 pub mod tables;
@@ -38,6 +40,8 @@ pub use info::ResultInfo;
 pub use tables::{Table, TableName};
 pub use writer::write_sheet;
 
+/// Name of the file with captured packets.
+pub const CAPTURE_FILE: &str = "capture.pcapng";
 /// Name of the file that says what made a result.
 const INFO_FILE: &str = "result.json";
 /// Name of the file with the effective scenario. Whoever writes the result holds a lock on it.

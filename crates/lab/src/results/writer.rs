@@ -9,8 +9,7 @@ use arrow_array::RecordBatch;
 use super::folder::patiently;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
-use super::{INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
-use crate::formats::pcapng::CAPTURE_FILE;
+use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
 
 /// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
 /// that can be read up to its last part.

@@ -527,7 +527,7 @@ fn what_is_there_is_on_disk_after_two_seconds() {
 
 #[test]
 fn goodput_and_rates_come_out_of_the_tables() {
-    use crate::summary::extract::{goodputs, port_rates};
+    use crate::results::extract::{goodputs, port_rates};
     let result = run_here(&incast_sim::run, None, false).unwrap();
     let rates = port_rates(&result.ports).unwrap();
     assert_eq!(rates.len(), 6);

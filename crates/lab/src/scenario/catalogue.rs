@@ -2,9 +2,10 @@
 //!
 //! Everything here comes from the declarations that scenarios are read with.
 
-use super::cc::{self, Cc};
-use super::section::{Entry, Section};
-use super::sections::{Ecn, Pfc, Probe, Root, Run, Switch, Transport};
+use super::sections::Root;
+use crate::cc;
+use crate::grammar::section::Section;
+use crate::grammar::{Entry, KeyInfo, Shape};
 use crate::sizes::BUILT_IN;
 use crate::topology::Topology;
 use crate::traffic::Block;
@@ -13,21 +14,20 @@ use crate::traffic::Block;
 /// file.
 #[must_use]
 pub fn sections() -> Vec<Entry> {
-    fn entry<S: Section>(name: &str) -> Entry {
-        Entry { name: name.to_owned(), summary: S::summary(), keys: S::keys() }
+    let keys = Root::keys();
+    let mut entries = vec![Entry { name: String::new(), summary: Root::summary(), keys: keys.clone() }];
+    keys.iter().for_each(|key| add_section("", key, &mut entries));
+    entries
+}
+
+/// Adds the section that a key holds, with the tables inside of it.
+fn add_section(path: &str, key: &KeyInfo, entries: &mut Vec<Entry>) {
+    let Some((summary, keys)) = &key.section else { return };
+    let name = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+    entries.push(Entry { name: name.clone(), summary: summary.clone(), keys: keys.clone() });
+    for inner in keys.iter().filter(|inner| matches!(inner.shape, Shape::Table(_))) {
+        add_section(&name, inner, entries);
     }
-    vec![
-        entry::<Root>(""),
-        entry::<Topology>("topology"),
-        entry::<Switch>("switch"),
-        entry::<Pfc>("switch.pfc"),
-        entry::<Ecn>("switch.ecn"),
-        entry::<Transport>("transport"),
-        entry::<Cc>("cc"),
-        entry::<Block>("traffic"),
-        entry::<Probe>("probe"),
-        entry::<Run>("run"),
-    ]
 }
 
 /// The kinds of topology.
@@ -86,9 +86,8 @@ pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::section::Fallback;
-    use super::super::setting::Shape;
     use super::*;
+    use crate::grammar::Fallback;
 
     #[test]
     fn every_entry_says_what_it_is() {

@@ -21,37 +21,31 @@
 //! ```
 
 pub mod catalogue;
-pub(crate) mod cc;
 mod check;
-mod probe;
-pub(crate) mod reading;
-pub(crate) mod section;
 mod sections;
-pub(crate) mod setting;
-pub(crate) mod suggest;
-pub(crate) mod tree;
-pub(crate) mod write;
-
-pub use section::{Entry, Fallback, KeyInfo};
-pub use setting::{Bound, Shape};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::probe::Probes;
+use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+use incast_sim::describe::transport::Transport;
 use incast_units::Time;
 
+use crate::cc::Cc;
+use crate::grammar::reading::{Places, Reading, TableReader};
+use crate::grammar::section::Section;
+use crate::grammar::setting::Setting;
+use crate::grammar::tree::{self, Node, Place, Sources, Table, Value};
+use crate::grammar::write;
+use crate::hash;
 use crate::problem::{Problem, Problems};
 use crate::topology::Fabric;
-use crate::traffic::{self, hosts::World, stream};
-use cc::Cc;
+use crate::traffic::{self, hosts::World};
 use check::Checked;
-use reading::{Places, Reading, TableReader};
-use section::Section;
 use sections::Root;
-use setting::Setting;
-use tree::{Node, Place, Sources, Table, Value};
 
 /// A checked scenario. Two scenarios are equal when they describe the same runs.
 #[derive(Clone, Debug)]
@@ -106,7 +100,7 @@ impl Scenario {
         }
         let path = Path::new(file_name);
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let mut reading = Reading::new(sources, folder);
+        let mut reading = Reading::new(sources, folder, catalogue::owner);
         let mut reader = TableReader::new(&table, Place::default(), "", &mut reading);
         let root = Root::fields(&mut reader);
         reader.finish();
@@ -202,7 +196,7 @@ impl Scenario {
     /// The scenario with every value explicit. It reads back as an equal scenario.
     #[must_use]
     pub fn effective_toml(&self) -> String {
-        let idle = self.root.idle();
+        let idle = check::idle(&self.root);
         let mut entries = Vec::new();
         self.root.write_fields(&mut entries);
         prune(&mut entries, "", &idle);
@@ -234,7 +228,7 @@ impl Scenario {
         if !wrong.is_empty() {
             return Err(Problems(wrong));
         }
-        let mut reading = Reading::new(sources, self.folder.clone());
+        let mut reading = Reading::new(sources, self.folder.clone(), catalogue::owner);
         let cc = Cc::read(&Node { place, value: Value::Table(table) }, "cc", &mut reading);
         let Some(cc) = cc.filter(|_| reading.is_sound()) else { return Err(reading.into_problems()) };
         let root = Root { cc: Some(cc), ..self.root.clone() };
@@ -265,14 +259,13 @@ impl Scenario {
             let drafts = match block.pattern.make(&setting, self.root.seed, block.name()) {
                 Ok(drafts) => drafts,
                 Err(faults) => {
-                    for (key, message) in faults {
-                        reading.wrong_key(&format!("traffic.{}.{key}", block.name()), message);
-                    }
+                    let section = format!("traffic.{}", block.name());
+                    faults.into_iter().for_each(|fault| reading.fault(&section, fault));
                     continue;
                 }
             };
             flows.extend(drafts.into_iter().map(|draft| Flow {
-                key: stream::key(self.root.seed, block.name(), draft.index),
+                key: hash::key(self.root.seed, block.name(), draft.index),
                 source: draft.source,
                 destination: draft.destination,
                 size: draft.size,
@@ -287,34 +280,38 @@ impl Scenario {
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
-        let groups: Vec<String> = self.root.traffic.iter().map(|block| block.name().to_owned()).collect();
-        let probes = probe::probes(&self.root.probe, &self.checked, &flows, &groups, &mut reading);
+        let mut simulation = Simulation {
+            network: fabric.network.clone(),
+            switch: Switch {
+                buffer: Buffer::Unlimited,
+                pfc: None,
+                ecn: None,
+                queues: 1,
+                scheduler: Scheduler::StrictPriority,
+            },
+            transport: Transport::default(),
+            algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
+            flows,
+            probes: Probes::default(),
+            seed: self.root.seed,
+            until: Time::NEVER,
+            stall_after: Time::NEVER,
+            threads: 1,
+        };
+        let scope = self.checked.scope(&self.root);
+        for section in self.root.sections() {
+            section.apply(&scope, &mut simulation, &mut reading);
+        }
         if !reading.is_sound() {
             return Err(reading.into_problems());
         }
         Ok(Built {
-            simulation: Simulation {
-                network: fabric.network.clone(),
-                switch: self.root.switch.describe(),
-                transport: self.root.transport.describe(),
-                algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
-                flows,
-                probes,
-                seed: self.root.seed,
-                until: self.root.run.until.unwrap_or(Time::NEVER),
-                stall_after: self.root.run.stall_after,
-                threads: 1,
-            },
-            groups,
+            simulation,
+            groups: self.groups().into_iter().map(str::to_owned).collect(),
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })
     }
-}
-
-/// A number as the decimal that scenario files have for it.
-pub(crate) fn decimal(value: incast_cc::Fixed) -> f64 {
-    setting::write_decimal(value).parse().unwrap_or(f64::NAN)
 }
 
 /// Takes out the keys that have no effect.

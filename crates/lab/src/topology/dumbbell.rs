@@ -3,8 +3,8 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
 
 section! {
     /// Two switches with one link between them: the first `left` hosts on `s0`, the other `right` hosts

@@ -3,9 +3,11 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use super::{MAX_HOSTS, MAX_SWITCHES, too_many};
-use crate::scenario::section::{choice, section};
-use crate::scenario::setting::Bound;
+use super::too_many;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+use crate::limits::{MAX_HOSTS, MAX_SWITCHES};
+use crate::problem::{Problem, fault};
 
 /// Which core switches an aggregation switch is joined to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ struct Numbers {
 }
 
 impl FatTree {
-    fn numbers(&self) -> Result<Numbers, Vec<(String, String)>> {
+    fn numbers(&self) -> Result<Numbers, Vec<Problem>> {
         let five = [
             ("pods", self.pods),
             ("edge", self.edge),
@@ -84,11 +86,11 @@ impl FatTree {
                     .filter(|(_, value)| value.is_some())
                     .map(|(key, _)| {
                         let message = format!("k = {k} already says this; leave out one of the two");
-                        ((*key).to_owned(), message)
+                        fault(key, message)
                     })
                     .collect();
                 if !k.is_multiple_of(2) {
-                    problems.push(("k".to_owned(), format!("{k} is odd; k must be even")));
+                    problems.push(fault("k", format!("{k} is odd; k must be even")));
                 }
                 let half = k / 2;
                 let full = Numbers { pods: k, edge: half, agg: half, core: half * half, hosts: half };
@@ -104,12 +106,12 @@ impl FatTree {
                     "is missing; write k, or all of pods, edge, agg, core and hosts (absent: {})",
                     absent.join(", ")
                 );
-                Err(vec![("k".to_owned(), message)])
+                Err(vec![fault("k", message)])
             }
         }
     }
 
-    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+    pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let Numbers { pods, edge, agg, core, hosts } = self.numbers()?;
         let edges = u64::from(pods) * u64::from(edge);
         let aggs = u64::from(pods) * u64::from(agg);
@@ -117,7 +119,7 @@ impl FatTree {
             CoreLinks::All => core,
             CoreLinks::Divided => core / agg,
         };
-        let mut problems: Vec<(String, String)> = [
+        let mut problems: Vec<Problem> = [
             too_many("hosts", "hosts", edges * u64::from(hosts), MAX_HOSTS),
             too_many("pods", "switches", edges + aggs + u64::from(core), MAX_SWITCHES),
             too_many(
@@ -127,7 +129,7 @@ impl FatTree {
                 1 << 20,
             ),
             (edges * u64::from(hosts) < 2)
-                .then(|| ("hosts".to_owned(), "there must be at least two hosts".to_owned())),
+                .then(|| fault("hosts", "there must be at least two hosts".to_owned())),
         ]
         .into_iter()
         .flatten()
@@ -137,7 +139,7 @@ impl FatTree {
                 "{core} cores cannot be divided evenly among {agg} aggregation switches; take a multiple of \
                  {agg}, or core_links = \"all\""
             );
-            problems.push(("core".to_owned(), message));
+            problems.push(fault("core", message));
         }
         if !problems.is_empty() {
             return Err(problems);

@@ -6,10 +6,12 @@ use incast_sim::Network;
 use incast_sim::describe::network::NodeId;
 use incast_units::{Rate, Time};
 
-use super::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, too_many};
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
-use crate::scenario::suggest::nearest;
+use super::too_many;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::grammar::suggest::nearest;
+use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
+use crate::problem::{Problem, fault};
 
 section! {
     /// Any network: named hosts, named switches, and links between them. Every host has exactly one
@@ -68,27 +70,27 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
 }
 
 impl Graph {
-    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+    pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let mut problems = Vec::new();
         let mut ids: BTreeMap<String, NodeId> = BTreeMap::new();
-        let mut names = |texts: &[String], key: &str, problems: &mut Vec<(String, String)>| -> Vec<String> {
+        let mut names = |texts: &[String], key: &str, problems: &mut Vec<Problem>| -> Vec<String> {
             let mut all = Vec::new();
             for (i, text) in texts.iter().enumerate() {
                 let key = format!("{key}.{i}");
                 match expand(text) {
                     Ok(expanded) => all.extend(expanded.into_iter().map(|name| (key.clone(), name))),
-                    Err(message) => problems.push((key, message)),
+                    Err(message) => problems.push(fault(&key, message)),
                 }
             }
             for (key, name) in &all {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 if name.is_empty() || !name.chars().all(plain) {
                     let message = format!("{name:?} is no name; use letters, digits and _");
-                    problems.push((key.clone(), message));
+                    problems.push(fault(key, message));
                 }
                 let id = ids.len() as NodeId;
                 if ids.insert(name.clone(), id).is_some() {
-                    problems.push((key.clone(), format!("there are two nodes called {name:?}")));
+                    problems.push(fault(key, format!("there are two nodes called {name:?}")));
                 }
             }
             all.into_iter().map(|(_, name)| name).collect()
@@ -98,7 +100,7 @@ impl Graph {
         problems.extend(too_many("hosts", "hosts", hosts.len() as u64, MAX_HOSTS));
         problems.extend(too_many("switches", "switches", switches.len() as u64, MAX_SWITCHES));
         if hosts.len() < 2 {
-            problems.push(("hosts".to_owned(), "there must be at least two hosts".to_owned()));
+            problems.push(fault("hosts", "there must be at least two hosts".to_owned()));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -112,18 +114,18 @@ impl Graph {
         let mut joined: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
         for (i, link) in self.links.iter().enumerate() {
             if let Err(message) = self.add(&mut network, &ids, &mut joined, link) {
-                problems.push((format!("links.{i}"), message));
+                problems.push(fault(&format!("links.{i}"), message));
             }
         }
         for host in 0..network.hosts {
             let name = &network.nodes[host as usize];
             match network.ports(host) {
                 0 if problems.is_empty() => {
-                    problems.push(("links".to_owned(), format!("host {name} has no link")));
+                    problems.push(fault("links", format!("host {name} has no link")));
                 }
                 0 | 1 => {}
                 n => problems
-                    .push(("links".to_owned(), format!("host {name} has {n} links; a host has exactly one"))),
+                    .push(fault("links", format!("host {name} has {n} links; a host has exactly one"))),
             }
         }
         if problems.is_empty() {
@@ -186,7 +188,7 @@ impl Graph {
 }
 
 /// A host that the first one cannot reach.
-fn unreachable_node(network: &Network) -> Option<(String, String)> {
+fn unreachable_node(network: &Network) -> Option<Problem> {
     let fabric = super::Fabric::new(network.clone());
     let distances = fabric.distances(0);
     let lost: Vec<&str> = (0..network.hosts)
@@ -197,5 +199,5 @@ fn unreachable_node(network: &Network) -> Option<(String, String)> {
     let more = if lost.len() > 1 { format!(", nor to {} more", lost.len() - 1) } else { String::new() };
     let message =
         format!("the network falls apart: there is no way from {} to {first}{more}", network.nodes[0]);
-    Some(("links".to_owned(), message))
+    Some(fault("links", message))
 }

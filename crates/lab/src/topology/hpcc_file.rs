@@ -4,10 +4,11 @@ use incast_sim::Network;
 use incast_units::{Rate, Time};
 
 use super::Fabric;
-use crate::formats::foreign::Foreign;
 use crate::formats::hpcc_topology::{HpccTopology, Speed};
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use crate::grammar::foreign::Foreign;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::problem::{Problem, fault};
 
 section! {
     /// The network of a `topology.txt`, as the simulators of HPCC, ns3-datacenter, OSCAR and SimAI
@@ -36,21 +37,17 @@ section! {
 }
 
 impl HpccFile {
-    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+    pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let (topology, path) = (self.file.content(), self.file.path());
         let mut faults = Vec::new();
-        let mut fault = |key: &str, message: String| faults.push((key.to_owned(), message));
         match topology.lossy() {
             Some(link) if !self.ignore_loss => {
-                let message = format!(
-                    "{path}:{}: the link loses packets at random, which Incast does not simulate; ignore_loss = \
-                     true takes it for one that does not",
-                    link.line
-                );
-                fault("file", message);
+                let message = "the link loses packets at random, which Incast does not simulate; ignore_loss = \
+                               true takes it for one that does not";
+                faults.push(fault("file", message).in_file(path).on_line(link.line));
             }
             None if self.ignore_loss => {
-                fault("ignore_loss", "has no effect: no link of the file loses packets".to_owned());
+                faults.push(fault("ignore_loss", "has no effect: no link of the file loses packets"));
             }
             _ => {}
         }
@@ -60,10 +57,10 @@ impl HpccFile {
                 .iter()
                 .any(|link| matches!(&link.speed, Speed::Type(name) if *name == kind.name));
             if !used {
-                fault("types", format!("no link of the file is of type {:?}", kind.name));
+                faults.push(fault("types", format!("no link of the file is of type {:?}", kind.name)));
             }
             if self.types[..i].iter().any(|other| other.name == kind.name) {
-                fault("types", format!("type {:?} is described twice", kind.name));
+                faults.push(fault("types", format!("type {:?} is described twice", kind.name)));
             }
         }
         let types =
@@ -71,7 +68,7 @@ impl HpccFile {
         let network = match topology.network(&types) {
             Ok(network) => network,
             Err((line, message)) => {
-                fault("file", format!("{path}:{line}: {message}"));
+                faults.push(fault("file", message).in_file(path).on_line(line));
                 return Err(faults);
             }
         };
@@ -79,7 +76,8 @@ impl HpccFile {
         let lost = (0..network.hosts as usize).find(|&host| distances[host] == u32::MAX);
         if let Some(lost) = lost {
             let (from, to) = (&network.nodes[0], &network.nodes[lost]);
-            fault("file", format!("{path}: the network falls apart: there is no way from {from} to {to}"));
+            let message = format!("the network falls apart: there is no way from {from} to {to}");
+            faults.push(fault("file", message).in_file(path));
         }
         if faults.is_empty() { Ok(network) } else { Err(faults) }
     }

@@ -3,9 +3,11 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use super::{MAX_HOSTS, too_many};
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use super::too_many;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::limits::MAX_HOSTS;
+use crate::problem::{Problem, fault};
 
 section! {
     /// Leaf switches with hosts, each joined to every spine. Host `h` hangs on leaf `h / hosts`.
@@ -28,13 +30,13 @@ section! {
 }
 
 impl LeafSpine {
-    pub(super) fn build(&self) -> Result<Network, Vec<(String, String)>> {
+    pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let hosts = self.leaves * self.hosts;
         let links = u64::from(self.leaves) * u64::from(self.spines);
         let problems: Vec<_> = [
             too_many("hosts", "hosts", u64::from(hosts), MAX_HOSTS),
             too_many("spines", "links in the fabric", links, 1 << 20),
-            (hosts < 2).then(|| ("hosts".to_owned(), "there must be at least two hosts".to_owned())),
+            (hosts < 2).then(|| fault("hosts", "there must be at least two hosts".to_owned())),
         ]
         .into_iter()
         .flatten()

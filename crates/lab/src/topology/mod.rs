@@ -18,14 +18,8 @@ use incast_sim::Network;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_units::{Rate, Time};
 
-use crate::scenario::section::kinds;
-
-/// Most hosts that a topology may have.
-pub const MAX_HOSTS: u64 = 65_536;
-/// Most switches that a topology may have.
-pub const MAX_SWITCHES: u64 = 65_536;
-/// Most ports that a node may have.
-pub const MAX_PORTS: u64 = 65_535;
+use crate::grammar::section::kinds;
+use crate::problem::{Problem, fault};
 
 kinds! {
     /// The network: its shape, its rates and its delays.
@@ -52,7 +46,7 @@ impl Topology {
     ///
     /// # Errors
     /// A list of (key within the section, message) of what does not fit together.
-    pub(crate) fn build(&self) -> Result<Fabric, Vec<(String, String)>> {
+    pub(crate) fn build(&self) -> Result<Fabric, Vec<Problem>> {
         let network = match self {
             Self::Star(topology) => topology.build(),
             Self::Dumbbell(topology) => topology.build(),
@@ -200,8 +194,8 @@ impl Fabric {
 }
 
 /// `name` with a number of nodes that would be too many, if it is.
-fn too_many(key: &str, what: &str, number: u64, most: u64) -> Option<(String, String)> {
-    (number > most).then(|| (key.to_owned(), format!("makes {number} {what}; at most {most} are possible")))
+fn too_many(key: &str, what: &str, number: u64, most: u64) -> Option<Problem> {
+    (number > most).then(|| fault(key, format!("makes {number} {what}; at most {most} are possible")))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
 
 section! {
     /// A chain of switches `s0`, `s1`, …, each with the same number of hosts: `h0` and the next on `s0`,

@@ -3,9 +3,9 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use super::MAX_PORTS;
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::limits::MAX_PORTS;
 
 section! {
     /// Hosts around one switch, `s0`.

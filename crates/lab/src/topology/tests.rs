@@ -1,21 +1,27 @@
 use super::*;
-use crate::scenario::reading::Reading;
-use crate::scenario::section::Section;
-use crate::scenario::setting::Setting;
-use crate::scenario::tree::{Sources, parse_value};
+use crate::grammar::reading::Reading;
+use crate::grammar::section::Section;
+use crate::grammar::setting::Setting;
+use crate::grammar::tree::{Sources, parse_value};
 
 /// The fabric of a topology written as an inline table.
 fn fabric(text: &str) -> Fabric {
     let sources = Sources { file: "test".to_owned(), overrides: Vec::new() };
-    let mut reading = Reading::new(sources, std::path::PathBuf::new());
+    let mut reading = Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
     let topology = Topology::read(&parse_value(text, 0), "topology", &mut reading);
     topology.unwrap_or_else(|| panic!("{}", reading.into_problems())).build().unwrap()
 }
 
 fn problems(text: &str) -> Vec<(String, String)> {
     let sources = Sources { file: "test".to_owned(), overrides: Vec::new() };
-    let mut reading = Reading::new(sources, std::path::PathBuf::new());
-    Topology::read(&parse_value(text, 0), "topology", &mut reading).unwrap().build().unwrap_err()
+    let mut reading = Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
+    Topology::read(&parse_value(text, 0), "topology", &mut reading)
+        .unwrap()
+        .build()
+        .unwrap_err()
+        .into_iter()
+        .map(|fault| (fault.key.unwrap(), fault.problem))
+        .collect()
 }
 
 /// Checks what must hold of every topology, and the counts given.

@@ -3,9 +3,11 @@
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
-use super::{Draft, Faults, MAX_FLOWS, Reach, Setting, pairs};
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use super::{Draft, Faults, Reach, Setting, pairs};
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::limits::MAX_FLOWS;
+use crate::problem::fault;
 
 section! {
     /// Flows listed by their ends: one sender to each receiver, each sender to one receiver, or one to
@@ -34,7 +36,7 @@ impl Flows {
         let number = pairs.len() as u64 * u64::from(self.count);
         let mut faults = Vec::new();
         if number > MAX_FLOWS {
-            faults.push(("count", format!("makes {number} flows; at most {MAX_FLOWS} are possible")));
+            faults.push(fault("count", format!("makes {number} flows; at most {MAX_FLOWS} are possible")));
         }
         let last = self.start + self.stagger.times(number - 1);
         if let Some(stop) = self.stop
@@ -44,11 +46,11 @@ impl Flows {
                 1 => format!("stops at {stop}, not after its start at {last}"),
                 _ => format!("stops at {stop}, not after the start of its last flow at {last}"),
             };
-            faults.push(("stop", message));
+            faults.push(fault("stop", message));
         }
         if self.size.is_none() && self.stop.is_none() && setting.until.is_none() {
             let message = "is missing; a flow without size and stop lasts until the run ends, and run.until gives no end";
-            faults.push(("size", message.to_owned()));
+            faults.push(fault("size", message.to_owned()));
         }
         if faults.is_empty() { Ok(Reach::Pairs(pairs)) } else { Err(faults) }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::scenario::reading::Reading;
-use crate::scenario::setting::{Setting, Shape, wrong_type};
-use crate::scenario::suggest::nearest;
-use crate::scenario::tree::{Node, Value};
-use crate::scenario::write::Out;
+use crate::grammar::reading::Reading;
+use crate::grammar::setting::{Setting, Shape, wrong_type};
+use crate::grammar::suggest::nearest;
+use crate::grammar::tree::{Node, Value};
+use crate::grammar::write::Out;
 use crate::topology::{Fabric, graph::expand};
 
 /// Hosts by name: `"h3"`, `"h1-h9"`, `"all"`, or a list of such texts.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use incast_units::Time;
 
 use super::{Draft, Faults, Reach, Setting};
-use crate::formats::foreign::Foreign;
 use crate::formats::hpcc_flows::{HpccFlow, HpccFlows};
-use crate::scenario::section::section;
+use crate::grammar::foreign::Foreign;
+use crate::grammar::section::section;
+use crate::problem::fault;
 
 /// Most flows whose hosts do not exist that are named one by one.
 const MOST_NAMED: usize = 5;
@@ -62,7 +63,9 @@ impl HpccFile {
                 (source, destination) => {
                     let ends = [("src", source.err()), ("dst", destination.err())];
                     for (name, message) in ends.into_iter().filter_map(|(name, end)| Some((name, end?))) {
-                        faults.push(("file", format!("{path}:{}: {name}: {message}", flow.line)));
+                        faults.push(
+                            fault("file", format!("{name}: {message}")).in_file(path).on_line(flow.line),
+                        );
                     }
                     if faults.len() >= MOST_NAMED {
                         return Err(faults);
@@ -72,10 +75,8 @@ impl HpccFile {
             match self.start(flow) {
                 Some(start) => earliest = Some(earliest.map_or(start, |other: Time| other.min(start))),
                 None => {
-                    faults.push((
-                        "first",
-                        format!("the flow of {path}:{} would start beyond all time", flow.line),
-                    ));
+                    let message = "the flow would start later than any time that can be counted";
+                    faults.push(fault("first", message).in_file(path).on_line(flow.line));
                     return Err(faults);
                 }
             }
@@ -83,7 +84,7 @@ impl HpccFile {
         if number == 0 {
             let (key, what) =
                 if self.dport.is_some() { ("dport", "UDP port") } else { ("pg", "priority group") };
-            faults.push((key, format!("{path} has no flow of this {what}")));
+            faults.push(fault(key, format!("{path} has no flow of this {what}")));
         }
         if let (Some(until), Some(earliest)) = (setting.until, earliest)
             && earliest >= until
@@ -92,7 +93,7 @@ impl HpccFile {
                 "the first flow starts at {earliest}, when the run has ended (run.until is {until}); first = \
                  \"0s\" moves the flows to the beginning"
             );
-            faults.push(("first", message));
+            faults.push(fault("first", message));
         }
         if faults.is_empty() { Ok(Reach::Pairs(pairs.into_iter().collect())) } else { Err(faults) }
     }

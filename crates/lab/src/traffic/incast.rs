@@ -7,9 +7,11 @@ use incast_units::{Bytes, PS_PER_SECOND, Time};
 
 use super::hosts::Hosts;
 use super::stream::Stream;
-use super::{Draft, Faults, MAX_FLOWS, MAX_GAP, Reach, Setting, both, mean_gap};
-use crate::scenario::section::{choice, section};
-use crate::scenario::setting::Bound;
+use super::{Draft, Faults, MAX_GAP, Reach, Setting, both, mean_gap};
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+use crate::limits::MAX_FLOWS;
+use crate::problem::fault;
 
 /// Where the senders of one request are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,22 +100,25 @@ impl Incast {
                 0 => format!("{} has nobody to receive from", name(receiver)),
                 n => format!("needs {need} senders, but for {} there are only {n}", name(receiver)),
             };
-            faults.push(("fan_in", message));
+            faults.push(fault("fan_in", message));
         }
         if self.fan_in.is_none() && self.spread == Spread::OneOtherRack {
-            faults.push(("fan_in", "is missing; spread = \"one-other-rack\" needs it".to_owned()));
+            faults.push(fault("fan_in", "is missing; spread = \"one-other-rack\" needs it".to_owned()));
         }
         let requested = u128::from(self.size.get()) * u128::from(self.fan_in.unwrap_or(from.len() as u32));
         let gap = match (self.load, self.interval) {
             (Some(_), Some(_)) => {
-                faults.push(("interval", "load already says this; leave out one of the two".to_owned()));
+                faults.push(fault("interval", "load already says this; leave out one of the two".to_owned()));
                 None
             }
             (Some(load), None) => {
                 let offered = world.capacity(&from) * u128::from(load.bits().unsigned_abs());
                 if offered >= world.capacity(&to) << 32 {
                     let percent = offered * 100 / (world.capacity(&to) << 32).max(1);
-                    faults.push(("load", format!("offers {percent} % of what the receivers' links carry")));
+                    faults.push(fault(
+                        "load",
+                        format!("offers {percent} % of what the receivers' links carry"),
+                    ));
                 }
                 Some(mean_gap(requested.saturating_mul(8 * u128::from(PS_PER_SECOND)), offered))
             }
@@ -121,10 +126,10 @@ impl Incast {
             (None, None) => {
                 let needs = "needs load or interval; without them there is one request";
                 if self.requests.is_some_and(|requests| requests != 1) {
-                    faults.push(("requests", needs.to_owned()));
+                    faults.push(fault("requests", needs.to_owned()));
                 }
                 if self.duration.is_some() {
-                    faults.push(("duration", needs.to_owned()));
+                    faults.push(fault("duration", needs.to_owned()));
                 }
                 None
             }
@@ -134,18 +139,20 @@ impl Incast {
         if let Some(gap) = gap {
             if end == Time::NEVER && self.requests.is_none() {
                 let message = "is missing; without requests, duration and run.until the requests never end";
-                faults.push(("duration", message.to_owned()));
+                faults.push(fault("duration", message.to_owned()));
             }
             let expected = (u128::from((end - self.start).ps()) << 32) / gap;
             let expected = self.requests.map_or(expected, |r| expected.min(u128::from(r)));
             let flows = expected * u128::from(self.fan_in.unwrap_or(from.len() as u32));
             if flows > u128::from(MAX_FLOWS) && (end != Time::NEVER || self.requests.is_some()) {
-                faults
-                    .push(("fan_in", format!("makes about {flows} flows; at most {MAX_FLOWS} are possible")));
+                faults.push(fault(
+                    "fan_in",
+                    format!("makes about {flows} flows; at most {MAX_FLOWS} are possible"),
+                ));
             }
         }
         if end <= self.start {
-            faults.push(("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+            faults.push(fault("start", format!("starts at {}, when the run has ended ({end})", self.start)));
         }
         if faults.is_empty() { Ok(Plan { from, to, racks, gap, end }) } else { Err(faults) }
     }
@@ -188,7 +195,7 @@ impl Incast {
                 });
             }
             if flows.len() as u64 > MAX_FLOWS {
-                return Err(vec![("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
+                return Err(vec![fault("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
             }
         }
         Ok(flows)

@@ -16,13 +16,11 @@ pub(crate) mod stream;
 
 use incast_units::{Bytes, Time};
 
-use crate::scenario::cc::Cc;
-use crate::scenario::reading::TableReader;
-use crate::scenario::section::{Entry, KeyInfo, Section, kinds, section};
+use crate::cc::Cc;
+use crate::grammar::reading::TableReader;
+use crate::grammar::section::{Entry, KeyInfo, Section, kinds, section};
+use crate::problem::{Problem, fault};
 use hosts::World;
-
-/// Most flows that a block may make.
-pub const MAX_FLOWS: u64 = 20_000_000;
 
 kinds! {
     /// Who sends how much to whom, and when.
@@ -85,7 +83,7 @@ impl Section for Block {
         Some(Self { common, pattern })
     }
 
-    fn write_fields(&self, out: &mut Vec<(String, crate::scenario::write::Out)>) {
+    fn write_fields(&self, out: &mut Vec<(String, crate::grammar::write::Out)>) {
         // The name first, then what the block does.
         let mut common = Vec::new();
         self.common.write_fields(&mut common);
@@ -96,7 +94,7 @@ impl Section for Block {
     }
 }
 
-crate::scenario::section::section!(@setting Block, crate::scenario::setting::Shape::Variants("kind", Block::entries()));
+crate::grammar::section::section!(@setting Block, crate::grammar::setting::Shape::Variants("kind", Block::entries()));
 
 impl Block {
     /// Every kind of traffic with its keys, the common ones last.
@@ -130,8 +128,8 @@ pub(crate) enum Reach {
     Pairs(Vec<(u32, u32)>),
 }
 
-/// A key of a block and what is wrong with it.
-pub(crate) type Faults = Vec<(&'static str, String)>;
+/// What is wrong with a block, by its own keys.
+pub(crate) type Faults = Vec<Problem>;
 
 /// What a block's pattern is checked and made with.
 pub(crate) struct Setting<'a> {
@@ -189,7 +187,7 @@ fn both(world: &World<'_>, from: &hosts::Hosts, to: &hosts::Hosts) -> Result<(Ve
         (Ok(from), Ok(to)) => Ok((from, to)),
         (from, to) => Err([("from", from.err()), ("to", to.err())]
             .into_iter()
-            .filter_map(|(key, message)| Some((key, message?)))
+            .filter_map(|(key, message)| Some(fault(key, message?)))
             .collect()),
     }
 }
@@ -203,13 +201,13 @@ fn pairs(world: &World<'_>, from: &hosts::Hosts, to: &hosts::Hosts) -> Result<Ve
         (1, _) => to.into_iter().map(|host| (from[0], host)).collect(),
         (a, b) => {
             let message = format!("names {b} hosts for {a} senders; write one for all, or one for each");
-            return Err(vec![("to", message)]);
+            return Err(vec![fault("to", message)]);
         }
     };
     match pairs.iter().find(|(a, b)| a == b) {
         Some(&(host, _)) => {
             let name = &world.fabric.network.nodes[host as usize];
-            Err(vec![("to", format!("{name} would send to itself"))])
+            Err(vec![fault("to", format!("{name} would send to itself"))])
         }
         None => Ok(pairs),
     }

@@ -5,8 +5,9 @@ use incast_units::{Bytes, Time};
 use super::hosts::Hosts;
 use super::stream::Stream;
 use super::{Draft, Faults, Reach, Setting};
-use crate::scenario::section::section;
-use crate::scenario::setting::Bound;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::problem::fault;
 
 section! {
     /// Every host sends one flow to another and receives one: a random permutation in which nobody sends
@@ -27,15 +28,15 @@ section! {
 
 impl Permutation {
     fn hosts(&self, setting: &Setting<'_>) -> Result<Vec<u32>, Faults> {
-        let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![("hosts", message)])?;
+        let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
         if hosts.len() < 2 {
-            return Err(vec![("hosts", "a permutation needs at least two hosts".to_owned())]);
+            return Err(vec![fault("hosts", "a permutation needs at least two hosts".to_owned())]);
         }
         if let Some(shift) = self.shift
             && (shift as usize).is_multiple_of(hosts.len())
         {
             let message = format!("{shift} places on in a ring of {} hosts is the host itself", hosts.len());
-            return Err(vec![("shift", message)]);
+            return Err(vec![fault("shift", message)]);
         }
         Ok(hosts)
     }

@@ -6,9 +6,11 @@ use incast_units::{PS_PER_SECOND, Time};
 use super::hosts::{Hosts, World};
 use super::sizes::Sizes;
 use super::stream::Stream;
-use super::{Draft, Faults, MAX_FLOWS, Reach, Setting, both, mean_gap};
-use crate::scenario::section::{choice, section};
-use crate::scenario::setting::Bound;
+use super::{Draft, Faults, Reach, Setting, both, mean_gap};
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+use crate::limits::MAX_FLOWS;
+use crate::problem::fault;
 
 /// What a load is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +91,7 @@ impl Poisson {
             from.retain(|host| host != only);
             if from.is_empty() {
                 let name = &world.fabric.network.nodes[*only as usize];
-                return Err(vec![("to", format!("{name} would send to itself"))]);
+                return Err(vec![fault("to", format!("{name} would send to itself"))]);
             }
         }
         let mut total = 0_u128;
@@ -103,7 +105,7 @@ impl Poisson {
         if total == 0 {
             let message =
                 "no link leads from the senders' switches to other switches; take load_of = \"senders\"";
-            faults.push(("load_of", message.to_owned()));
+            faults.push(fault("load_of", message.to_owned()));
             return Err(faults);
         }
         let received = world.capacity(&to);
@@ -115,7 +117,7 @@ impl Poisson {
             let message = format!(
                 "offers {percent} % of what the receivers' links carry; below 100 % is possible (load_of = \"receivers\" counts by them)"
             );
-            faults.push(("load", message));
+            faults.push(fault("load", message));
         }
         let bits = u128::from(self.sizes.mean()) * 8 * u128::from(PS_PER_SECOND);
         let gap = mean_gap(bits, offered);
@@ -123,15 +125,15 @@ impl Poisson {
         let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
         if end == Time::NEVER && self.flows.is_none() {
             let message = "is missing; without flows, duration and run.until the traffic never ends";
-            faults.push(("duration", message.to_owned()));
+            faults.push(fault("duration", message.to_owned()));
         }
         if end <= self.start {
-            faults.push(("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+            faults.push(fault("start", format!("starts at {}, when the run has ended ({end})", self.start)));
         }
         let expected = (u128::from((end - self.start).ps()) << 32) / gap;
         if self.flows.is_none() && end != Time::NEVER && expected > u128::from(MAX_FLOWS) {
             let message = format!("makes about {expected} flows; at most {MAX_FLOWS} are possible");
-            faults.push(("load", message));
+            faults.push(fault("load", message));
         }
         if !faults.is_empty() {
             return Err(faults);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use incast_units::Bytes;
 
+use crate::grammar::reading::Reading;
+use crate::grammar::section::section;
+use crate::grammar::setting::{Setting, Shape, wrong_type};
+use crate::grammar::suggest::nearest;
+use crate::grammar::tree::{Node, Value};
+use crate::grammar::write::Out;
 use crate::problem::Problem;
-use crate::scenario::reading::Reading;
-use crate::scenario::section::section;
-use crate::scenario::setting::{Setting, Shape, wrong_type};
-use crate::scenario::suggest::nearest;
-use crate::scenario::tree::{Node, Value};
-use crate::scenario::write::Out;
 use crate::sizes::{BUILT_IN, SizeDistribution};
 
 /// Sizes of flows: all the same, or drawn from a distribution.

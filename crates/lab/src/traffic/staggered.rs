@@ -4,8 +4,9 @@ use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
 use super::{Draft, Faults, Reach, Setting, pairs};
-use crate::scenario::section::{choice, section};
-use crate::scenario::setting::Bound;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+use crate::problem::fault;
 
 /// In which order the flows leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Staggered {
                 pairs.len(),
                 self.stop(last)
             );
-            return Err(vec![("duration", message)]);
+            return Err(vec![fault("duration", message)]);
         }
         Ok(Reach::Pairs(pairs))
     }

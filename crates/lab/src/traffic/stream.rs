@@ -8,21 +8,10 @@
 use incast_sim::random::mix;
 use incast_units::Time;
 
+use crate::hash::key;
+
 /// The step of SplitMix64's counter: 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// A hash of the seed, a block's name and an index in it: the identity of a flow or of a stream.
-#[must_use]
-pub(crate) fn key(seed: u64, block: &str, index: u64) -> u64 {
-    let mut hash = mix(seed);
-    for chunk in block.as_bytes().chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash = mix(hash ^ u64::from_le_bytes(word));
-    }
-    // The length keeps apart names that differ by trailing zero bytes.
-    mix(mix(hash ^ block.len() as u64) ^ index)
-}
 
 /// A stream of random draws.
 #[derive(Clone, Debug)]

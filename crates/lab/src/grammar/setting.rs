@@ -106,6 +106,11 @@ pub(crate) trait Setting: Sized {
     /// What may be written.
     fn shape() -> Shape;
 
+    /// Summary and keys of a type that is a section.
+    fn section() -> Option<(String, Vec<KeyInfo>)> {
+        None
+    }
+
     /// Reads it; `key` is its path, for messages. `None` after a problem was reported.
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self>;
 
@@ -294,6 +299,10 @@ impl<T: Setting> Setting for Option<T> {
         T::shape()
     }
 
+    fn section() -> Option<(String, Vec<KeyInfo>)> {
+        T::section()
+    }
+
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
         // `pfc = false` is how an override takes a section away.
         if matches!((&node.value, T::shape()), (Value::Flag(false), Shape::Table(_))) {
@@ -314,6 +323,10 @@ impl<T: Setting> Setting for Option<T> {
 impl<T: Setting> Setting for Vec<T> {
     fn shape() -> Shape {
         Shape::List(Box::new(T::shape()))
+    }
+
+    fn section() -> Option<(String, Vec<KeyInfo>)> {
+        T::section()
     }
 
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
@@ -416,6 +429,11 @@ pub(crate) fn write_decimal(value: Fixed) -> String {
         }
     }
     format!("{sign}{value}")
+}
+
+/// A number as the decimal that scenario files have for it.
+pub(crate) fn decimal(value: Fixed) -> f64 {
+    write_decimal(value).parse().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

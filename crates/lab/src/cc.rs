@@ -8,12 +8,12 @@ use incast_cc::{AnyParams, Fixed, Overhead, Signals};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 
-use super::reading::{Reading, TableReader};
-use super::section::{Entry, Fallback, KeyInfo, Section};
-use super::setting::{Bound, Setting, Shape, write_decimal};
-use super::suggest::nearest;
-use super::tree::{Node, Value as Written};
-use super::write::Out;
+use crate::grammar::reading::{Reading, TableReader};
+use crate::grammar::section::{Entry, Fallback, KeyInfo, Section, section};
+use crate::grammar::setting::{Bound, Setting, Shape, write_decimal};
+use crate::grammar::suggest::nearest;
+use crate::grammar::tree::{Node, Value as Written};
+use crate::grammar::write::Out;
 use crate::outside::{self, Outside, Parameters, Plain};
 
 /// An algorithm with its parameters.
@@ -72,7 +72,7 @@ impl Cc {
     }
 
     /// The same for the simulator.
-    pub(super) fn describe(&self) -> Algorithm {
+    pub(crate) fn describe(&self) -> Algorithm {
         match self {
             Self::Known { params, .. } => (*params).into(),
             Self::Outside(other) => other.algorithm.clone(),
@@ -156,6 +156,8 @@ impl Section for Cc {
                 shape: Shape::Choice(words),
                 bound: Bound::Any,
                 fallback: Fallback::Required,
+                source: None,
+                section: None,
             },
             KeyInfo {
                 name: "preset",
@@ -163,6 +165,8 @@ impl Section for Cc {
                 shape: Shape::Text("a preset of the algorithm"),
                 bound: Bound::Any,
                 fallback: Fallback::From("the algorithm's first preset".to_owned()),
+                source: None,
+                section: None,
             },
         ]
     }
@@ -210,7 +214,7 @@ impl Section for Cc {
     }
 }
 
-super::section::section!(@setting Cc, Shape::Algorithm);
+section!(@setting Cc, Shape::Algorithm);
 
 /// Reads a parameter where it is written. Clears `sound` after a problem.
 fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool) -> Option<Value> {
@@ -351,10 +355,12 @@ pub(crate) fn entry(name: &str) -> Option<Entry> {
         };
         keys.push(KeyInfo {
             name: info.name,
-            meaning: format!("{} ({})", info.meaning, info.source),
+            meaning: info.meaning.to_owned(),
             shape,
             bound,
             fallback: Fallback::Value(written(&info.kind, value).inline()),
+            source: Some(info.source),
+            section: None,
         });
     });
     Some(Entry { name: name.to_owned(), summary: params.info().summary.to_owned(), keys })

@@ -102,7 +102,7 @@ impl Sources {
             // It lies in another file, which this place names.
             if *file != self.file && place.line > 0 {
                 let named = format!("named in {}:{}", self.file, place.line);
-                problem.help = Some(problem.help.map_or(named.clone(), |help| format!("{help}; {named}")));
+                problem.hint = Some(problem.hint.map_or(named.clone(), |hint| format!("{hint}; {named}")));
             }
         } else if place.source == 0 {
             problem.file = Some(self.file.clone());
@@ -182,7 +182,7 @@ pub(crate) fn parse(text: &str, sources: &Sources) -> Result<Table, Vec<Problem>
         let offset = error.span().map_or(0, |span| span.start);
         let mut problem = Problem::new(format!("this is not TOML: {}", error.message()));
         if offset >= end {
-            problem = problem.with_help("the file ends in the middle of something; is it cut off?");
+            problem = problem.with_hint("the file ends in the middle of something; is it cut off?");
         }
         sources.locate(problem, lines.place(offset.min(text.len())))
     };
@@ -221,7 +221,7 @@ pub(crate) fn apply_override(root: &mut Table, text: &str, index: usize) -> Resu
     let fail = |message: String| Problem::new(message).in_file(format!("--set {text}"));
     let Some((path, value)) = text.split_once('=') else {
         return Err(fail("an override is written key.path=value".to_owned())
-            .with_help("for instance --set topology.rate=100Gbps"));
+            .with_hint("for instance --set topology.rate=100Gbps"));
     };
     let steps: Vec<&str> = path.trim().split('.').map(str::trim).collect();
     if steps.iter().any(|step| step.is_empty()) {

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::reading::Reading;
+use super::section::section;
+use super::setting::{Setting, Shape, wrong_type};
+use super::tree::{Node, Value};
+use super::write::Out;
+use crate::hash;
 use crate::problem::{Problem, Problems};
-use crate::scenario::reading::Reading;
-use crate::scenario::section::section;
-use crate::scenario::setting::{Setting, Shape, wrong_type};
-use crate::scenario::tree::{Node, Value};
-use crate::scenario::write::Out;
-use crate::traffic::stream;
 
 /// A format that a scenario can name a file of.
 pub(crate) trait Format: Sized {
@@ -91,11 +91,11 @@ impl<T: Format> Setting for Foreign<T> {
         let text = match read_text(&path) {
             Ok(text) => text,
             Err(problem) => {
-                reading.wrong(node.place, key, problem.message);
+                reading.wrong(node.place, key, problem.problem);
                 return None;
             }
         };
-        let fingerprint = stream::key(0, &text, 0);
+        let fingerprint = hash::key(0, &text, 0);
         if pinned.fingerprint.is_some_and(|wanted| wanted != format!("{fingerprint:016x}")) {
             let message =
                 format!("{} is no longer the file that this scenario was made with", path.display());

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::catalogue::owner;
 use super::section::Section;
 use super::setting::{Bound, Setting};
 use super::suggest::nearest;
@@ -13,6 +12,9 @@ use crate::problem::{Problem, Problems};
 /// Where each key was written, by its path; keys that were not written are absent.
 pub(crate) type Places = BTreeMap<String, Place>;
 
+/// Says what has a key of this name, when the table at this path does not.
+pub(crate) type Owner = fn(name: &str, path: &str) -> Option<String>;
+
 /// One reading of one scenario.
 pub(crate) struct Reading {
     /// Problems with their places, in the order found.
@@ -21,16 +23,18 @@ pub(crate) struct Reading {
     pub(crate) sources: Sources,
     /// Files that a scenario names are found from here.
     pub(crate) folder: PathBuf,
+    /// For messages about keys in the wrong place.
+    owner: Owner,
 }
 
 impl Reading {
-    pub(crate) fn new(sources: Sources, folder: PathBuf) -> Self {
-        Self { problems: Vec::new(), places: Places::new(), sources, folder }
+    pub(crate) fn new(sources: Sources, folder: PathBuf, owner: Owner) -> Self {
+        Self { problems: Vec::new(), places: Places::new(), sources, folder, owner }
     }
 
     /// A reading that goes on from what was read before: problems are placed by its places.
     pub(crate) fn resume(sources: Sources, folder: PathBuf, places: Places) -> Self {
-        Self { problems: Vec::new(), places, sources, folder }
+        Self { problems: Vec::new(), places, sources, folder, owner: |_, _| None }
     }
 
     /// Reports a problem of the value at `place`.
@@ -46,17 +50,33 @@ impl Reading {
     /// Reports a problem about a key that was read before. Where the key was not written, it is
     /// placed at the nearest section around it that was.
     pub(crate) fn wrong_key(&mut self, key: &str, message: impl Into<String>) {
+        let place = self.place_of(key);
+        self.wrong(place, key, message);
+    }
+
+    /// Reports a problem of a section that was read before; its key is one of the section's.
+    pub(crate) fn fault(&mut self, section: &str, mut problem: Problem) {
+        let key = match &problem.key {
+            Some(key) => format!("{section}.{key}"),
+            None => section.to_owned(),
+        };
+        let place = self.place_of(&key);
+        problem.key = Some(key);
+        self.report(place, problem);
+    }
+
+    /// Where a key was written, or else the nearest section around it that was.
+    fn place_of(&self, key: &str) -> Place {
         let mut path = key;
-        let place = loop {
+        loop {
             if let Some(place) = self.places.get(path) {
-                break *place;
+                return *place;
             }
             match path.rsplit_once('.') {
                 Some((section, _)) => path = section,
-                None => break Place::default(),
+                None => return Place::default(),
             }
-        };
-        self.wrong(place, key, message);
+        }
     }
 
     /// Whether a key was written.
@@ -198,11 +218,12 @@ impl<'a, 'r> TableReader<'a, 'r> {
         let title = self.title.as_deref().unwrap_or(root);
         let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
         for (name, place, _) in unasked {
-            let mut message = match (owner(name, &self.path), nearest(name, self.known.iter().copied())) {
-                (Some(owner), _) => format!("does not belong here: it is a key of {owner};"),
-                (None, Some(near)) => format!("unknown key; did you mean {near:?}?"),
-                (None, None) => "unknown key;".to_owned(),
-            };
+            let mut message =
+                match ((self.reading.owner)(name, &self.path), nearest(name, self.known.iter().copied())) {
+                    (Some(owner), _) => format!("does not belong here: it is a key of {owner};"),
+                    (None, Some(near)) => format!("unknown key; did you mean {near:?}?"),
+                    (None, None) => "unknown key;".to_owned(),
+                };
             message += &format!(" the keys of {title} are {}", self.known.join(", "));
             self.reading.wrong(*place, &self.path(name), message);
         }

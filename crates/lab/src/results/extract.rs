@@ -1,4 +1,4 @@
-//! From a result's tables to what the functions of [`summary`](super) take.
+//! From a result's tables to what the functions of [`summary`](crate::summary) take.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use incast_units::{Bytes, Rate, Time};
 
-use super::{FlowFacts, Interval, PortPoint, PortSummary, SizeClass, Summary, slowdowns};
-use crate::results::Table;
+use super::Table;
+use crate::summary::{FlowFacts, Interval, PortPoint, PortSummary, SizeClass, Summary, slowdowns};
 
 /// A port of a result: name of its node, and its number there.
 pub type PortKey = (String, u16);

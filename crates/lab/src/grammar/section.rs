@@ -18,6 +18,10 @@ pub struct KeyInfo {
     pub bound: Bound,
     /// What holds when it is absent.
     pub fallback: Fallback,
+    /// Where the default comes from: a paper, an artifact, a standard.
+    pub source: Option<&'static str>,
+    /// The section that it holds, if it is one: its summary and its keys.
+    pub section: Option<(String, Vec<Self>)>,
 }
 
 /// What holds when a key is absent.
@@ -78,22 +82,27 @@ pub(crate) fn joined(lines: &[&str]) -> String {
 /// A section in which every key has its default.
 pub(crate) fn defaults<S: Section>() -> Option<S> {
     let sources = super::tree::Sources { file: String::new(), overrides: Vec::new() };
-    let mut reading = super::reading::Reading::new(sources, std::path::PathBuf::new());
+    let mut reading = super::reading::Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
     let (table, place) = (super::tree::Table::default(), super::tree::Place::default());
     S::fields(&mut TableReader::new(&table, place, "", &mut reading))
 }
 
 /// Declares a section.
 ///
-/// Each key is `name: Type = default; bound,` where default and bound may be left out. A default may
-/// rest on a key above it, whose value is then an `Option`: `= rate?`.
+/// Each key is `name: Type = default; bound => "source",` where default, bound and source may be left
+/// out. A default may rest on a key above it, whose value is then an `Option`: `= rate?`. A key of a
+/// section without default must be written.
+///
+/// `for Type { … }` makes a type of the simulator a section: its fields are the keys. With
+/// `for Type with its defaults { … }` the defaults are those of the type. A field without a key does not
+/// compile.
 macro_rules! section {
     (
         $(#[doc = $doc:literal])+
         $vis:vis struct $name:ident {
             $(
                 $(#[doc = $meaning:literal])+
-                $field:ident: $type:ty $(= $default:expr)? $(; $bound:expr)?,
+                $field:ident: $type:ty $(= $default:expr)? $(; $bound:expr)? $(=> $source:literal)?,
             )*
         }
     ) => {
@@ -103,43 +112,81 @@ macro_rules! section {
             $($(#[doc = $meaning])+ $vis $field: $type,)*
         }
 
-        impl $crate::scenario::section::Section for $name {
+        $crate::grammar::section::section!(@section $name [$($doc)+] {
+            $($field: $type [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
+        });
+    };
+
+    (
+        $(#[doc = $doc:literal])+
+        for $name:ident with its defaults {
+            $(
+                $(#[doc = $meaning:literal])+
+                $field:ident: $type:ty $(; $bound:expr)? $(=> $source:literal)?,
+            )*
+        }
+    ) => {
+        $crate::grammar::section::section!(@section $name [$($doc)+] {
+            $($field: $type [$($meaning)+] [$name::default().$field] [$($bound)?] [$($source)?])*
+        });
+    };
+
+    (
+        $(#[doc = $doc:literal])+
+        for $name:ident {
+            $(
+                $(#[doc = $meaning:literal])+
+                $field:ident: $type:ty $(= $default:expr)? $(; $bound:expr)? $(=> $source:literal)?,
+            )*
+        }
+    ) => {
+        $crate::grammar::section::section!(@section $name [$($doc)+] {
+            $($field: $type [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
+        });
+    };
+
+    (@section $name:ident [$($doc:literal)+] {
+        $($field:ident: $type:ty [$($meaning:literal)+] [$($default:expr)?] [$($bound:expr)?] [$($source:literal)?])*
+    }) => {
+        impl $crate::grammar::section::Section for $name {
             fn summary() -> String {
-                $crate::scenario::section::joined(&[$($doc),+])
+                $crate::grammar::section::joined(&[$($doc),+])
             }
 
             #[allow(unused_variables, clippy::question_mark, reason = "a default may rest on the keys above")]
-            fn keys() -> Vec<$crate::scenario::section::KeyInfo> {
-                use $crate::scenario::setting::Setting as _;
+            fn keys() -> Vec<$crate::grammar::section::KeyInfo> {
+                use $crate::grammar::setting::Setting as _;
                 let mut keys = Vec::new();
                 $(
                     let $field: Option<$type> = None;
-                    let fallback = $crate::scenario::section::section!(@describe $type $(, $default)?);
-                    keys.push($crate::scenario::section::KeyInfo {
+                    let fallback = $crate::grammar::section::section!(@describe $type $(, $default)?);
+                    keys.push($crate::grammar::section::KeyInfo {
                         name: stringify!($field),
-                        meaning: $crate::scenario::section::joined(&[$($meaning),+]),
+                        meaning: $crate::grammar::section::joined(&[$($meaning),+]),
                         shape: <$type>::shape(),
-                        bound: $crate::scenario::section::section!(@bound $($bound)?),
+                        bound: $crate::grammar::section::section!(@bound $($bound)?),
                         fallback,
+                        source: $crate::grammar::section::section!(@source $($source)?),
+                        section: <$type>::section(),
                     });
                 )*
                 keys
             }
 
             #[allow(clippy::redundant_closure_call, reason = "a default may rest on the keys above with ?")]
-            fn fields(table: &mut $crate::scenario::reading::TableReader<'_, '_>) -> Option<Self> {
+            fn fields(table: &mut $crate::grammar::reading::TableReader<'_, '_>) -> Option<Self> {
                 $(
                     let $field: Option<$type> = table.read(
                         stringify!($field),
-                        $crate::scenario::section::section!(@bound $($bound)?),
-                        $crate::scenario::section::section!(@fallback $type $(, $default)?),
+                        $crate::grammar::section::section!(@bound $($bound)?),
+                        $crate::grammar::section::section!(@fallback $type $(, $default)?),
                     );
                 )*
                 Some(Self { $($field: $field?),* })
             }
 
-            fn write_fields(&self, out: &mut Vec<(String, $crate::scenario::write::Out)>) {
-                use $crate::scenario::setting::Setting as _;
+            fn write_fields(&self, out: &mut Vec<(String, $crate::grammar::write::Out)>) {
+                use $crate::grammar::setting::Setting as _;
                 $(
                     if let Some(value) = self.$field.write() {
                         out.push((stringify!($field).to_owned(), value));
@@ -148,44 +195,52 @@ macro_rules! section {
             }
         }
 
-        $crate::scenario::section::section!(@setting $name, $crate::scenario::setting::Shape::Table(
-            <$name as $crate::scenario::section::Section>::keys()
+        $crate::grammar::section::section!(@setting $name, $crate::grammar::setting::Shape::Table(
+            <$name as $crate::grammar::section::Section>::keys()
         ));
     };
 
     (@setting $name:ident, $shape:expr) => {
-        impl $crate::scenario::setting::Setting for $name {
-            fn shape() -> $crate::scenario::setting::Shape {
+        impl $crate::grammar::setting::Setting for $name {
+            fn shape() -> $crate::grammar::setting::Shape {
                 $shape
             }
 
-            fn read(
-                node: &$crate::scenario::tree::Node,
-                key: &str,
-                reading: &mut $crate::scenario::reading::Reading,
-            ) -> Option<Self> {
-                $crate::scenario::reading::read_section(node, key, reading)
+            fn section() -> Option<(String, Vec<$crate::grammar::section::KeyInfo>)> {
+                use $crate::grammar::section::Section;
+                Some((<$name as Section>::summary(), <$name as Section>::keys()))
             }
 
-            fn write(&self) -> Option<$crate::scenario::write::Out> {
+            fn read(
+                node: &$crate::grammar::tree::Node,
+                key: &str,
+                reading: &mut $crate::grammar::reading::Reading,
+            ) -> Option<Self> {
+                $crate::grammar::reading::read_section(node, key, reading)
+            }
+
+            fn write(&self) -> Option<$crate::grammar::write::Out> {
                 let mut out = Vec::new();
-                $crate::scenario::section::Section::write_fields(self, &mut out);
-                Some($crate::scenario::write::Out::Table(out))
+                $crate::grammar::section::Section::write_fields(self, &mut out);
+                Some($crate::grammar::write::Out::Table(out))
             }
         }
     };
 
-    (@bound) => { $crate::scenario::setting::Bound::Any };
+    (@bound) => { $crate::grammar::setting::Bound::Any };
     (@bound $bound:expr) => { $bound };
+
+    (@source) => { None };
+    (@source $source:literal) => { Some($source) };
 
     (@fallback $type:ty) => { None::<fn() -> Option<$type>> };
     (@fallback $type:ty, $default:expr) => { Some(|| -> Option<$type> { Some($default) }) };
 
-    (@describe $type:ty) => { $crate::scenario::section::Fallback::Required };
+    (@describe $type:ty) => { $crate::grammar::section::Fallback::Required };
     (@describe $type:ty, $default:expr) => {{
         #[allow(clippy::redundant_closure_call, reason = "the default may use ?")]
         let value = (|| -> Option<$type> { Some($default) })();
-        $crate::scenario::section::describe(value.map(|value| value.write()), stringify!($default))
+        $crate::grammar::section::describe(value.map(|value| value.write()), stringify!($default))
     }};
 }
 
@@ -221,9 +276,9 @@ macro_rules! kinds {
             }
 
             /// Every kind with its keys.
-            $vis fn entries() -> Vec<$crate::scenario::section::Entry> {
-                use $crate::scenario::section::Section as _;
-                vec![$($crate::scenario::section::Entry {
+            $vis fn entries() -> Vec<$crate::grammar::section::Entry> {
+                use $crate::grammar::section::Section as _;
+                vec![$($crate::grammar::section::Entry {
                     name: $word.to_owned(),
                     summary: <$type>::summary(),
                     keys: <$type>::keys(),
@@ -231,74 +286,76 @@ macro_rules! kinds {
             }
         }
 
-        impl $crate::scenario::section::Section for $name {
+        impl $crate::grammar::section::Section for $name {
             fn summary() -> String {
-                $crate::scenario::section::joined(&[$($doc),+])
+                $crate::grammar::section::joined(&[$($doc),+])
             }
 
-            fn keys() -> Vec<$crate::scenario::section::KeyInfo> {
-                let words = vec![$(($word, $crate::scenario::section::joined(&[$($meaning),+]))),+];
-                vec![$crate::scenario::section::KeyInfo {
+            fn keys() -> Vec<$crate::grammar::section::KeyInfo> {
+                let words = vec![$(($word, $crate::grammar::section::joined(&[$($meaning),+]))),+];
+                vec![$crate::grammar::section::KeyInfo {
                     name: "kind",
                     meaning: words.iter().map(|(word, meaning)| format!("{word}: {meaning}")).collect::<Vec<_>>()
                         .join(" "),
-                    shape: $crate::scenario::setting::Shape::Text("one of the kinds"),
-                    bound: $crate::scenario::setting::Bound::Any,
-                    fallback: $crate::scenario::section::Fallback::Required,
+                    shape: $crate::grammar::setting::Shape::Text("one of the kinds"),
+                    bound: $crate::grammar::setting::Bound::Any,
+                    fallback: $crate::grammar::section::Fallback::Required,
+                    source: None,
+                    section: None,
                 }]
             }
 
-            fn fields(table: &mut $crate::scenario::reading::TableReader<'_, '_>) -> Option<Self> {
+            fn fields(table: &mut $crate::grammar::reading::TableReader<'_, '_>) -> Option<Self> {
                 let kind = table.word("kind", &[$($word),+], $what)?;
                 table.entitle(format!("a {kind} {}", $what));
                 match kind {
-                    $($word => <$type as $crate::scenario::section::Section>::fields(table).map(Self::$variant),)+
+                    $($word => <$type as $crate::grammar::section::Section>::fields(table).map(Self::$variant),)+
                     _ => None,
                 }
             }
 
-            fn write_fields(&self, out: &mut Vec<(String, $crate::scenario::write::Out)>) {
-                out.push(("kind".to_owned(), $crate::scenario::write::Out::text(&self.kind())));
+            fn write_fields(&self, out: &mut Vec<(String, $crate::grammar::write::Out)>) {
+                out.push(("kind".to_owned(), $crate::grammar::write::Out::text(&self.kind())));
                 match self {
-                    $(Self::$variant(inner) => $crate::scenario::section::Section::write_fields(inner, out),)+
+                    $(Self::$variant(inner) => $crate::grammar::section::Section::write_fields(inner, out),)+
                 }
             }
         }
 
-        $crate::scenario::section::section!(@setting $name,
-            $crate::scenario::setting::Shape::Variants("kind", $name::entries()));
+        $crate::grammar::section::section!(@setting $name,
+            $crate::grammar::setting::Shape::Variants("kind", $name::entries()));
     };
 }
 
 /// Declares how the words of a choice are written.
 macro_rules! choice {
     ($type:ty { $($word:literal => $variant:ident: $meaning:literal,)+ }) => {
-        impl $crate::scenario::setting::Setting for $type {
-            fn shape() -> $crate::scenario::setting::Shape {
-                $crate::scenario::setting::Shape::Choice(vec![$(($word, $meaning)),+])
+        impl $crate::grammar::setting::Setting for $type {
+            fn shape() -> $crate::grammar::setting::Shape {
+                $crate::grammar::setting::Shape::Choice(vec![$(($word, $meaning)),+])
             }
 
             fn read(
-                node: &$crate::scenario::tree::Node,
+                node: &$crate::grammar::tree::Node,
                 key: &str,
-                reading: &mut $crate::scenario::reading::Reading,
+                reading: &mut $crate::grammar::reading::Reading,
             ) -> Option<Self> {
-                let $crate::scenario::tree::Value::Text(text) = &node.value else {
-                    return $crate::scenario::setting::wrong_type(node, key, reading);
+                let $crate::grammar::tree::Value::Text(text) = &node.value else {
+                    return $crate::grammar::setting::wrong_type(node, key, reading);
                 };
                 match text.as_str() {
                     $($word => return Some(Self::$variant),)+
                     _ => {}
                 }
-                let near = $crate::scenario::suggest::nearest(text, [$($word),+])
+                let near = $crate::grammar::suggest::nearest(text, [$($word),+])
                     .map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
                 let known = [$($word),+].join(", ");
                 reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
                 None
             }
 
-            fn write(&self) -> Option<$crate::scenario::write::Out> {
-                Some($crate::scenario::write::Out::text(match self {
+            fn write(&self) -> Option<$crate::grammar::write::Out> {
+                Some($crate::grammar::write::Out::text(match self {
                     $(Self::$variant => &$word,)+
                 }))
             }

@@ -1,0 +1,151 @@
+//! The sections of a scenario.
+//!
+//! A section is one file: its keys, declared once with [`section!`], and its [`Effect`]: what it must
+//! agree with, and what it does to the simulation. It is registered by its line in [`Root`], from which
+//! reading, writing, lists, schema, documentation and the checks follow.
+
+mod probe;
+mod run;
+mod switch;
+mod traffic;
+mod transport;
+
+use incast_sim::Simulation;
+use incast_sim::describe::transport::Transport;
+use incast_units::Bytes;
+
+use crate::cc::Cc;
+use crate::grammar::reading::Reading;
+use crate::grammar::section::{defaults, section};
+use crate::topology::{Fabric, Topology};
+use crate::traffic::Block;
+
+use probe::Probe;
+use run::Run;
+use switch::Switch;
+
+/// Declares [`Root`]: single keys, then sections.
+macro_rules! root {
+    (
+        $(#[doc = $doc:literal])+
+        keys { $($keys:tt)* }
+        sections {
+            $($(#[doc = $meaning:literal])+ $name:ident: $type:ty $(= $default:expr)?,)+
+        }
+    ) => {
+        section! {
+            $(#[doc = $doc])+
+            pub(crate) struct Root {
+                $($keys)*
+                $($(#[doc = $meaning])+ $name: $type $(= $default)?,)+
+            }
+        }
+
+        impl Root {
+            /// Every section.
+            pub(super) fn sections(&self) -> Vec<&dyn Effect> {
+                vec![$(&self.$name),+]
+            }
+        }
+    };
+}
+
+root! {
+    /// A scenario: everything that decides the result of a run.
+    keys {
+        /// Its name; the file's when absent.
+        name: Option<String> = None,
+        /// Seed of every random draw.
+        seed: u64 = 1,
+    }
+    sections {
+        /// The network.
+        topology: Topology,
+        /// What every switch does.
+        switch: Switch = defaults()?,
+        /// What every host does.
+        transport: Transport = defaults()?,
+        /// The congestion control algorithm.
+        cc: Option<Cc> = None,
+        /// The flows.
+        traffic: Vec<Block>,
+        /// What to measure beyond totals and flow completions.
+        probe: Probe = defaults()?,
+        /// When the run ends.
+        run: Run = defaults()?,
+    }
+}
+
+/// What a section does beyond being read and written. By default it does nothing.
+pub(crate) trait Effect {
+    /// Notes the section's keys that cannot matter with the other settings as they are, each with the
+    /// reason. Writing one of them is refused; the effective scenario leaves them out.
+    fn idle(&self, _root: &Root, _idle: &mut Idle) {}
+
+    /// Checks the section against the others and the network.
+    fn check(&self, _scope: &Scope<'_>, _reading: &mut Reading) {}
+
+    /// Writes what the section says into the simulation, whose network, algorithms and flows are there.
+    fn apply(&self, _scope: &Scope<'_>, _simulation: &mut Simulation, _reading: &mut Reading) {}
+}
+
+impl Effect for Topology {}
+
+impl<T: Effect> Effect for Option<T> {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
+        self.iter().for_each(|section| section.idle(root, idle));
+    }
+
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        self.iter().for_each(|section| section.check(scope, reading));
+    }
+
+    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
+        self.iter().for_each(|section| section.apply(scope, simulation, reading));
+    }
+}
+
+/// Keys without effect, each with the reason.
+#[derive(Default)]
+pub(crate) struct Idle(pub(super) Vec<(String, String)>);
+
+impl Idle {
+    /// Notes a key, and why it has no effect.
+    pub(super) fn add(&mut self, key: &str, reason: &str) {
+        self.0.push((key.to_owned(), reason.to_owned()));
+    }
+}
+
+/// What a section is checked against.
+pub(crate) struct Scope<'a> {
+    pub(super) root: &'a Root,
+    /// The network, where it could be built.
+    pub(super) fabric: Option<&'a Fabric>,
+    /// The algorithms in use.
+    pub(super) algorithms: &'a [Cc],
+    /// For every traffic block its algorithm, an index into `algorithms`.
+    pub(super) uses: &'a [u16],
+}
+
+impl Scope<'_> {
+    /// The largest packet on the wire, with what the algorithms add.
+    pub(super) fn largest_packet(&self) -> Bytes {
+        let added = self.algorithms.iter().map(|cc| cc.overhead().data).max().unwrap_or(0);
+        let transport = &self.root.transport;
+        let packet = transport.payload + transport.header + Bytes::new(u64::from(added));
+        packet.max(transport.smallest)
+    }
+}
+
+/// Checks that the switches have a queue of this number.
+fn check_queue(key: &str, queue: u8, scope: &Scope<'_>, reading: &mut Reading) {
+    let queues = scope.root.switch.queues;
+    if queue < queues {
+        return;
+    }
+    let message = match queues {
+        1 => format!("there is no queue {queue}; switch.queues = 1, so the only one is 0"),
+        _ => format!("there is no queue {queue}; switch.queues = {queues}, so they are 0 to {}", queues - 1),
+    };
+    reading.wrong_key(key, message);
+}

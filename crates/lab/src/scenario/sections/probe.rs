@@ -1,0 +1,206 @@
+//! `[probe]`: what to measure, and from its names to ports and flows.
+
+use std::collections::BTreeSet;
+
+use incast_sim::Simulation;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::{NodeId, PortId};
+use incast_sim::describe::probe::Probes;
+use incast_units::Time;
+
+use super::{Effect, Idle, Root, Scope};
+use crate::grammar::reading::Reading;
+use crate::grammar::section::section;
+use crate::grammar::setting::Bound;
+use crate::grammar::suggest::nearest;
+use crate::topology::Fabric;
+
+section! {
+    /// Time series to record; totals and flow completions are always kept.
+    pub(crate) struct Probe {
+        /// Ports: `"s0->h15"`, `"to h15"`, `"s0:15"`, `"h3"`, `"s0"`, `"all switch ports"`,
+        /// `"all host ports"`.
+        ports: Vec<String> = Vec::new(),
+        /// Flows: `"all"`, a block's name, or `"name.3"` for its fourth flow to start.
+        flows: Vec<String> = Vec::new(),
+        /// Time between two samples of a port.
+        interval: Time = Time::from_us(1); Bound::Positive,
+        /// Time between two samples of a flow.
+        flow_interval: Time = interval?; Bound::Positive,
+        /// Ports whose packets are captured as they begin to leave; written like `ports`.
+        captures: Vec<String> = Vec::new(),
+        /// Whether every pause and resume of a port is recorded.
+        pauses: bool = false,
+        /// First sample.
+        from: Time = Time::ZERO,
+        /// No sample after this.
+        until: Option<Time> = None,
+    }
+}
+
+impl Effect for Probe {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
+        if self.ports.is_empty() && self.flows.is_empty() {
+            let reason = "has no effect: neither probe.ports nor probe.flows names anything to sample";
+            idle.add("probe.interval", reason);
+            if self.captures.is_empty() {
+                idle.add("probe.from", reason);
+                idle.add("probe.until", reason);
+            }
+        }
+        if self.flows.is_empty() {
+            idle.add("probe.flow_interval", "has no effect: probe.flows names nothing to sample");
+        }
+        if root.switch.pfc.is_none() && self.pauses {
+            idle.add("probe.pauses", "has no effect: without [switch.pfc] no port is ever paused");
+        }
+    }
+
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if let Some(fabric) = scope.fabric {
+            named("ports", &self.ports, fabric, reading);
+            named("captures", &self.captures, fabric, reading);
+        }
+        let groups: Vec<&str> = scope.root.traffic.iter().map(crate::traffic::Block::name).collect();
+        for (i, text) in self.flows.iter().enumerate() {
+            if let Err(message) = check_flows(text, &groups) {
+                reading.wrong_key(&format!("probe.flows.{i}"), message);
+            }
+        }
+        if let Some(until) = self.until
+            && until <= self.from
+        {
+            let message = format!("ends at {until}, not after it begins at {}", self.from);
+            reading.wrong_key("probe.until", message);
+        }
+        if let Some(end) = scope.root.run.until
+            && self.from >= end
+        {
+            let message = format!("begins at {}, when the run has ended ({end})", self.from);
+            reading.wrong_key("probe.from", message);
+        }
+    }
+
+    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
+        let Some(fabric) = scope.fabric else { return };
+        let groups: Vec<&str> = scope.root.traffic.iter().map(crate::traffic::Block::name).collect();
+        simulation.probes = Probes {
+            ports: named("ports", &self.ports, fabric, reading),
+            port_interval: self.interval,
+            flows: self.chosen(&simulation.flows, &groups, reading),
+            flow_interval: self.flow_interval,
+            captures: named("captures", &self.captures, fabric, reading),
+            pauses: self.pauses,
+            from: self.from,
+            until: self.until.unwrap_or(Time::NEVER),
+        };
+    }
+}
+
+impl Probe {
+    /// The flows that are named, as indices in rising order.
+    fn chosen(&self, flows: &[Flow], groups: &[&str], reading: &mut Reading) -> Vec<u32> {
+        let mut chosen: Vec<u32> = Vec::new();
+        for (i, text) in self.flows.iter().enumerate() {
+            let (name, number) = match text.rsplit_once('.') {
+                Some((name, number)) => (name, number.parse::<usize>().ok()),
+                None => (text.as_str(), None),
+            };
+            let members = (0_u32..).zip(flows).filter(|(_, flow)| {
+                text == "all" || groups.get(usize::from(flow.group)).is_some_and(|group| *group == name)
+            });
+            let members: Vec<u32> = members.map(|(index, _)| index).collect();
+            match (text.contains('.'), number) {
+                (false, _) => chosen.extend(members),
+                (true, Some(number)) if number < members.len() => chosen.push(members[number]),
+                (true, _) => {
+                    let message =
+                        format!("{name} has {} flows, numbered from 0; there is no {text:?}", members.len());
+                    reading.wrong_key(&format!("probe.flows.{i}"), message);
+                }
+            }
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    }
+}
+
+/// The ports that a list in `[probe]` names, each once.
+fn named(key: &str, texts: &[String], fabric: &Fabric, reading: &mut Reading) -> Vec<(NodeId, PortId)> {
+    let mut found = BTreeSet::new();
+    for (i, text) in texts.iter().enumerate() {
+        match ports(text, fabric) {
+            Ok(ports) => found.extend(ports),
+            Err(message) => reading.wrong_key(&format!("probe.{key}.{i}"), message),
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The ports that a text names.
+///
+/// # Errors
+/// When it names none.
+fn ports(text: &str, fabric: &Fabric) -> Result<Vec<(NodeId, PortId)>, String> {
+    let network = &fabric.network;
+    let nodes = network.nodes.len() as NodeId;
+    let all = |node: NodeId| (0..network.ports(node)).map(move |port| (node, port));
+    let node = |name: &str| -> Result<NodeId, String> {
+        let name = name.trim();
+        let found = network.nodes.iter().position(|known| known == name);
+        found.map(|node| node as NodeId).ok_or_else(|| {
+            let near = nearest(name, network.nodes.iter().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+            format!("there is no node {name:?}{near}")
+        })
+    };
+    let toward = |from: NodeId, to: NodeId| {
+        let far = fabric.ports(from).iter().enumerate();
+        far.filter(move |(_, port)| port.0 == to).map(move |(port, _)| (from, port as PortId))
+    };
+    match text {
+        "all switch ports" => return Ok((network.hosts..nodes).flat_map(all).collect()),
+        "all host ports" => return Ok((0..network.hosts).flat_map(all).collect()),
+        _ => {}
+    }
+    if let Some(name) = text.strip_prefix("to ") {
+        let to = node(name)?;
+        return Ok(fabric.ports(to).iter().flat_map(|port| toward(port.0, to)).collect());
+    }
+    if let Some((from, to)) = text.split_once("->") {
+        let (from, to) = (node(from)?, node(to)?);
+        let found: Vec<_> = toward(from, to).collect();
+        let [a, b] = [from, to].map(|node| &network.nodes[node as usize]);
+        return if found.is_empty() { Err(format!("there is no link from {a} to {b}")) } else { Ok(found) };
+    }
+    if let Some((name, port)) = text.split_once(':') {
+        let node = node(name)?;
+        let count = network.ports(node);
+        return match port.trim().parse::<PortId>() {
+            Ok(port) if port < count => Ok(vec![(node, port)]),
+            _ => Err(format!("{name} has no port {port:?}; its ports are 0 to {}", count.saturating_sub(1))),
+        };
+    }
+    node(text).map(|node| all(node).collect()).map_err(|message| {
+        format!(
+            "{message} (ports are written \"s0->h15\", \"to h15\", \"s0:15\", \"h3\", \"all switch ports\")"
+        )
+    })
+}
+
+/// Checks that a text of `probe.flows` names a block.
+///
+/// # Errors
+/// When it does not.
+fn check_flows(text: &str, groups: &[&str]) -> Result<(), String> {
+    let name = text.rsplit_once('.').map_or(text, |(name, _)| name);
+    if text == "all" || groups.contains(&name) {
+        return Ok(());
+    }
+    Err(format!(
+        "there is no traffic block {name:?}; write \"all\", a block ({}), or \"{}.0\" for its first flow",
+        groups.join(", "),
+        groups.first().unwrap_or(&"name")
+    ))
+}

@@ -1,0 +1,233 @@
+//! `[switch]`: buffer, priority flow control, marking, queues.
+
+use incast_cc::Fixed;
+use incast_sim::Simulation;
+use incast_sim::describe::network::NodeId;
+use incast_sim::describe::switch::{self, Buffer, Ecn, MAX_QUEUES, Scheduler};
+use incast_units::{Bytes, Rate};
+
+use super::{Effect, Idle, Root, Scope};
+use crate::grammar::reading::Reading;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::{Auto, Bound, Setting, Shape};
+use crate::grammar::tree::{Node, Value};
+use crate::grammar::write::Out;
+
+choice! {
+    Scheduler {
+        "strict-priority" => StrictPriority: "the lowest-numbered queue that holds a packet",
+        "round-robin" => RoundRobin: "one packet from each queue in turn",
+    }
+}
+
+section! {
+    /// What every switch does with packets.
+    pub(crate) struct Switch {
+        /// The packet buffer: an amount shared by all ports with dynamic thresholds, `"unlimited"`, or
+        /// `{ per_port = "800KB" }` for a drop-tail limit for each port.
+        buffer: BufferSize = BufferSize::Shared(Bytes::new(32_000_000)); Bound::Positive => "OSCAR's public artifact: 32 MiB",
+        /// Guaranteed to every (ingress port, priority) of a shared buffer under PFC.
+        reserve: Bytes = Bytes::new(4096) => "public artifacts of HPCC and OSCAR",
+        /// With PFC, an (ingress port, priority) may hold this times the free part of a shared buffer.
+        ingress_alpha: Fixed = Fixed::ratio(1, 4); Bound::Positive => "OSCAR's public artifact",
+        /// Without PFC, an (egress port, queue) may hold this times the free part of a shared buffer.
+        egress_alpha: Fixed = Fixed::ONE; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
+        /// Queues (priorities) of each port; queue 0 is served first under strict priority.
+        queues: u8 = 1; Bound::Count(1, MAX_QUEUES as u64),
+        /// In which order the queues are served.
+        scheduler: Scheduler = Scheduler::StrictPriority,
+        /// Priority flow control; without it the fabric drops packets.
+        pfc: Option<Pfc> = None,
+        /// ECN marking.
+        ecn: Option<Ecn> = None,
+    }
+}
+
+section! {
+    /// Priority flow control (IEEE 802.1Qbb) on every queue.
+    pub(crate) struct Pfc {
+        /// Pause at this much; `"auto"`: at the dynamic threshold of the shared buffer.
+        xoff: Auto<Bytes> = Auto(None); Bound::Positive,
+        /// Resume this far below the threshold.
+        xon_offset: Bytes = Bytes::new(3072) => "public artifacts of HPCC and OSCAR: 3 KiB",
+        /// Room for what is on its way when the pause goes out, for each (ingress port, priority);
+        /// `"auto"`: from the link's rate and delay and the largest packet.
+        headroom: Auto<Bytes> = Auto(None),
+    }
+}
+
+section! {
+    /// Random early marking by queue length: none up to `kmin`, all above `kmax`, in between rising
+    /// linearly to `pmax`.
+    for Ecn {
+        /// No marks up to this length.
+        kmin: Bytes,
+        /// Certain marks above this length.
+        kmax: Bytes; Bound::Positive,
+        /// Probability of a mark just below `kmax`.
+        pmax: Fixed; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
+        /// The link rate that `kmin` and `kmax` are meant for: they scale with a port's rate. When
+        /// absent they hold at every rate.
+        reference: Option<Rate> = None; Bound::Positive,
+    }
+}
+
+/// How large the buffer is and who shares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BufferSize {
+    Unlimited,
+    Shared(Bytes),
+    PerPort(Bytes),
+}
+
+section! {
+    /// A drop-tail limit for each port.
+    pub(crate) struct PerPort {
+        /// The limit, shared by the port's queues.
+        per_port: Bytes; Bound::Positive,
+    }
+}
+
+impl Setting for BufferSize {
+    fn shape() -> Shape {
+        let unlimited = Shape::Choice(vec![("unlimited", "as much as is needed")]);
+        Shape::Either(vec![Bytes::shape(), unlimited, PerPort::shape()])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "unlimited" => Some(Self::Unlimited),
+            Value::Table(_) => PerPort::read(node, key, reading).map(|limit| Self::PerPort(limit.per_port)),
+            _ => Bytes::read(node, key, reading).map(Self::Shared),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Unlimited => Some(Out::text(&"unlimited")),
+            Self::Shared(size) => size.write(),
+            Self::PerPort(limit) => {
+                limit.write().map(|limit| Out::Table(vec![("per_port".to_owned(), limit)]))
+            }
+        }
+    }
+
+    fn within(&self, bound: Bound) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Shared(size) | Self::PerPort(size) => size.within(bound),
+        }
+    }
+}
+
+impl Switch {
+    /// The same for the simulator.
+    fn describe(&self) -> switch::Switch {
+        switch::Switch {
+            buffer: match self.buffer {
+                BufferSize::Unlimited => Buffer::Unlimited,
+                BufferSize::PerPort(limit) => Buffer::PerPort(limit),
+                BufferSize::Shared(size) => Buffer::Shared {
+                    size,
+                    reserve: self.reserve,
+                    ingress_alpha: self.ingress_alpha,
+                    egress_alpha: self.egress_alpha,
+                },
+            },
+            pfc: self.pfc.as_ref().map(|pfc| switch::Pfc {
+                xoff: pfc.xoff.0,
+                xon_offset: pfc.xon_offset,
+                headroom: pfc.headroom.0,
+            }),
+            ecn: self.ecn,
+            queues: self.queues,
+            scheduler: self.scheduler,
+        }
+    }
+
+    /// Checks that packets and headroom fit into the buffers.
+    fn check_buffers(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        let packet = scope.largest_packet();
+        let (BufferSize::Shared(size) | BufferSize::PerPort(size)) = self.buffer else { return };
+        if size < packet {
+            reading.wrong_key("switch.buffer", format!("{size} is less than one packet ({packet})"));
+            return;
+        }
+        let (Some(pfc), BufferSize::Shared(_), Some(fabric)) = (&self.pfc, self.buffer, scope.fabric) else {
+            return;
+        };
+        let queues = u64::from(self.queues);
+        for switch in fabric.network.hosts..fabric.network.nodes.len() as NodeId {
+            let ports = fabric.ports(switch);
+            let headroom: Bytes = ports
+                .iter()
+                .map(|&(_, rate, delay)| {
+                    let needed = switch::Pfc::headroom_for(rate, delay, packet, self.queues);
+                    pfc.headroom.0.unwrap_or(needed).times(queues)
+                })
+                .sum();
+            let reserve = self.reserve.times(queues * ports.len() as u64);
+            if headroom + reserve >= size {
+                let key = if pfc.headroom.0.is_some() { "switch.pfc.headroom" } else { "switch.buffer" };
+                let message = format!(
+                    "leaves nothing to share: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
+                     {headroom} and the reserves {reserve}, of a buffer of {size}",
+                    fabric.network.nodes[switch as usize],
+                    ports.len()
+                );
+                reading.wrong_key(key, message);
+                return;
+            }
+        }
+    }
+}
+
+impl Effect for Switch {
+    fn idle(&self, _: &Root, idle: &mut Idle) {
+        if matches!(self.buffer, BufferSize::Shared(_)) {
+            return;
+        }
+        let reason = "has no effect: the buffer is not shared by the ports";
+        for key in ["switch.reserve", "switch.ingress_alpha", "switch.egress_alpha"] {
+            idle.add(key, reason);
+        }
+        if self.pfc.is_some() && self.buffer == BufferSize::Unlimited {
+            idle.add("switch.pfc.headroom", "has no effect: the buffer is unlimited");
+        }
+    }
+
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if let Some(pfc) = &self.pfc {
+            match self.buffer {
+                BufferSize::PerPort(_) => {
+                    let message =
+                        "needs a shared or an unlimited buffer: PFC counts by ingress, per_port by egress";
+                    reading.wrong_key("switch.pfc", message);
+                }
+                BufferSize::Unlimited if pfc.xoff.0.is_none() => {
+                    let message = "never pauses: the buffer is unlimited, so that xoff must be a size";
+                    reading.wrong_key("switch.pfc.xoff", message);
+                }
+                _ => {}
+            }
+            if let Some(xoff) = pfc.xoff.0
+                && pfc.xon_offset > xoff
+            {
+                let message =
+                    format!("{} is more than xoff, {xoff}: a paused port would never resume", pfc.xon_offset);
+                reading.wrong_key("switch.pfc.xon_offset", message);
+            }
+        }
+        if let Some(ecn) = &self.ecn
+            && ecn.kmin > ecn.kmax
+        {
+            let message = format!("{} is more than kmax, {}", ecn.kmin, ecn.kmax);
+            reading.wrong_key("switch.ecn.kmin", message);
+        }
+        self.check_buffers(scope, reading);
+    }
+
+    fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
+        simulation.switch = self.describe();
+    }
+}

@@ -1,0 +1,147 @@
+//! `[[traffic]]` and `[cc]`: what blocks and algorithms must agree with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use incast_cc::Signals;
+use incast_cc::contract::MAX_INT_HOPS;
+use incast_sim::describe::network::NodeId;
+
+use super::{Effect, Idle, Root, Scope, check_queue};
+use crate::cc::Cc;
+use crate::grammar::reading::Reading;
+use crate::topology::Fabric;
+use crate::traffic::{Block, Reach, Setting, hosts::World};
+
+impl Effect for Cc {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
+        if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.cc.is_some()) {
+            idle.add("cc", "has no effect: every traffic block has its own");
+        }
+    }
+}
+
+impl Effect for Vec<Block> {
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        for block in self {
+            check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, scope, reading);
+        }
+        if self.is_empty() {
+            reading.wrong_key("traffic", "is empty; a scenario needs at least one block of traffic");
+        }
+        if self.len() > usize::from(u16::MAX) {
+            let message = format!("has {} blocks; at most 65535 are possible", self.len());
+            reading.wrong_key("traffic", message);
+        }
+        let Some(fabric) = scope.fabric else { return };
+        let reaches = blocks(scope.root, fabric, reading);
+        for (cc, users) in scope.algorithms.iter().zip(users(scope.uses, scope.algorithms.len())) {
+            signals(scope.root, cc, &users, &reaches, fabric, reading);
+        }
+    }
+}
+
+/// For every algorithm the blocks that use it.
+fn users(uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
+    let mut users = vec![Vec::new(); algorithms];
+    for (block, algorithm) in uses.iter().enumerate() {
+        if let Some(users) = users.get_mut(usize::from(*algorithm)) {
+            users.push(block);
+        }
+    }
+    users
+}
+
+/// Checks every block against the network; says who may send to whom.
+fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Reach>> {
+    let world = World::new(fabric);
+    let setting = Setting { world: &world, until: root.run.until };
+    let mut names = BTreeSet::new();
+    let mut reaches = Vec::new();
+    for block in &root.traffic {
+        let name = block.name();
+        let key = format!("traffic.{name}");
+        if !names.insert(name) {
+            let message = format!("there are two blocks called {name:?}; give each its own name");
+            reading.wrong_key(&format!("{key}.name"), message);
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty()
+            || !name.chars().all(plain)
+            || name.chars().all(|c| c.is_ascii_digit())
+            || name == "all"
+        {
+            let message =
+                format!("{name:?} is no name for a block; use letters, digits, - and _, not \"all\"");
+            reading.wrong_key(&format!("{key}.name"), message);
+        }
+        reaches.push(match block.pattern.check(&setting) {
+            Ok(reach) => Some(reach),
+            Err(faults) => {
+                for fault in faults {
+                    reading.fault(&key, fault);
+                }
+                None
+            }
+        });
+    }
+    reaches
+}
+
+/// Checks that the network gives an algorithm the signals it needs.
+fn signals(
+    root: &Root,
+    cc: &Cc,
+    blocks: &[usize],
+    reaches: &[Option<Reach>],
+    fabric: &Fabric,
+    reading: &mut Reading,
+) {
+    let signals = cc.signals();
+    let name = cc.name();
+    // The place of the section that names the algorithm.
+    let own = blocks.iter().map(|&block| &root.traffic[block]).find(|block| block.common.cc.is_some());
+    let key = match own {
+        Some(block) if root.cc.as_ref() != Some(cc) => format!("traffic.{}.cc.algorithm", block.name()),
+        _ => "cc.algorithm".to_owned(),
+    };
+    let marks = [Signals::ECN, Signals::CNP].into_iter().any(|signal| signals.contains(signal));
+    if marks && root.switch.ecn.is_none() {
+        let message = format!(
+            "{name} needs ECN marks, and the switches set none; add a section [switch.ecn] with kmin, kmax and pmax"
+        );
+        reading.wrong_key(&key, message);
+    }
+    if !signals.contains(Signals::INT) {
+        return;
+    }
+    let mut distances: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+    for &block in blocks {
+        let Some(reach) = &reaches[block] else { continue };
+        let at = |hosts: &[u32]| {
+            hosts.iter().map(|&host| (fabric.switch_of(host), host)).collect::<BTreeMap<_, _>>()
+        };
+        let pairs: Vec<(u32, u32)> = match reach {
+            // One host stands for all on its switch.
+            Reach::Any(from, to) => {
+                let to = at(to);
+                at(from).values().flat_map(|&a| to.values().map(move |&b| (a, b))).collect()
+            }
+            Reach::Pairs(pairs) => pairs.clone(),
+        };
+        for (a, b) in pairs {
+            let from =
+                distances.entry(fabric.switch_of(a)).or_insert_with_key(|&switch| fabric.distances(switch));
+            let hops = from[fabric.switch_of(b) as usize] as usize + 1;
+            if hops > MAX_INT_HOPS {
+                let node = |host: u32| &fabric.network.nodes[host as usize];
+                let message = format!(
+                    "{name} reads in-band telemetry of at most {MAX_INT_HOPS} switches; from {} to {} there are {hops}",
+                    node(a),
+                    node(b)
+                );
+                reading.wrong_key(&key, message);
+                return;
+            }
+        }
+    }
+}
