@@ -172,7 +172,12 @@ fn types_of_links_come_from_the_scenario() {
     let read = |more: &str| Scenario::from_toml(&text(more), &name, &[]);
     let fine = read(", types = [{ name = \"host\", rate = \"25Gbps\", delay = \"2us\" }]").unwrap();
     assert_eq!(fine.fabric().host_rate(1), Rate::from_gbps(25));
-    assert!(read("").unwrap_err().to_string().contains("t.txt:3: topology.file: links of type \"host\" have no rate"));
+    assert!(
+        read("")
+            .unwrap_err()
+            .to_string()
+            .contains("t.txt:3: topology.file: links of type \"host\" have no rate")
+    );
     let idle = read(
         ", types = [{ name = \"host\", rate = \"1Gbps\", delay = \"2us\" }, { name = \"x\", rate = \"1Gbps\", delay = \"2us\" }]",
     );
