@@ -239,11 +239,6 @@ impl PacketQueue {
     }
 
     #[inline]
-    pub(crate) fn front(&self) -> Option<&Packet> {
-        self.packets.waiting().first()
-    }
-
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.waiting().is_empty()
     }
@@ -251,12 +246,6 @@ impl PacketQueue {
     /// Packets in line, from the first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.packets.waiting().iter()
-    }
-
-    /// Times of the packets in line up to `until`, from the first.
-    #[inline]
-    pub(crate) fn times_before(&self, until: u64) -> impl Iterator<Item = u64> {
-        self.iter().map(|p| p.time).take_while(move |t| *t < until)
     }
 }
 

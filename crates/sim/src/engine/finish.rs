@@ -3,7 +3,6 @@
 use incast_units::{Bytes, Time};
 
 use super::event::{Captured, Tally};
-use super::partition::Mail;
 use super::stall;
 use super::windows::Cause;
 use super::world::{Node, Slot, World};
@@ -51,11 +50,15 @@ impl Tally {
 }
 
 /// Removes from `all` what `is_before` the horizon, sorted.
-fn ripe<T: Copy, K: Ord>(all: &mut Vec<T>, is_before: impl Fn(&T) -> bool, key: impl Fn(&T) -> K) -> Vec<T> {
-    let mut ripe: Vec<T> = all.iter().copied().filter(|t| is_before(t)).collect();
+fn remove<T: Copy, K: Ord>(
+    all: &mut Vec<T>,
+    is_before: impl Fn(&T) -> bool,
+    key: impl Fn(&T) -> K,
+) -> Vec<T> {
+    let mut before: Vec<T> = all.iter().copied().filter(|t| is_before(t)).collect();
     all.retain(|t| !is_before(t));
-    ripe.sort_unstable_by_key(key);
-    ripe
+    before.sort_unstable_by_key(key);
+    before
 }
 
 impl Flusher {
@@ -70,24 +73,24 @@ impl Flusher {
 
     /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
     pub(crate) fn flush(&mut self, horizon: u64, world: &World, sink: &mut dyn Sink) {
-        let captured = ripe(&mut self.captured, |c| c.time < horizon, |c| (c.time, c.node, c.port));
+        let captured = remove(&mut self.captured, |c| c.time < horizon, |c| (c.time, c.node, c.port));
         if !captured.is_empty() {
             let records: Vec<PacketRecord> = captured.iter().map(|c| packet_record(c, world)).collect();
             sink.packets(&records);
         }
         let horizon = Time::from_ps(horizon);
-        let pauses = ripe(&mut self.pauses, |p| p.time < horizon, |p| (p.time, p.node, p.port, p.queue));
+        let pauses = remove(&mut self.pauses, |p| p.time < horizon, |p| (p.time, p.node, p.port, p.queue));
         if !pauses.is_empty() {
             sink.pauses(&pauses);
         }
-        let flows = ripe(&mut self.flows, |f| f.finish < horizon, |f| (f.finish, f.flow));
+        let flows = remove(&mut self.flows, |f| f.finish < horizon, |f| (f.finish, f.flow));
         for flow in &flows {
             self.digests[0].add(&flow_words(flow));
         }
         if !flows.is_empty() {
             sink.flows(&flows);
         }
-        let samples = ripe(&mut self.port_samples, |s| s.time < horizon, |s| (s.time, s.node, s.port));
+        let samples = remove(&mut self.port_samples, |s| s.time < horizon, |s| (s.time, s.node, s.port));
         for s in &samples {
             let what = u64::from(s.node) << 16 | u64::from(s.port);
             let counts = [s.transmitted.get(), s.dropped.get(), s.marked, u64::from(s.paused)];
@@ -97,7 +100,7 @@ impl Flusher {
         if !samples.is_empty() {
             sink.port_samples(&samples);
         }
-        let samples = ripe(&mut self.flow_samples, |s| s.time < horizon, |s| (s.time, s.flow));
+        let samples = remove(&mut self.flow_samples, |s| s.time < horizon, |s| (s.time, s.flow));
         for s in &samples {
             let state = [s.window.get(), s.rate.bps(), s.rtt.ps(), s.inflight.get(), s.acked.get()];
             self.digests[2].add(&[s.time.ps(), u64::from(s.flow)]);
@@ -185,9 +188,14 @@ impl Remains {
         self.records.take_records(&mut tally);
     }
 
-    /// Adds packets that were being handed from one thread to another.
-    pub(crate) fn in_mail(&mut self, mail: &Mail) {
-        self.on_links += mail.data_packets();
+    /// Adds records that were handed over and not flushed.
+    pub(crate) fn add_records(&mut self, tally: &mut Tally) {
+        self.records.take_records(tally);
+    }
+
+    /// Adds data packets that were on their way from one thread to another.
+    pub(crate) fn add_on_links(&mut self, packets: u64) {
+        self.on_links += packets;
     }
 
     /// The outcome of the run, with the last records told to the sink.

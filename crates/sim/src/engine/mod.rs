@@ -7,14 +7,21 @@
 //!
 //! * [`event`]: the order of events, and what a node may do.
 //! * [`world`]: a description made ready to run: nodes, routes, sizes.
-//! * [`partition`]: the nodes of one thread, their rings and agendas.
+//! * [`layout`]: which nodes are processed together, on which thread, in windows of which length.
+//! * [`partition`]: the nodes of one thread, their agendas, and [`rings`] of what is on its way to them.
+//! * [`ready`]: which of them have something to do.
+//! * [`exchange`]: what partitions exchange between two windows.
 //! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
 //! * [`mod@reference`]: the plain engine (one heap, one event at a time) that must agree with it.
 
 pub(crate) mod event;
+pub(crate) mod exchange;
 pub(crate) mod finish;
+pub(crate) mod layout;
 pub(crate) mod partition;
+pub(crate) mod ready;
 pub(crate) mod reference;
+pub(crate) mod rings;
 pub(crate) mod stall;
 pub(crate) mod windows;
 pub(crate) mod world;

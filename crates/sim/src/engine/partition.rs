@@ -4,9 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::event::{Effects, Event, Kind, Tally};
+use super::exchange::Exchange;
+use super::ready::Ready;
+use super::rings::{Ring, RingPool};
 use super::world::{Slot, World};
 use crate::describe::network::PortId;
-use crate::packet::{IntRecords, Packet, PacketQueue, flag};
+use crate::packet::{IntRecords, Packet, flag};
 
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
@@ -33,38 +36,55 @@ impl Mail {
     }
 }
 
-/// A node with what the engine keeps for it.
+/// A node with its own events.
 #[derive(Debug)]
 struct Place {
     slot: Slot,
     agenda: BinaryHeap<Reverse<Event>>,
-    /// First of its links in [`Fabric::links`], and of its rings in [`Fabric::rings`].
-    base: u32,
 }
 
 /// Nodes that are processed together because the links between them are short; most hold one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Unit {
     first: u32,
-    len: u32,
+    /// Of a unit with several nodes: when each of them has something to do.
+    inside: Option<Inside>,
+}
+
+/// What a unit with several nodes knows of them.
+#[derive(Debug)]
+struct Inside {
     /// No link inside is shorter. (ps)
     lookahead: u64,
+    ready: Ready,
+}
+
+/// What leads to one node: its rings, and its place in the search for nodes that have something to do.
+#[derive(Debug)]
+struct Inbox {
+    /// First of its links in [`Fabric::links`], and of its rings in [`Fabric::rings`].
+    base: u32,
+    unit: u32,
+    /// Ports whose rings are not empty.
+    active: Vec<PortId>,
 }
 
 /// The links of a partition's nodes, and what is on its way on those that lead here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Fabric {
     index: u16,
     links: Vec<LinkTo>,
     /// One ring for each port of each node here, holding what arrives there.
-    rings: Vec<PacketQueue>,
-    /// First ring of every node here.
-    bases: Vec<u32>,
-    /// Ports of every node here whose rings are not empty.
-    active: Vec<Vec<PortId>>,
-    /// A time before which nothing happens at each node here; exact between windows. (ps)
-    next: Vec<u64>,
+    rings: Vec<Ring>,
+    pool: RingPool,
+    /// One for every node here.
+    inboxes: Vec<Inbox>,
+    units: Vec<Unit>,
+    /// When each unit here has something to do; exact between windows.
+    ready: Ready,
     outboxes: Vec<Mail>,
+    /// The earliest packet in the outboxes. (ps)
+    posted: u64,
     tally: Tally,
 }
 
@@ -72,33 +92,39 @@ struct Fabric {
 #[derive(Debug)]
 pub(crate) struct Partition {
     places: Vec<Place>,
-    units: Vec<Unit>,
     fabric: Fabric,
+    /// Nodes that take samples.
+    sampled: Vec<u32>,
     /// Scratch: the arrivals of the node in hand.
-    arrivals: Vec<Event>,
+    arrivals: Vec<u64>,
 }
 
 impl Fabric {
     #[inline]
     fn deliver(&mut self, to: LinkTo, packet: Packet, int: Option<&IntRecords>) {
         let place = to.place as usize;
-        let ring = &mut self.rings[self.bases[place] as usize + usize::from(to.port)];
+        let inbox = &mut self.inboxes[place];
+        let ring = &mut self.rings[inbox.base as usize + usize::from(to.port)];
         if ring.is_empty() {
-            self.active[place].push(to.port);
+            inbox.active.push(to.port);
+            self.ready.lower(inbox.unit as usize, packet.time);
+            let unit = &mut self.units[inbox.unit as usize];
+            if let Some(inside) = &mut unit.inside {
+                inside.ready.lower(place - unit.first as usize, packet.time);
+            }
         }
-        self.next[place] = self.next[place].min(packet.time);
-        ring.push(packet, int);
+        ring.push(packet, int, &mut self.pool);
     }
 }
 
 /// What the node in hand may do.
-struct Hands<'a> {
+struct NodeEffects<'a> {
     fabric: &'a mut Fabric,
     agenda: &'a mut BinaryHeap<Reverse<Event>>,
     base: u32,
 }
 
-impl Effects for Hands<'_> {
+impl Effects for NodeEffects<'_> {
     #[inline]
     fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
         let to = self.fabric.links[self.base as usize + usize::from(port)];
@@ -106,6 +132,7 @@ impl Effects for Hands<'_> {
         if to.partition == self.fabric.index {
             self.fabric.deliver(to, packet, int);
         } else {
+            self.fabric.posted = self.fabric.posted.min(packet.time);
             let mail = &mut self.fabric.outboxes[usize::from(to.partition)];
             mail.packets.push((to, packet));
             mail.stacks.extend(int);
@@ -123,80 +150,119 @@ impl Effects for Hands<'_> {
     }
 }
 
+/// Nodes that are processed together.
+#[derive(Debug)]
+pub(crate) struct UnitOfNodes {
+    /// The nodes, each with where its links lead.
+    pub(crate) nodes: Vec<(Slot, Vec<LinkTo>)>,
+    /// No link between them is shorter. (ps)
+    pub(crate) lookahead: u64,
+}
+
 impl Partition {
-    /// A partition without nodes, one of `partitions`.
-    pub(crate) fn new(index: u16, partitions: usize) -> Self {
-        let outboxes = (0..partitions).map(|_| Mail::default()).collect();
-        Self {
-            places: Vec::new(),
-            units: Vec::new(),
-            fabric: Fabric { index, outboxes, ..Fabric::default() },
-            arrivals: Vec::new(),
+    /// Partition number `index` of `partitions`, with these nodes.
+    pub(crate) fn new(index: u16, partitions: usize, units: Vec<UnitOfNodes>, world: &World) -> Self {
+        let mut fabric = Fabric {
+            index,
+            links: Vec::new(),
+            rings: Vec::new(),
+            pool: RingPool::default(),
+            inboxes: Vec::new(),
+            units: Vec::with_capacity(units.len()),
+            ready: Ready::new(&[]),
+            outboxes: (0..partitions).map(|_| Mail::default()).collect(),
+            posted: u64::MAX,
+            tally: Tally::default(),
+        };
+        let (mut places, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
+            let first = places.len() as u32;
+            let mut times = Vec::with_capacity(nodes.len());
+            for (slot, links) in nodes {
+                let base = fabric.links.len() as u32;
+                fabric.inboxes.push(Inbox { base, unit: number as u32, active: Vec::new() });
+                fabric.rings.extend(links.iter().map(|_| Ring::default()));
+                fabric.links.extend(links);
+                let agenda: BinaryHeap<_> = slot.first_event(world).map(Reverse).into_iter().collect();
+                times.push(agenda.peek().map_or(u64::MAX, |e| e.0.time()));
+                if slot.takes_samples() {
+                    sampled.push(places.len() as u32);
+                }
+                places.push(Place { slot, agenda });
+            }
+            let ready = Ready::new(&times);
+            earliest.push(ready.earliest());
+            let inside = (times.len() > 1).then_some(Inside { lookahead, ready });
+            fabric.units.push(Unit { first, inside });
         }
+        fabric.ready = Ready::new(&earliest);
+        Self { places, fabric, sampled, arrivals: Vec::new() }
     }
 
-    /// Adds nodes that are processed together, each with where its links lead.
-    pub(crate) fn add_unit(&mut self, nodes: Vec<(Slot, Vec<LinkTo>)>, lookahead: u64, world: &World) {
-        self.units.push(Unit { first: self.places.len() as u32, len: nodes.len() as u32, lookahead });
-        for (slot, links) in nodes {
-            let base = self.fabric.links.len() as u32;
-            self.fabric.bases.push(base);
-            self.fabric.rings.extend(links.iter().map(|_| PacketQueue::default()));
-            self.fabric.active.push(Vec::new());
-            let first = slot.first_event(world);
-            self.fabric.next.push(first.map_or(u64::MAX, Event::time));
-            self.fabric.links.extend(links);
-            self.places.push(Place { slot, agenda: first.map(Reverse).into_iter().collect(), base });
-        }
-    }
-
-    /// A time before which nothing happens here. (ps)
+    /// A time before which nothing happens here, nor anywhere else by what was sent from here in the
+    /// last window. (ps)
     pub(crate) fn next(&self) -> u64 {
-        self.fabric.next.iter().copied().min().unwrap_or(u64::MAX)
+        self.fabric.ready.earliest().min(self.fabric.posted)
     }
 
     /// Handles every event before `end`, given that nothing sent from now on arrives before it.
     pub(crate) fn process(&mut self, end: u64, world: &World) {
-        for unit in 0..self.units.len() {
-            let Unit { first, len, lookahead } = self.units[unit];
-            let nodes = first as usize..(first + len) as usize;
-            if len == 1 {
-                if self.fabric.next[nodes.start] < end {
-                    self.process_node(nodes.start, end, world);
-                }
-                continue;
+        self.fabric.posted = u64::MAX;
+        let mut at = self.fabric.ready.first(end);
+        while let Some(unit) = at {
+            let next = if self.fabric.units[unit].inside.is_none() {
+                let node = self.fabric.units[unit].first as usize;
+                let start = self.fabric.ready.time(unit);
+                self.process_node(node, start, end, world)
+            } else {
+                self.process_unit(unit, end, world)
+            };
+            at = self.fabric.ready.next(unit, next, end);
+        }
+    }
+
+    /// Handles every event before `end` in a unit of several nodes, in windows within the window. Says
+    /// when something happens next.
+    fn process_unit(&mut self, unit: usize, end: u64, world: &World) -> u64 {
+        fn inside(partition: &mut Partition, unit: usize) -> Option<&mut Inside> {
+            partition.fabric.units[unit].inside.as_mut()
+        }
+        let first = self.fabric.units[unit].first as usize;
+        loop {
+            let Some(Inside { lookahead, ready }) = inside(self, unit) else { return u64::MAX };
+            let start = ready.earliest();
+            if start >= end {
+                return start;
             }
-            // Short links inside: windows within the window.
-            loop {
-                let start = self.fabric.next[nodes.clone()].iter().copied().min().unwrap_or(u64::MAX);
-                if start >= end {
-                    break;
-                }
-                let inner = end.min(start.saturating_add(lookahead));
-                for node in nodes.clone() {
-                    if self.fabric.next[node] < inner {
-                        self.process_node(node, inner, world);
-                    }
-                }
+            let window = end.min(start.saturating_add(*lookahead));
+            let mut at = ready.first(window);
+            while let Some(node) = at {
+                let next = self.process_node(first + node, start, window, world);
+                at = inside(self, unit).and_then(|i| i.ready.next(node, next, window));
             }
         }
     }
 
-    fn process_node(&mut self, index: usize, end: u64, world: &World) {
+    /// Handles the events of a node from `start` until before `end`. Says when its next one is.
+    fn process_node(&mut self, index: usize, start: u64, end: u64, world: &World) -> u64 {
         let Self { places, fabric, arrivals, .. } = self;
-        let Place { slot, agenda, base } = &mut places[index];
+        let Place { slot, agenda } = &mut places[index];
+        let Inbox { base, active, .. } = &fabric.inboxes[index];
         let base = *base;
-        // The arrivals of this window, in order. Each ring is in order already.
+        // The arrivals of this window in order: time since its start and port in one integer. A window
+        // is at most 2^40 ps long. Each ring is in order already.
         arrivals.clear();
-        for &port in &fabric.active[index] {
-            let times = fabric.rings[base as usize + usize::from(port)].times_before(end);
-            arrivals.extend(times.map(|t| Event::new(t, Kind::Arrival, u32::from(port))));
+        for &port in active {
+            let ring = &fabric.rings[base as usize + usize::from(port)];
+            let times = ring.iter(&fabric.pool).map(|p| p.time).take_while(|t| *t < end);
+            arrivals.extend(times.map(|t| (t - start) << 16 | u64::from(port)));
         }
-        if fabric.active[index].len() > 1 {
+        if active.len() > 1 {
             arrivals.sort_unstable();
         }
+        let event_of = |a: u64| Event::new(start + (a >> 16), Kind::Arrival, (a & 0xffff) as u32);
         let mut int = IntRecords::default();
-        let mut arriving = arrivals.iter().copied();
+        let mut arriving = arrivals.iter().map(|a| event_of(*a));
         let mut arrival = arriving.next().unwrap_or(Event::NEVER);
         loop {
             let due = agenda.peek().map_or(Event::NEVER, |e| e.0);
@@ -208,34 +274,36 @@ impl Partition {
                 arrival = arriving.next().unwrap_or(Event::NEVER);
                 let port = event.entity() as PortId;
                 let ring = &mut fabric.rings[base as usize + usize::from(port)];
-                let Some(packet) = ring.pop(&mut int) else { continue };
-                let mut hands = Hands { fabric, agenda, base };
-                slot.arrive(event.time(), port, packet, &int, world, &mut hands);
+                let Some(packet) = ring.pop(&mut int, &mut fabric.pool) else { continue };
+                let mut effects = NodeEffects { fabric, agenda, base };
+                slot.arrive(event.time(), port, packet, &int, world, &mut effects);
             } else {
                 agenda.pop();
-                let mut hands = Hands { fabric, agenda, base };
-                slot.handle(event, world, &mut hands);
+                let mut effects = NodeEffects { fabric, agenda, base };
+                slot.handle(event, world, &mut effects);
             }
         }
-        let rings = &fabric.rings;
+        let Fabric { inboxes, rings, pool, .. } = fabric;
         let mut next = agenda.peek().map_or(u64::MAX, |e| e.0.time());
-        fabric.active[index].retain(|&port| match rings[base as usize + usize::from(port)].front() {
-            Some(packet) => {
-                next = next.min(packet.time);
-                true
-            }
-            None => false,
+        inboxes[index].active.retain(|&port| {
+            let first = rings[base as usize + usize::from(port)].next(pool);
+            next = next.min(first.unwrap_or(u64::MAX));
+            first.is_some()
         });
-        fabric.next[index] = next;
+        next
     }
 
-    /// Exchanges the outbox for partition `to` with `slot`, which is empty.
-    pub(crate) fn post(&mut self, to: usize, slot: &mut Mail) {
-        std::mem::swap(&mut self.fabric.outboxes[to], slot);
+    /// Posts what was sent to other partitions.
+    pub(crate) fn post(&mut self, exchange: &mut impl Exchange) {
+        for (to, mail) in self.fabric.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.fabric.index) {
+                exchange.post(to, mail);
+            }
+        }
     }
 
     /// Takes in what another partition sent.
-    pub(crate) fn collect(&mut self, mail: &mut Mail) {
+    pub(crate) fn deliver(&mut self, mail: &mut Mail) {
         let mut stacks = mail.stacks.drain(..);
         for (to, packet) in mail.packets.drain(..) {
             let int = if packet.is(flag::INT) { stacks.next() } else { None };
@@ -245,8 +313,8 @@ impl Partition {
 
     /// Takes all samples due before `time`.
     pub(crate) fn catch_up(&mut self, time: u64) {
-        for place in &mut self.places {
-            place.slot.catch_up(time, &mut self.fabric.tally);
+        for &place in &self.sampled {
+            self.places[place as usize].slot.catch_up(time, &mut self.fabric.tally);
         }
     }
 
@@ -256,9 +324,10 @@ impl Partition {
 
     /// Ends the run: the nodes, and the packets that were on their way.
     pub(crate) fn into_parts(self) -> (Vec<Slot>, Vec<Packet>, Tally) {
-        let on_links = self.fabric.rings.iter().flat_map(PacketQueue::iter).copied();
-        let in_mail = self.fabric.outboxes.iter().flat_map(|m| m.packets.iter().map(|(_, p)| *p));
+        let Fabric { rings, pool, outboxes, tally, .. } = self.fabric;
+        let on_links = rings.iter().flat_map(|r| r.iter(&pool)).copied();
+        let in_mail = outboxes.iter().flat_map(|m| m.packets.iter().map(|(_, p)| *p));
         let packets = on_links.chain(in_mail).collect();
-        (self.places.into_iter().map(|p| p.slot).collect(), packets, self.fabric.tally)
+        (self.places.into_iter().map(|p| p.slot).collect(), packets, tally)
     }
 }

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use incast_units::Time;
 
 use super::event::{Effects, Event, Kind, Tally};
+use super::exchange::Report;
 use super::finish::Remains;
-use super::windows::{Cause, Layout, Limits, Situation};
+use super::layout::Layout;
+use super::windows::{Cause, Limits};
 use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
@@ -54,14 +56,14 @@ impl Ord for Due {
     }
 }
 
-struct Hands<'a, 'b> {
+struct NodeEffects<'a, 'b> {
     node: NodeId,
     world: &'a World<'b>,
     heap: &'a mut BinaryHeap<Reverse<Due>>,
     tally: &'a mut Tally,
 }
 
-impl Effects for Hands<'_, '_> {
+impl Effects for NodeEffects<'_, '_> {
     fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
         let out = &self.world.routes.ports[self.node as usize][usize::from(port)];
         let event = Event::new(packet.time, Kind::Arrival, u32::from(out.port));
@@ -97,14 +99,8 @@ pub(crate) fn run(
         let next = heap.peek().map_or(u64::MAX, |d| d.0.event.time());
         if next >= end {
             // Between two windows, as the other engine counts them, it is decided whether to go on.
-            let situation = Situation {
-                next,
-                started: tally.started,
-                finished: tally.finished,
-                progress: tally.progress,
-                interrupted,
-            };
-            match limits.decide(&situation) {
+            let report = Report { interrupted, ..Report::new(next, &tally) };
+            match limits.decide(&report) {
                 Ok(window) => end = window,
                 Err(Cause::Finished) => break (Cause::Finished, tally.last_finish),
                 Err(Cause::TimeLimit) => break (Cause::TimeLimit, simulation.until.ps()),
@@ -122,14 +118,14 @@ pub(crate) fn run(
             }
         }
         let Some(Reverse(due)) = heap.pop() else { continue };
-        let mut hands = Hands { node: due.node, world, heap: &mut heap, tally: &mut tally };
+        let mut effects = NodeEffects { node: due.node, world, heap: &mut heap, tally: &mut tally };
         let slot = &mut slots[due.node as usize];
         match due.packet {
             Some(packet) => {
                 let (time, port) = (due.event.time(), due.event.entity() as PortId);
-                slot.arrive(time, port, packet.0, &packet.1, world, &mut hands);
+                slot.arrive(time, port, packet.0, &packet.1, world, &mut effects);
             }
-            None => slot.handle(due.event, world, &mut hands),
+            None => slot.handle(due.event, world, &mut effects),
         }
     };
     for slot in &mut slots {

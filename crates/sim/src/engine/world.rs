@@ -303,6 +303,11 @@ impl Slot {
         }
     }
 
+    /// Whether samples are taken here.
+    pub(crate) fn takes_samples(&self) -> bool {
+        self.sampler.next != u64::MAX
+    }
+
     /// Takes all samples due before `time`. The node has not changed since its last event, so they
     /// may be taken late.
     #[inline]

@@ -1,0 +1,313 @@
+//! What partitions exchange between two windows: packets, and what each knows of how far it is.
+//!
+//! The run knows only [`Exchange`]. [`Memory`] carries it out between threads of one process; mail over
+//! something else is another implementation.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::event::Tally;
+use super::partition::Mail;
+
+/// What one partition knows between two windows, or all of them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// The earliest event. (ps)
+    pub(crate) next: u64,
+    pub(crate) started: u64,
+    pub(crate) finished: u64,
+    /// When something last came forward. (ps)
+    pub(crate) progress: u64,
+    /// When the last flow was done. (ps)
+    pub(crate) last_finish: u64,
+    pub(crate) hops: u64,
+    /// The sink has asked to stop.
+    pub(crate) interrupted: bool,
+    /// The records so far are to be handed over.
+    pub(crate) flush: bool,
+}
+
+impl Report {
+    /// What a partition without nodes knows.
+    pub(crate) const NOTHING: Self = Self {
+        next: u64::MAX,
+        started: 0,
+        finished: 0,
+        progress: 0,
+        last_finish: 0,
+        hops: 0,
+        interrupted: false,
+        flush: false,
+    };
+
+    /// What a partition with this tally knows, whose next event is at `next`.
+    pub(crate) fn new(next: u64, tally: &Tally) -> Self {
+        Self {
+            next,
+            started: tally.started,
+            finished: tally.finished,
+            progress: tally.progress,
+            last_finish: tally.last_finish,
+            hops: tally.hops,
+            ..Self::NOTHING
+        }
+    }
+
+    /// Adds what another partition knows.
+    fn join(&mut self, other: &Self) {
+        self.next = self.next.min(other.next);
+        self.started += other.started;
+        self.finished += other.finished;
+        self.progress = self.progress.max(other.progress);
+        self.last_finish = self.last_finish.max(other.last_finish);
+        self.hops += other.hops;
+        self.interrupted |= other.interrupted;
+        self.flush |= other.flush;
+    }
+}
+
+/// One partition's way to the others. Everybody calls, in this order and once for each window:
+/// [`Self::post`] for what it sent in the last one, [`Self::reduce`], [`Self::collect`].
+pub(crate) trait Exchange {
+    /// Sends mail to partition `to`; leaves it empty.
+    fn post(&mut self, to: usize, mail: &mut Mail);
+
+    /// Tells everybody what this partition knows, waits for the others, and says what all know
+    /// together: the same for each.
+    fn reduce(&mut self, mine: Report) -> Report;
+
+    /// Calls `deliver` with what each other partition posted to this one before the last
+    /// [`Self::reduce`].
+    fn collect(&mut self, deliver: impl FnMut(&mut Mail));
+
+    /// Hands records over to the first partition.
+    fn hand_over(&mut self, tally: &mut Tally);
+
+    /// Calls `take` with what each partition handed over before the last [`Self::reduce`]. For the
+    /// first partition.
+    fn gather(&mut self, take: impl FnMut(&mut Tally));
+}
+
+/// The exchange between the threads of one process.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    meeting: Meeting,
+    /// `mail[round % 2][from][to]`: what is posted in a round is collected before the next one ends, and
+    /// its place used again only after that.
+    mail: [Vec<Vec<Mutex<Mail>>>; 2],
+    tallies: Vec<Mutex<Tally>>,
+}
+
+impl Memory {
+    pub(crate) fn new(partitions: usize) -> Self {
+        let mail = || (0..partitions).map(|_| (0..partitions).map(|_| Mutex::default()).collect()).collect();
+        Self {
+            meeting: Meeting::new(partitions),
+            mail: [mail(), mail()],
+            tallies: (0..partitions).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// The end of partition `index`.
+    pub(crate) fn end(&self, index: usize) -> MemoryEnd<'_> {
+        MemoryEnd { memory: self, index, round: 0 }
+    }
+
+    /// The data packets that nobody has collected.
+    pub(crate) fn data_packets(&self) -> u64 {
+        self.mail.iter().flatten().flatten().map(|mail| lock(mail).data_packets()).sum()
+    }
+}
+
+/// One thread's end of a [`Memory`]. A thread that panics takes the others with it.
+#[derive(Debug)]
+pub(crate) struct MemoryEnd<'a> {
+    memory: &'a Memory,
+    index: usize,
+    /// Rounds that are over.
+    round: usize,
+}
+
+impl Drop for MemoryEnd<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.memory.meeting.give_up();
+        }
+    }
+}
+
+impl Exchange for MemoryEnd<'_> {
+    fn post(&mut self, to: usize, mail: &mut Mail) {
+        std::mem::swap(mail, &mut lock(&self.memory.mail[self.round % 2][self.index][to]));
+    }
+
+    fn reduce(&mut self, mine: Report) -> Report {
+        self.round += 1;
+        self.memory.meeting.meet(mine)
+    }
+
+    fn collect(&mut self, mut deliver: impl FnMut(&mut Mail)) {
+        for (from, boxes) in self.memory.mail[(self.round + 1) % 2].iter().enumerate() {
+            if from != self.index {
+                deliver(&mut lock(&boxes[self.index]));
+            }
+        }
+    }
+
+    fn hand_over(&mut self, tally: &mut Tally) {
+        lock(&self.memory.tallies[self.index]).take_records(tally);
+    }
+
+    fn gather(&mut self, mut take: impl FnMut(&mut Tally)) {
+        for tally in &self.memory.tallies {
+            take(&mut lock(tally));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Only a panic poisons a lock, and that ends the run anyway.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where threads wait for each other and learn what all know.
+///
+/// Windows are short: with a core for each thread, waiting begins with looking again and again. With
+/// fewer cores, or after a while, a thread sleeps until the last one wakes it, so that it takes nothing
+/// from those that it waits for.
+#[derive(Debug)]
+struct Meeting {
+    threads: usize,
+    /// Looks before a thread goes to sleep.
+    looks: u32,
+    /// Meetings that are over; the same as in `state`, to look at without locking.
+    over: AtomicU64,
+    /// A thread panicked: nobody may wait for it.
+    broken: AtomicBool,
+    state: Mutex<State>,
+    last_is_here: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    over: u64,
+    arrived: usize,
+    sleeping: usize,
+    /// What those who have arrived know.
+    joined: Report,
+    /// What all knew at the last meeting. It stays until everybody has arrived again, who has read it.
+    result: Report,
+}
+
+impl Meeting {
+    /// A meeting of so many threads.
+    fn new(threads: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            threads,
+            looks: if threads <= cores { 2000 } else { 0 },
+            over: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
+            state: Mutex::new(State {
+                over: 0,
+                arrived: 0,
+                sleeping: 0,
+                joined: Report::NOTHING,
+                result: Report::NOTHING,
+            }),
+            last_is_here: Condvar::new(),
+        }
+    }
+
+    fn meet(&self, mine: Report) -> Report {
+        if self.threads == 1 {
+            return mine;
+        }
+        let mut state = lock(&self.state);
+        let before = state.over;
+        state.joined.join(&mine);
+        state.arrived += 1;
+        if state.arrived == self.threads {
+            state.result = std::mem::replace(&mut state.joined, Report::NOTHING);
+            state.arrived = 0;
+            state.over += 1;
+            self.over.store(state.over, Ordering::Release);
+            if state.sleeping > 0 {
+                self.last_is_here.notify_all();
+            }
+            return state.result;
+        }
+        drop(state);
+        for _ in 0..self.looks {
+            if self.over.load(Ordering::Acquire) != before || self.broken.load(Ordering::Relaxed) {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = lock(&self.state);
+        while state.over == before {
+            assert!(!self.broken.load(Ordering::Relaxed), "another thread of the run panicked");
+            state.sleeping += 1;
+            state = self.last_is_here.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping -= 1;
+        }
+        state.result
+    }
+
+    /// Wakes everybody: one of them will not come any more.
+    fn give_up(&self) {
+        let _state = lock(&self.state);
+        self.broken.store(true, Ordering::Relaxed);
+        self.last_is_here.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_learns_what_all_know() {
+        // More threads than there are cores anywhere, so that they sleep, and as few as two.
+        for threads in [2_usize, 300] {
+            let meeting = Meeting::new(threads);
+            std::thread::scope(|scope| {
+                for thread in 0..threads as u64 {
+                    let meeting = &meeting;
+                    scope.spawn(move || {
+                        for round in 0..20 {
+                            let next = 1000 * round + thread;
+                            let mine = Report { next, started: thread, progress: next, ..Report::NOTHING };
+                            let n = threads as u64;
+                            let all = Report {
+                                next: 1000 * round,
+                                started: n * (n - 1) / 2,
+                                progress: 1000 * round + n - 1,
+                                ..Report::NOTHING
+                            };
+                            assert_eq!(meeting.meet(mine), all);
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_takes_the_others_with_it() {
+        for threads in [2, 300] {
+            let memory = Memory::new(threads);
+            let ends = std::thread::scope(|scope| {
+                let run = |index| {
+                    let mut end = memory.end(index);
+                    assert_eq!(end.reduce(Report::NOTHING), Report::NOTHING);
+                    assert_ne!(index, 1, "the first to panic");
+                    end.reduce(Report::NOTHING);
+                };
+                let spawned: Vec<_> = (0..threads).map(|i| scope.spawn(move || run(i))).collect();
+                spawned.into_iter().map(|s| s.join().is_err()).collect::<Vec<_>>()
+            });
+            assert_eq!(ends, vec![true; threads]);
+        }
+    }
+}
