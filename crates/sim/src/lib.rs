@@ -20,8 +20,8 @@ use core::fmt;
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
 
-use engine::finish::Flusher;
 use engine::world::World;
+use record::Flusher;
 
 /// Why a description cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -122,7 +122,7 @@ impl Port {
         packet.time = done + self.delay;
         effects.tally().hops += 1;
         if let Some(node) = self.captured {
-            effects.tally().captured.push(Captured { time: now, node, port: index, packet });
+            effects.tally().records.packets.push(Captured { time: now, node, port: index, packet });
         }
         effects.transmit(index, packet, int);
         done
@@ -139,7 +139,7 @@ impl Port {
     ) {
         if let Some(node) = self.pauses_recorded {
             let time = Time::from_ps(now);
-            effects.tally().pauses.push(PauseRecord { time, node, port, queue, paused });
+            effects.tally().records.pauses.push(PauseRecord { time, node, port, queue, paused });
         }
         let before = self.paused;
         let bit = 1 << (queue & 7);

@@ -5,6 +5,8 @@ use core::ops::ControlFlow;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, PortId};
+use crate::engine::channel::{Digest, Record, records, take_before};
+use crate::engine::world::World;
 
 /// A flow that is done (or was cut off by the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,21 +175,110 @@ pub struct Progress {
     pub hops: u64,
 }
 
-/// Receives what a run tells. Records of one kind arrive sorted by (time, entity), in the same order
-/// for every number of threads.
-pub trait Sink {
+records! {
     /// Flows finished, sorted by (finish, flow).
-    fn flows(&mut self, records: &[FlowRecord]);
+    flows: FlowRecord,
     /// Port samples, sorted by (time, node, port).
-    fn port_samples(&mut self, samples: &[PortSample]);
+    port_samples: PortSample,
     /// Flow samples, sorted by (time, flow).
-    fn flow_samples(&mut self, samples: &[FlowSample]);
+    flow_samples: FlowSample,
     /// Captured packets, sorted by (time, node, port).
-    fn packets(&mut self, _records: &[PacketRecord]) {}
+    packets: PacketRecord,
     /// Pauses, sorted by (time, node, port, queue).
-    fn pauses(&mut self, _records: &[PauseRecord]) {}
-    /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
+    pauses: PauseRecord,
+}
+
+impl Record for FlowRecord {
+    type Kept = Self;
+    type Key = (Time, u32);
+
+    fn key(kept: &Self) -> Self::Key {
+        (kept.finish, kept.flow)
+    }
+
+    fn time(kept: &Self) -> Time {
+        kept.finish
+    }
+
+    fn told(kept: Self, _: &World) -> Self {
+        kept
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(&[u64::from(self.flow), self.start.ps(), self.finish.ps(), self.delivered.ps()]);
+        digest.add(&[self.bytes.get(), self.packets, self.resent, self.marked, u64::from(self.timeouts)]);
+    }
+}
+
+impl Record for PortSample {
+    type Kept = Self;
+    type Key = (Time, NodeId, PortId);
+
+    fn key(kept: &Self) -> Self::Key {
+        (kept.time, kept.node, kept.port)
+    }
+
+    fn time(kept: &Self) -> Time {
+        kept.time
+    }
+
+    fn told(kept: Self, _: &World) -> Self {
+        kept
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(&[self.time.ps(), at(self.node, self.port), self.queue.get()]);
+        digest.add(&[self.transmitted.get(), self.dropped.get(), self.marked, u64::from(self.paused)]);
+    }
+}
+
+impl Record for FlowSample {
+    type Kept = Self;
+    type Key = (Time, u32);
+
+    fn key(kept: &Self) -> Self::Key {
+        (kept.time, kept.flow)
+    }
+
+    fn time(kept: &Self) -> Time {
+        kept.time
+    }
+
+    fn told(kept: Self, _: &World) -> Self {
+        kept
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(&[self.time.ps(), u64::from(self.flow), self.window.get(), self.rate.bps()]);
+        digest.add(&[self.rtt.ps(), self.inflight.get(), self.acked.get()]);
+    }
+}
+
+impl Record for PauseRecord {
+    type Kept = Self;
+    type Key = (Time, NodeId, PortId, u8);
+
+    fn key(kept: &Self) -> Self::Key {
+        (kept.time, kept.node, kept.port, kept.queue)
+    }
+
+    fn time(kept: &Self) -> Time {
+        kept.time
+    }
+
+    fn told(kept: Self, _: &World) -> Self {
+        kept
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(&[self.time.ps(), at(self.node, self.port), u64::from(self.queue)]);
+        digest.add(&[u64::from(self.paused)]);
+    }
+}
+
+/// A node and its port in one word.
+pub(crate) fn at(node: NodeId, port: PortId) -> u64 {
+    u64::from(node) << 16 | u64::from(port)
 }
 
 /// Why a run ended.

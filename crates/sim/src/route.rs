@@ -7,7 +7,8 @@
 //! MurmurHash3 and `salt` the upper half of `mix(node + 1)`, so that two switches in a row choose
 //! independently. Neither the seed of the run nor any other flow matters, only the flow's key.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
@@ -38,24 +39,62 @@ pub(crate) struct Routes {
     hosts: u32,
 }
 
-/// The forwarding table of one switch.
-#[derive(Clone, Debug, Default)]
+/// The forwarding table of one switch. Clones share their memory.
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// This switch's index among the attachment switches; `u16::MAX` for a switch without hosts.
     pub(crate) own: u16,
-    /// For every attachment switch: where its group of equally short ports begins, and their number.
-    groups: Vec<(u32, u32)>,
-    ports: Vec<PortId>,
     salt: u32,
+    /// For every attachment switch: which of `groups` leads there.
+    toward: Arc<[u16]>,
+    /// The different sets of equally short ports: where each begins in `ports`, and their number.
+    groups: Arc<[(u32, u32)]>,
+    ports: Arc<[PortId]>,
 }
 
 impl Table {
     /// The port toward an attachment switch other than this one.
     #[inline]
     pub(crate) fn port(&self, attachment: u16, hash: u32) -> Option<PortId> {
-        let &(start, len) = self.groups.get(usize::from(attachment))?;
+        let &(start, len) = self.groups.get(usize::from(*self.toward.get(usize::from(attachment))?))?;
         let choice = (u64::from(fmix32(hash ^ self.salt)) * u64::from(len)) >> 32;
         self.ports.get(start as usize + choice as usize).copied()
+    }
+}
+
+/// A forwarding table in the making. Most switches use few sets of ports for very many destinations:
+/// each is kept once.
+#[derive(Debug, Default)]
+struct NewTable {
+    toward: Vec<u16>,
+    known: BTreeMap<Vec<PortId>, u16>,
+    groups: Vec<(u32, u32)>,
+    ports: Vec<PortId>,
+}
+
+impl NewTable {
+    /// Adds the equally short ports toward the next attachment switch.
+    fn add(&mut self, ports: Vec<PortId>) {
+        let Self { toward, known, groups, ports: all } = self;
+        // There are no more groups than attachment switches, of which there are fewer than 65535.
+        let group = known.get(&ports).copied().unwrap_or_else(|| {
+            groups.push((all.len() as u32, ports.len() as u32));
+            all.extend(&ports);
+            let group = groups.len() as u16 - 1;
+            known.insert(ports, group);
+            group
+        });
+        toward.push(group);
+    }
+
+    fn finish(self, node: usize, own: u16) -> Table {
+        Table {
+            own,
+            salt: (mix(node as u64 + 1) >> 32) as u32,
+            toward: self.toward.into(),
+            groups: self.groups.into(),
+            ports: self.ports.into(),
+        }
     }
 }
 
@@ -105,6 +144,7 @@ impl Routes {
             }
         }
         let mut attachments: Vec<NodeId> = Vec::new();
+        let mut index_of = vec![u16::MAX; nodes];
         let mut attachment = Vec::with_capacity(hosts);
         for (host, out) in ports.iter().enumerate().take(hosts) {
             let [out] = out[..] else {
@@ -113,31 +153,29 @@ impl Routes {
             if network.is_host(out.node) {
                 return Err(format!("host {} is linked to a host", network.nodes[host]));
             }
-            let index = attachments.iter().position(|a| *a == out.node).unwrap_or_else(|| {
+            let index = &mut index_of[out.node as usize];
+            if *index == u16::MAX {
+                *index = u16::try_from(attachments.len())
+                    .ok()
+                    .filter(|i| *i != u16::MAX)
+                    .ok_or_else(|| format!("hosts are linked to more than {} switches", u16::MAX))?;
                 attachments.push(out.node);
-                attachments.len() - 1
-            });
-            attachment.push((index as u16, out.port));
+            }
+            attachment.push((*index, out.port));
         }
-        let mut tables: Vec<Table> = (hosts..nodes)
-            .map(|node| Table {
-                own: u16::MAX,
-                salt: (mix(node as u64 + 1) >> 32) as u32,
-                ..Table::default()
-            })
-            .collect();
-        for (index, &switch) in attachments.iter().enumerate() {
-            tables[switch as usize - hosts].own = index as u16;
+        let mut tables: Vec<NewTable> = (hosts..nodes).map(|_| NewTable::default()).collect();
+        for &switch in &attachments {
             let distance = distances(&ports, hosts, switch);
             for (i, table) in tables.iter_mut().enumerate() {
                 let here = distance[hosts + i];
-                let start = table.ports.len() as u32;
-                if here != u32::MAX && here > 0 {
-                    let nearer = |o: &Out| o.node as usize >= hosts && distance[o.node as usize] == here - 1;
-                    let out = ports[hosts + i].iter().enumerate().filter(|(_, o)| nearer(o));
-                    table.ports.extend(out.map(|(p, _)| p as PortId));
-                }
-                table.groups.push((start, table.ports.len() as u32 - start));
+                let nearer = |o: &Out| {
+                    here != u32::MAX
+                        && here > 0
+                        && o.node as usize >= hosts
+                        && distance[o.node as usize] == here - 1
+                };
+                let out = ports[hosts + i].iter().enumerate().filter(|(_, o)| nearer(o));
+                table.add(out.map(|(port, _)| port as PortId).collect());
             }
             if let Some(&lost) = attachments.iter().find(|a| distance[**a as usize] == u32::MAX) {
                 return Err(format!(
@@ -146,6 +184,8 @@ impl Routes {
                 ));
             }
         }
+        let tables = tables.into_iter().enumerate();
+        let tables = tables.map(|(i, table)| table.finish(hosts + i, index_of[hosts + i])).collect();
         Ok(Self { ports, attachment, tables, hosts: network.hosts })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{IntRecords, Packet};
-use crate::record::{FlowRecord, FlowSample, PauseRecord, PortSample};
+use crate::record::Records;
 
 /// What happens at a node. At the same instant the kinds come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,16 +100,8 @@ pub(crate) struct Tally {
     pub(crate) progress: u64,
     /// When the last flow was done. (ps)
     pub(crate) last_finish: u64,
-    /// Flows done since the last flush.
-    pub(crate) flows: Vec<FlowRecord>,
-    /// Samples since the last flush.
-    pub(crate) port_samples: Vec<PortSample>,
-    /// Samples since the last flush.
-    pub(crate) flow_samples: Vec<FlowSample>,
-    /// Packets captured since the last flush.
-    pub(crate) captured: Vec<Captured>,
-    /// Pauses recorded since the last flush.
-    pub(crate) pauses: Vec<PauseRecord>,
+    /// What was recorded since the last flush.
+    pub(crate) records: Records,
 }
 
 /// A packet as it began to leave a captured port.

@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::event::Tally;
 use super::partition::Mail;
+use crate::record::Records;
 
 /// What one partition knows between two windows, or all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +82,11 @@ pub(crate) trait Exchange {
     fn collect(&mut self, deliver: impl FnMut(&mut Mail));
 
     /// Hands records over to the first partition.
-    fn hand_over(&mut self, tally: &mut Tally);
+    fn hand_over(&mut self, records: &mut Records);
 
     /// Calls `take` with what each partition handed over before the last [`Self::reduce`]. For the
     /// first partition.
-    fn gather(&mut self, take: impl FnMut(&mut Tally));
+    fn gather(&mut self, take: impl FnMut(&mut Records));
 }
 
 /// The exchange between the threads of one process.
@@ -95,7 +96,7 @@ pub(crate) struct Memory {
     /// `mail[round % 2][from][to]`: what is posted in a round is collected before the next one ends, and
     /// its place used again only after that.
     mail: [Vec<Vec<Mutex<Mail>>>; 2],
-    tallies: Vec<Mutex<Tally>>,
+    records: Vec<Mutex<Records>>,
 }
 
 impl Memory {
@@ -104,7 +105,7 @@ impl Memory {
         Self {
             meeting: Meeting::new(partitions),
             mail: [mail(), mail()],
-            tallies: (0..partitions).map(|_| Mutex::default()).collect(),
+            records: (0..partitions).map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -154,13 +155,13 @@ impl Exchange for MemoryEnd<'_> {
         }
     }
 
-    fn hand_over(&mut self, tally: &mut Tally) {
-        lock(&self.memory.tallies[self.index]).take_records(tally);
+    fn hand_over(&mut self, records: &mut Records) {
+        lock(&self.memory.records[self.index]).take(records);
     }
 
-    fn gather(&mut self, mut take: impl FnMut(&mut Tally)) {
-        for tally in &self.memory.tallies {
-            take(&mut lock(tally));
+    fn gather(&mut self, mut take: impl FnMut(&mut Records)) {
+        for records in &self.memory.records {
+            take(&mut lock(records));
         }
     }
 }

@@ -2,113 +2,48 @@
 
 use incast_units::{Bytes, Time};
 
+use super::channel::{Digest, Record};
 use super::event::{Captured, Tally};
 use super::stall;
 use super::windows::Cause;
 use super::world::{Node, Slot, World};
 use crate::describe::Simulation;
+use crate::describe::network::{NodeId, PortId};
 use crate::host::NOT_UNDER_WAY;
 use crate::packet::{Kind, Packet};
-use crate::random::mix;
 use crate::record::{
-    End, FlowRecord, FlowSample, Outcome, PacketKind, PacketRecord, PauseRecord, PortSample, PortTotals, Sink,
+    End, FlowRecord, Flusher, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink, at,
 };
 
-/// A hash over a sequence of words, in order.
-#[derive(Clone, Copy, Debug, Default)]
-struct Digest(u64);
+impl Record for PacketRecord {
+    type Kept = Captured;
+    type Key = (u64, NodeId, PortId);
 
-impl Digest {
-    fn add(&mut self, words: &[u64]) {
-        for word in words {
-            self.0 = mix(self.0 ^ *word).rotate_left(23);
-        }
-    }
-}
-
-/// Collects records, hands them to the sink in order, and hashes them on the way.
-#[derive(Debug, Default)]
-pub(crate) struct Flusher {
-    flows: Vec<FlowRecord>,
-    port_samples: Vec<PortSample>,
-    flow_samples: Vec<FlowSample>,
-    captured: Vec<Captured>,
-    pauses: Vec<PauseRecord>,
-    /// One digest for each kind of record: how they interleave depends on the flushes.
-    digests: [Digest; 3],
-}
-
-impl Tally {
-    /// Moves the records of `other` to the end of this tally's.
-    pub(crate) fn take_records(&mut self, other: &mut Self) {
-        self.flows.append(&mut other.flows);
-        self.port_samples.append(&mut other.port_samples);
-        self.flow_samples.append(&mut other.flow_samples);
-        self.captured.append(&mut other.captured);
-        self.pauses.append(&mut other.pauses);
-    }
-}
-
-/// Removes from `all` what `is_before` the horizon, sorted.
-fn remove<T: Copy, K: Ord>(
-    all: &mut Vec<T>,
-    is_before: impl Fn(&T) -> bool,
-    key: impl Fn(&T) -> K,
-) -> Vec<T> {
-    let mut before: Vec<T> = all.iter().copied().filter(|t| is_before(t)).collect();
-    all.retain(|t| !is_before(t));
-    before.sort_unstable_by_key(key);
-    before
-}
-
-impl Flusher {
-    /// Takes the records of a tally.
-    pub(crate) fn take(&mut self, tally: &mut Tally) {
-        self.flows.append(&mut tally.flows);
-        self.port_samples.append(&mut tally.port_samples);
-        self.flow_samples.append(&mut tally.flow_samples);
-        self.captured.append(&mut tally.captured);
-        self.pauses.append(&mut tally.pauses);
+    fn key(kept: &Captured) -> Self::Key {
+        (kept.time, kept.node, kept.port)
     }
 
-    /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
-    pub(crate) fn flush(&mut self, horizon: u64, world: &World, sink: &mut dyn Sink) {
-        let captured = remove(&mut self.captured, |c| c.time < horizon, |c| (c.time, c.node, c.port));
-        if !captured.is_empty() {
-            let records: Vec<PacketRecord> = captured.iter().map(|c| packet_record(c, world)).collect();
-            sink.packets(&records);
-        }
-        let horizon = Time::from_ps(horizon);
-        let pauses = remove(&mut self.pauses, |p| p.time < horizon, |p| (p.time, p.node, p.port, p.queue));
-        if !pauses.is_empty() {
-            sink.pauses(&pauses);
-        }
-        let flows = remove(&mut self.flows, |f| f.finish < horizon, |f| (f.finish, f.flow));
-        for flow in &flows {
-            self.digests[0].add(&flow_words(flow));
-        }
-        if !flows.is_empty() {
-            sink.flows(&flows);
-        }
-        let samples = remove(&mut self.port_samples, |s| s.time < horizon, |s| (s.time, s.node, s.port));
-        for s in &samples {
-            let what = u64::from(s.node) << 16 | u64::from(s.port);
-            let counts = [s.transmitted.get(), s.dropped.get(), s.marked, u64::from(s.paused)];
-            self.digests[1].add(&[s.time.ps(), what, s.queue.get()]);
-            self.digests[1].add(&counts);
-        }
-        if !samples.is_empty() {
-            sink.port_samples(&samples);
-        }
-        let samples = remove(&mut self.flow_samples, |s| s.time < horizon, |s| (s.time, s.flow));
-        for s in &samples {
-            let state = [s.window.get(), s.rate.bps(), s.rtt.ps(), s.inflight.get(), s.acked.get()];
-            self.digests[2].add(&[s.time.ps(), u64::from(s.flow)]);
-            self.digests[2].add(&state);
-        }
-        if !samples.is_empty() {
-            sink.flow_samples(&samples);
-        }
+    fn time(kept: &Captured) -> Time {
+        Time::from_ps(kept.time)
+    }
+
+    fn told(kept: Captured, world: &World) -> Self {
+        packet_record(&kept, world)
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        let kind = match self.kind {
+            PacketKind::Data => 0,
+            PacketKind::Ack => 1,
+            PacketKind::Nack => 2,
+            PacketKind::Cnp => 3,
+            PacketKind::Pause => 4,
+            PacketKind::Resume => 5,
+        };
+        let flow = self.flow.map_or(u64::MAX, u64::from);
+        let ends = u64::from(self.source) << 32 | u64::from(self.destination);
+        digest.add(&[self.time.ps(), at(self.node, self.port), kind, flow, ends, self.sequence]);
+        digest.add(&[self.payload.get(), self.size.get(), u64::from(self.queue), u64::from(self.marked)]);
     }
 }
 
@@ -147,20 +82,6 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
     }
 }
 
-fn flow_words(f: &FlowRecord) -> [u64; 9] {
-    [
-        u64::from(f.flow),
-        f.start.ps(),
-        f.finish.ps(),
-        f.delivered.ps(),
-        f.bytes.get(),
-        f.packets,
-        f.resent,
-        f.marked,
-        u64::from(f.timeouts),
-    ]
-}
-
 /// What is left of a run when its windows end.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
@@ -172,7 +93,7 @@ pub(crate) struct Remains {
     delivered: u64,
     dropped: u64,
     finished: u64,
-    records: Tally,
+    records: Records,
 }
 
 impl Remains {
@@ -185,12 +106,12 @@ impl Remains {
         self.delivered += tally.delivered;
         self.dropped += tally.dropped;
         self.finished += tally.finished;
-        self.records.take_records(&mut tally);
+        self.records.take(&mut tally.records);
     }
 
     /// Adds records that were handed over and not flushed.
-    pub(crate) fn add_records(&mut self, tally: &mut Tally) {
-        self.records.take_records(tally);
+    pub(crate) fn add_records(&mut self, records: &mut Records) {
+        self.records.take(records);
     }
 
     /// Adds data packets that were on their way from one thread to another.
@@ -209,7 +130,7 @@ impl Remains {
         sink: &mut dyn Sink,
     ) -> Outcome {
         flusher.take(&mut self.records);
-        flusher.flush(now.saturating_add(1), world, sink);
+        flusher.flush(Time::from_ps(now.saturating_add(1)), world, sink);
         self.slots.sort_unstable_by_key(|s| s.id);
         let mut ports = Vec::new();
         let mut unfinished: Vec<FlowRecord> = Vec::new();
@@ -290,15 +211,15 @@ impl Remains {
 
 fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord], now: u64) -> u64 {
     let mut digest = Digest::default();
-    digest.add(&flusher.digests.map(|d| d.0));
+    // Captured packets and pauses do not count.
+    digest.add(&flusher.digests()[..3]);
     for p in ports {
-        let what = u64::from(p.node) << 16 | u64::from(p.port);
-        digest.add(&[what, p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
+        digest.add(&[at(p.node, p.port), p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
         digest.add(&[p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
     }
     for flow in unfinished {
-        digest.add(&flow_words(flow));
+        flow.digest(&mut digest);
     }
     digest.add(&[now]);
-    digest.0
+    digest.value()
 }

@@ -11,9 +11,11 @@
 //! * [`partition`]: the nodes of one thread, their agendas, and [`rings`] of what is on its way to them.
 //! * [`ready`]: which of them have something to do.
 //! * [`exchange`]: what partitions exchange between two windows.
+//! * [`channel`]: how records get to the sink.
 //! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
 //! * [`mod@reference`]: the plain engine (one heap, one event at a time) that must agree with it.
 
+pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod exchange;
 pub(crate) mod finish;

@@ -131,7 +131,8 @@ mod tests {
                     let arrival = end + draw(3, round * 1000 + node as u64) % 500;
                     plain[other] = plain[other].min(arrival);
                     ready.lower(other, arrival);
-                    let own = if draw(4, node as u64) % 3 == 0 { u64::MAX } else { end + arrival % 300 };
+                    let own =
+                        if draw(4, node as u64).is_multiple_of(3) { u64::MAX } else { end + arrival % 300 };
                     plain[node] = own.min(if other == node { arrival } else { u64::MAX });
                     at = ready.next(node, plain[node], end);
                 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use incast_units::Time;
 
 use super::exchange::{Exchange, Memory, Report};
-use super::finish::{Flusher, Remains};
+use super::finish::Remains;
 use super::layout::Layout;
 use super::partition::Partition;
 use super::world::{Slot, World};
 use crate::describe::Simulation;
-use crate::record::{Progress, Sink};
+use crate::record::{Flusher, Progress, Sink};
 
 /// How often a run tells its sink what happened.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
@@ -83,8 +83,8 @@ impl Reporter<'_> {
     /// Between two windows: gathers what was handed over, and asks for the next flush when it is time.
     fn report(&mut self, round: u64, all: &Report, flows: u64, exchange: &mut impl Exchange, world: &World) {
         if let Some(horizon) = self.handed_over.take() {
-            exchange.gather(|tally| self.flusher.take(tally));
-            self.flusher.flush(horizon, world, self.sink);
+            exchange.gather(|records| self.flusher.take(records));
+            self.flusher.flush(Time::from_ps(horizon), world, self.sink);
         }
         self.flush = false;
         if all.flush {
@@ -92,7 +92,7 @@ impl Reporter<'_> {
             return;
         }
         // Reading the clock costs as much as a packet: not in every short window.
-        if round % 16 == 0 && self.last.elapsed() >= FLUSH_EVERY {
+        if round.is_multiple_of(16) && self.last.elapsed() >= FLUSH_EVERY {
             self.last = Instant::now();
             self.flush = true;
             let now = Time::from_ps(all.next);
@@ -143,7 +143,7 @@ pub(crate) fn run(
         remains.add(slots, packets, tally);
     }
     let mut others = memory.end(0);
-    others.gather(|tally| remains.add_records(tally));
+    others.gather(|records| remains.add_records(records));
     remains.add_on_links(memory.data_packets());
     (cause, now, remains)
 }
@@ -181,7 +181,7 @@ fn run_partition(
         }
         if all.flush {
             partition.catch_up(all.next);
-            exchange.hand_over(partition.tally());
+            exchange.hand_over(&mut partition.tally().records);
         }
         partition.process(end, world);
         last_end = end;

@@ -370,13 +370,13 @@ impl Sampler {
                     Node::Host(host) => Some(host.sample(self.port_next, port)),
                     Node::Switch(switch) => switch.sample(self.port_next, port),
                 };
-                tally.port_samples.extend(sample);
+                tally.records.port_samples.extend(sample);
             }
             self.port_next = self.port_next.saturating_add(self.port_interval);
         }
         while self.flow_next < before && self.flow_next <= self.until {
             if let Node::Host(host) = node {
-                host.sample_flows(self.flow_next, &mut tally.flow_samples);
+                host.sample_flows(self.flow_next, &mut tally.records.flow_samples);
             }
             self.flow_next = self.flow_next.saturating_add(self.flow_interval);
         }

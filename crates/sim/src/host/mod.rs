@@ -235,7 +235,7 @@ impl Host {
         let tally = effects.tally();
         tally.finished += 1;
         tally.last_finish = tally.last_finish.max(now);
-        tally.flows.push(record);
+        tally.records.flows.push(record);
     }
 
     /// Something about a flow has changed: give it its turn or its pacing timer if it may send.

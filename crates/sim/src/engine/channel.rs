@@ -1,0 +1,125 @@
+//! How records get from the nodes to the sink: one channel for every kind of them.
+//!
+//! Nodes keep records in [`Records`](crate::record::Records), thread by thread. A flush sorts those that
+//! nothing earlier can join any more, hashes them and hands them to the sink. What makes a type a record
+//! is [`Record`]; a line in the list in [`crate::record`] registers it.
+
+use incast_units::Time;
+
+use super::world::World;
+use crate::random::mix;
+
+/// A kind of record, as the sink hears it.
+pub(crate) trait Record: Sized {
+    /// What nodes keep until the next flush.
+    type Kept: Copy;
+    /// The order of the records: their time first, then what makes them different.
+    type Key: Ord;
+
+    /// Where a record is in the order.
+    fn key(kept: &Self::Kept) -> Self::Key;
+
+    /// Its time, by which flushes go.
+    fn time(kept: &Self::Kept) -> Time;
+
+    /// The record as the sink hears it.
+    fn told(kept: Self::Kept, world: &World) -> Self;
+
+    /// Adds everything that the record says to a hash.
+    fn digest(&self, digest: &mut Digest);
+}
+
+/// A hash over a sequence of words, in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) fn add(&mut self, words: &[u64]) {
+        for word in words {
+            self.0 = mix(self.0 ^ *word).rotate_left(23);
+        }
+    }
+
+    pub(crate) const fn value(self) -> u64 {
+        self.0
+    }
+}
+
+/// Takes the records before `horizon` out of `kept`, in order, and hashes them.
+pub(crate) fn take_before<R: Record>(
+    kept: &mut Vec<R::Kept>,
+    horizon: Time,
+    world: &World,
+    digest: &mut Digest,
+) -> Vec<R> {
+    let mut before: Vec<R::Kept> = kept.iter().copied().filter(|k| R::time(k) < horizon).collect();
+    kept.retain(|k| R::time(k) >= horizon);
+    before.sort_unstable_by_key(R::key);
+    let told: Vec<R> = before.into_iter().map(|k| R::told(k, world)).collect();
+    told.iter().for_each(|record| record.digest(digest));
+    told
+}
+
+/// Makes, from the list of all kinds of records, what nodes keep them in, what flushes them, and what
+/// hears them.
+macro_rules! records {
+    ($($(#[$doc:meta])* $name:ident: $record:ty,)*) => {
+        /// Receives what a run tells. Records of one kind arrive sorted by (time, entity), in the same
+        /// order for every number of threads. Kinds that a sink does not name are ignored.
+        pub trait Sink {
+            $($(#[$doc])* fn $name(&mut self, _records: &[$record]) {})*
+            /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
+            fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
+        }
+
+        /// The records of one thread since the last flush.
+        #[derive(Debug, Default)]
+        pub(crate) struct Records {
+            $(pub(crate) $name: Vec<<$record as Record>::Kept>,)*
+        }
+
+        impl Records {
+            /// Moves the records of `other` to the end of these.
+            pub(crate) fn take(&mut self, other: &mut Self) {
+                $(self.$name.append(&mut other.$name);)*
+            }
+        }
+
+        /// Collects the records of all threads, hands them to the sink in order, and hashes them on
+        /// the way: each kind apart, since how they interleave depends on the flushes.
+        #[derive(Debug, Default)]
+        pub(crate) struct Flusher {
+            kept: Records,
+            digests: Digests,
+        }
+
+        #[derive(Debug, Default)]
+        struct Digests {
+            $($name: Digest,)*
+        }
+
+        impl Flusher {
+            /// Takes the records of a thread.
+            pub(crate) fn take(&mut self, records: &mut Records) {
+                self.kept.take(records);
+            }
+
+            /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
+            pub(crate) fn flush(&mut self, horizon: Time, world: &World, sink: &mut dyn Sink) {
+                $(
+                    let kept = &mut self.kept.$name;
+                    let records: Vec<$record> = take_before(kept, horizon, world, &mut self.digests.$name);
+                    if !records.is_empty() {
+                        sink.$name(&records);
+                    }
+                )*
+            }
+
+            /// The hashes, in the order of the list.
+            pub(crate) fn digests(&self) -> Vec<u64> {
+                vec![$(self.digests.$name.value()),*]
+            }
+        }
+    };
+}
+pub(crate) use records;
