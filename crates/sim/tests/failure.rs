@@ -205,3 +205,52 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&|s| s.switch.queues = 9), "a port has 1 to 8 queues, not 9");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");
 }
+
+/// Counts samples of ports, and stops the run when it is first asked, if it is to.
+struct Counting {
+    samples: usize,
+    most_at_once: usize,
+    stops: bool,
+}
+
+impl Sink for Counting {
+    fn port_samples(&mut self, samples: &[PortSample]) {
+        self.samples += samples.len();
+        self.most_at_once = self.most_at_once.max(samples.len());
+    }
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        if self.stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn samples_of_a_long_gap_come_in_pieces_and_a_request_to_stop_is_heard() {
+    let gap = |second: Time| {
+        let flows = vec![flow(0, 1, 1000, Time::ZERO), flow(0, 1, 1000, second)];
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+        sim.probes.ports = vec![(2, 1)];
+        sim.probes.port_interval = Time::from_ns(1);
+        sim
+    };
+    // A sample each nanosecond from 0 on: the second flow begins 2 ms later and takes 2 * (84_320 ps +
+    // 1 us + 5_120 ps + 1 us) = 4_178_880 ps, so the last sample is taken at 2_004_178 ns.
+    for threads in [1, 2] {
+        let mut sim = gap(us(2000));
+        sim.threads = threads;
+        let mut sink = Counting { samples: 0, most_at_once: 0, stops: false };
+        assert_eq!(incast_sim::run(&sim, &mut sink).unwrap().end, End::Finished);
+        assert_eq!(sink.samples, 2_004_179);
+        assert!(sink.most_at_once < 300_000, "{} at once", sink.most_at_once);
+    }
+    // The same without anything after the gap but the time limit.
+    let mut sim = gap(us(3000));
+    sim.until = us(2000);
+    let mut sink = Counting { samples: 0, most_at_once: 0, stops: false };
+    assert_eq!(incast_sim::run(&sim, &mut sink).unwrap().end, End::TimeLimit);
+    assert_eq!(sink.samples, 2_000_001);
+    assert!(sink.most_at_once < 300_000, "{} at once", sink.most_at_once);
+    // 5 * 10^9 samples would fill the memory; the sink stops the run within the gap.
+    let mut sink = Counting { samples: 0, most_at_once: 0, stops: true };
+    let outcome = incast_sim::run(&gap(Time::from_s(5)), &mut sink).unwrap();
+    assert_eq!(outcome.end, End::Interrupted);
+}

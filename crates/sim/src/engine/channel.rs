@@ -79,6 +79,11 @@ macro_rules! records {
         }
 
         impl Records {
+            /// How many there are.
+            pub(crate) fn count(&self) -> usize {
+                0 $(+ self.$name.len())*
+            }
+
             /// Moves the records of `other` to the end of these.
             pub(crate) fn take(&mut self, other: &mut Self) {
                 $(self.$name.append(&mut other.$name);)*

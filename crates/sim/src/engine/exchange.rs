@@ -22,6 +22,10 @@ pub(crate) struct Report {
     /// When the last flow was done. (ps)
     pub(crate) last_finish: u64,
     pub(crate) hops: u64,
+    /// Records that wait for a flush.
+    pub(crate) records: u64,
+    /// Before this time no node has more than a step's samples to take. (ps)
+    pub(crate) samples: u64,
     /// The sink has asked to stop.
     pub(crate) interrupted: bool,
     /// The records so far are to be handed over.
@@ -37,6 +41,8 @@ impl Report {
         progress: 0,
         last_finish: 0,
         hops: 0,
+        records: 0,
+        samples: u64::MAX,
         interrupted: false,
         flush: false,
     };
@@ -50,6 +56,7 @@ impl Report {
             progress: tally.progress,
             last_finish: tally.last_finish,
             hops: tally.hops,
+            records: tally.records.count() as u64,
             ..Self::NOTHING
         }
     }
@@ -62,6 +69,8 @@ impl Report {
         self.progress = self.progress.max(other.progress);
         self.last_finish = self.last_finish.max(other.last_finish);
         self.hops += other.hops;
+        self.records += other.records;
+        self.samples = self.samples.min(other.samples);
         self.interrupted |= other.interrupted;
         self.flush |= other.flush;
     }

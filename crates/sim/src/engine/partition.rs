@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::event::{Effects, Event, Kind, Tally};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Report};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 use super::world::{Slot, World};
@@ -95,6 +95,8 @@ pub(crate) struct Partition {
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
+    /// None of them has more than a step's samples to take before this time. (ps)
+    samples: u64,
     /// Scratch: the arrivals of the node in hand.
     arrivals: Vec<u64>,
 }
@@ -196,12 +198,19 @@ impl Partition {
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
-        Self { places, fabric, sampled, arrivals: Vec::new() }
+        let mut partition = Self { places, fabric, sampled, samples: 0, arrivals: Vec::new() };
+        partition.catch_up(0);
+        partition
+    }
+
+    /// What this partition knows between two windows.
+    pub(crate) fn report(&self) -> Report {
+        Report { samples: self.samples, ..Report::new(self.next(), &self.fabric.tally) }
     }
 
     /// A time before which nothing happens here, nor anywhere else by what was sent from here in the
     /// last window. (ps)
-    pub(crate) fn next(&self) -> u64 {
+    fn next(&self) -> u64 {
         self.fabric.ready.earliest().min(self.fabric.posted)
     }
 
@@ -313,8 +322,11 @@ impl Partition {
 
     /// Takes all samples due before `time`.
     pub(crate) fn catch_up(&mut self, time: u64) {
+        self.samples = u64::MAX;
         for &place in &self.sampled {
-            self.places[place as usize].slot.catch_up(time, &mut self.fabric.tally);
+            let slot = &mut self.places[place as usize].slot;
+            slot.catch_up(time, &mut self.fabric.tally);
+            self.samples = self.samples.min(slot.samples_of_a_step());
         }
     }
 

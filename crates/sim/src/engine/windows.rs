@@ -16,6 +16,9 @@ use crate::record::{Flusher, Progress, Sink};
 /// How often a run tells its sink what happened.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
+/// So many records are not kept until the clock says that it is time.
+const MANY_RECORDS: u64 = 1 << 18;
+
 /// Why the windows end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
@@ -65,6 +68,26 @@ impl Limits {
         }
         Ok(self.until.min(s.next.saturating_add(self.lookahead)))
     }
+
+    /// What comes next, or why nothing does. Where nothing happens for long, samples are taken in steps
+    /// of their own, so that what they take stays bounded and the sink is asked whether to go on.
+    fn step(&self, all: &Report) -> Result<Step, Cause> {
+        match self.decide(all) {
+            Ok(end) if all.samples >= all.next => Ok(Step { begin: all.next, end: Some(end) }),
+            Err(Cause::TimeLimit) if all.samples > self.until => Err(Cause::TimeLimit),
+            Ok(_) | Err(Cause::TimeLimit) => Ok(Step { begin: all.samples, end: None }),
+            Err(cause) => Err(cause),
+        }
+    }
+}
+
+/// A step of a run.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Everything before this has happened. (ps)
+    begin: u64,
+    /// The end of the window; `None` where nothing but samples is due.
+    end: Option<u64>,
 }
 
 /// What the first thread does besides: it tells the sink how far the run is and what happened.
@@ -81,21 +104,30 @@ struct Reporter<'a> {
 
 impl Reporter<'_> {
     /// Between two windows: gathers what was handed over, and asks for the next flush when it is time.
-    fn report(&mut self, round: u64, all: &Report, flows: u64, exchange: &mut impl Exchange, world: &World) {
+    /// `look` says whether to look at the clock.
+    fn report(
+        &mut self,
+        all: &Report,
+        step: &Step,
+        look: bool,
+        flows: u64,
+        exchange: &mut impl Exchange,
+        world: &World,
+    ) {
         if let Some(horizon) = self.handed_over.take() {
             exchange.gather(|records| self.flusher.take(records));
             self.flusher.flush(Time::from_ps(horizon), world, self.sink);
         }
-        self.flush = false;
         if all.flush {
-            self.handed_over = Some(all.next);
+            self.flush = false;
+            self.handed_over = Some(step.begin);
             return;
         }
-        // Reading the clock costs as much as a packet: not in every short window.
-        if round.is_multiple_of(16) && self.last.elapsed() >= FLUSH_EVERY {
+        self.flush = all.records > MANY_RECORDS;
+        if look && self.last.elapsed() >= FLUSH_EVERY {
             self.last = Instant::now();
             self.flush = true;
-            let now = Time::from_ps(all.next);
+            let now = Time::from_ps(step.begin);
             let progress = Progress { now, flows_finished: all.finished, flows, hops: all.hops };
             self.interrupted |= self.sink.progress(&progress) == ControlFlow::Break(());
         }
@@ -158,15 +190,15 @@ fn run_partition(
 ) -> (Cause, u64, Partition) {
     let mut last_end = 0;
     for round in 0_u64.. {
-        let mut mine = Report::new(partition.next(), partition.tally());
+        let mut mine = partition.report();
         if let Some(reporter) = &reporter {
             (mine.flush, mine.interrupted) = (reporter.flush, reporter.interrupted);
         }
         // Everybody gets the same, and so decides the same.
         let all = exchange.reduce(mine);
         exchange.collect(|mail| partition.deliver(mail));
-        let end = match limits.decide(&all) {
-            Ok(end) => end,
+        let step = match limits.step(&all) {
+            Ok(step) => step,
             Err(cause) => {
                 let now = match cause {
                     Cause::Finished => all.last_finish,
@@ -177,15 +209,21 @@ fn run_partition(
             }
         };
         if let Some(reporter) = &mut reporter {
-            reporter.report(round, &all, limits.flows, &mut exchange, world);
+            // Reading the clock costs as much as a packet: not in every short window.
+            let look = step.end.is_none() || round.is_multiple_of(16);
+            reporter.report(&all, &step, look, limits.flows, &mut exchange, world);
+        }
+        if all.flush || step.end.is_none() {
+            partition.catch_up(step.begin);
         }
         if all.flush {
-            partition.catch_up(all.next);
             exchange.hand_over(&mut partition.tally().records);
         }
-        partition.process(end, world);
-        last_end = end;
-        partition.post(&mut exchange);
+        if let Some(end) = step.end {
+            partition.process(end, world);
+            last_end = end;
+            partition.post(&mut exchange);
+        }
     }
     unreachable!("the rounds only end from within")
 }

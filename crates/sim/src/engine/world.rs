@@ -308,6 +308,13 @@ impl Slot {
         self.sampler.next != u64::MAX
     }
 
+    /// The time up to which the samples of one step fit. (ps)
+    pub(crate) fn samples_of_a_step(&self) -> u64 {
+        let sampler = &self.sampler;
+        let interval = sampler.port_interval.min(sampler.flow_interval);
+        sampler.next.saturating_add(interval.saturating_mul(SAMPLES_IN_A_STEP))
+    }
+
     /// Takes all samples due before `time`. The node has not changed since its last event, so they
     /// may be taken late.
     #[inline]
@@ -317,6 +324,10 @@ impl Slot {
         }
     }
 }
+
+/// When nothing happens for long, so many samples of a series are taken before they may be flushed and
+/// the run interrupted.
+const SAMPLES_IN_A_STEP: u64 = 1024;
 
 /// When a node takes samples, and of what.
 #[derive(Debug)]
