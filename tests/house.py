@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -98,6 +100,18 @@ class FixedRateFlow(incast.Flow):
         return None, 5e10
 """
 """An algorithm in Python that always sends at 50 Gbps: ``fixed-rate``."""
+
+
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Waits until something is the case, however long it takes; not if a process ends before.
+
+    Args:
+        ready: Whether it is.
+        process: The process that is to bring it about.
+    """
+    while not ready():
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.02)
 
 
 class Incast:

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import incast
-from house import SMALL
+from house import RING, SMALL
 from incast import stats
+from incast.runner import Local
 
 RANDOM = SMALL.replace(
     '[[traffic]]\nname = "long"',
@@ -137,8 +138,8 @@ def test_replications_are_the_runs_of_their_seeds() -> None:
         assert made.results[seed].fingerprint == alone.fingerprint
         numbers = stats.metrics(alone)
         assert all(made.metrics[name].values[i] == numbers[name] for name in made.metrics)
-    assert {"slowdown_mean", "slowdown_p99", "queue_max_kb", "queue_mean_kb[s0:3]"} <= set(made.metrics)
-    assert made.metrics["slowdown_mean"].half_width
+    assert set(made.metrics) == set(stats.METRICS)
+    assert made.metrics["slowdown_all_mean"].half_width
     parallel = incast.replicate(scenario, [7, 8, 9], jobs=2)
     assert parallel.metrics == made.metrics
     assert parallel.results == {}
@@ -147,6 +148,60 @@ def test_replications_are_the_runs_of_their_seeds() -> None:
     assert only.metrics["flows"].values == (62.0 + 1,)
     with pytest.raises(ValueError, match="each once"):
         incast.replicate(scenario, [1, 1])
+
+
+def test_replications_in_a_folder_go_on_where_they_were(tmp_path: Path) -> None:
+    scenario = incast.Scenario.from_toml(RANDOM, "random.toml")
+    whole = incast.replicate(scenario, 3)
+    first = incast.replicate(scenario, 2, folder=tmp_path / "results")
+    made = sorted((tmp_path / "results").glob("*/*/result.json"))
+    times = [path.stat().st_mtime_ns for path in made]
+    assert len(made) == 2
+    again = incast.replicate(scenario, 3, folder=tmp_path / "results", executor=Local(2), keep=True)
+    assert again.metrics == whole.metrics
+    assert first.metrics["flows_finished"].values == whole.metrics["flows_finished"].values[:2]
+    assert [path.stat().st_mtime_ns for path in made] == times
+    assert all(again.results[seed].folder for seed in again.seeds)
+
+
+def test_other_processes_make_replications_without_a_folder(tmp_path: Path) -> None:
+    scenario = incast.Scenario.from_toml(RANDOM, "random.toml")
+    here = incast.replicate(scenario, 2)
+    there = incast.replicate(scenario, 2, executor=Local(2), keep=True)
+    assert there.metrics == here.metrics
+    # Their folder is gone; the results are not.
+    assert [len(result.flows) for result in there.results.values()] == [62 + 1, 62 + 1]
+    assert all(result.folder is None for result in there.results.values())
+
+
+def test_a_replication_that_stalls_is_in_no_mean() -> None:
+    with pytest.raises(incast.ResultError, match=r"^seed 1: .*PFC deadlock"):
+        incast.replicate(incast.Scenario.from_toml(RING, "ring.toml"), 2)
+
+
+@pytest.mark.parametrize(
+    ("rank", "value"), [(0, 1), (20, 1), (20.1, 2), (50, 4), (60, 4), (60.1, 8), (80, 8), (99, 16), (100, 16)]
+)
+def test_percentiles_of_the_worked_example(rank: float, value: float) -> None:
+    # Rank ⌈p·5/100⌉ of 1, 2, 4, 8, 16.
+    assert stats.percentile([16, 8, 1, 2, 4], rank) == value
+
+
+def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
+    """Those of the ledger, of the report and of pictures are those of `stats`."""
+    from incast.ledger import measures
+    from incast.ledger.view import View
+    from incast.report.flows import Flows, classes
+
+    slowdown = result.flow_times().slowdown
+    p99 = sorted(slowdown)[math.ceil(0.99 * len(slowdown)) - 1]
+    assert stats.percentile(slowdown, 99) == p99
+    assert measures.slowdown(View("x", result), "p99").value == p99
+    of_all = classes(Flows.of(result))["all"]
+    assert of_all is not None
+    assert of_all["p99"] == p99
+    # An even number of values: the lower of the two in the middle.
+    assert stats.median([1, 2, 4, 8]) == 2
 
 
 def test_flow_series(result: incast.Result) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from house import ROOT, Incast
+from house import RING, ROOT, Incast, wait_until
 from incast import Scenario
 from incast.ledger import LedgerError, Verdict, find, ids, judge, run_figure
 from incast.ledger import measures as m
@@ -17,6 +19,7 @@ from incast.ledger.figure import read
 from incast.ledger.judge import evaluate
 from incast.ledger.quantity import Band, Quantity, quantity
 from incast.ledger.view import View
+from incast.runner import Done, Task, Watch, execute
 
 PAPERS = ROOT / "papers"
 
@@ -319,6 +322,75 @@ def test_the_verdict_follows_from_the_rule(papers: Path, incast: Incast) -> None
         assert re.search(rf"^  {verdict} +full$", done.stdout, re.MULTILINE)
         assert ("None needed." in done.stdout) == (verdict != "reproduced")
         assert "ours: 100" in done.stdout
+
+
+def test_results_that_are_there_are_reused(papers: Path, incast: Incast) -> None:
+    words = ("reproduce", "some", "--papers", papers, "--no-picture")
+    first = incast(*words)
+    assert first.returncode == 0, first.stderr
+    made = sorted(incast.folder.glob("incast-results/small/*/result.json"))
+    assert len(made) == 2
+    times = [path.stat().st_mtime_ns for path in made]
+    assert incast(*words).stdout == first.stdout
+    assert [path.stat().st_mtime_ns for path in made] == times
+    assert incast(*words, "--fresh").returncode == 0
+    assert all(path.stat().st_mtime_ns > time for path, time in zip(made, times, strict=True))
+
+
+def test_killed_it_goes_on_where_it_was(papers: Path, incast: Incast) -> None:
+    """The run with five hosts takes hours; killed meanwhile, only the one with four is there, and stays."""
+    file = papers / "some" / "fig1" / "claims.toml"
+    endless = CLAIMS.replace("vary = {", 'along = { size = ["2MB", "900GB"] }\nvary = {').replace(
+        '"topology.hosts={hosts}"', '"topology.hosts={hosts}", "traffic.long.size={size}", "run.until=1000s"'
+    )
+    file.write_text(endless)
+    process = incast.start("reproduce", "some", "--papers", papers, "--no-picture", "--jobs", "1")
+    wait_until(lambda: len(list(incast.folder.glob("incast-results/small/*/result.json"))) == 2, process)
+    process.kill()
+    process.communicate()
+    ends = {
+        path: json.loads(path.read_text()) for path in incast.folder.glob("incast-results/*/*/result.json")
+    }
+    (kept,) = [path for path, info in ends.items() if info["state"] == "complete"]
+    time = kept.stat().st_mtime_ns
+    file.write_text(endless.replace("900GB", "1MB"))
+    again = incast("reproduce", "some", "--papers", papers, "--no-picture")
+    assert again.returncode == 0, again.stderr
+    assert kept.stat().st_mtime_ns == time
+
+
+def test_a_figure_runs_on_any_executor(papers: Path, tmp_path: Path) -> None:
+    """What travels to an executor is enough to make the runs, as on a cluster."""
+
+    class Here:
+        """Makes the runs in this process, the last one first."""
+
+        jobs = 1
+
+        def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
+            for task in reversed(tasks):
+                watch(task.index, 0.5)
+                yield Done(task.index, reused=execute(task))
+
+    (figure,) = find(papers, ["some/fig1"])
+    states: list[tuple[int, int]] = []
+    there = run_figure(
+        figure, folder=tmp_path / "runs", executor=Here(), watch=lambda s: states.append((s.made, s.runs))
+    )
+    here = run_figure(figure)
+    assert [r.fingerprint for r in there.values()] == [r.fingerprint for r in here.values()]
+    assert states == [(0, 2), (1, 2), (1, 2), (2, 2)]
+
+
+def test_a_run_that_fails_is_named(papers: Path, incast: Incast) -> None:
+    figure = papers / "some" / "fig1"
+    (figure / "small.toml").write_text(RING)
+    claims = CLAIMS.replace("topology.hosts={hosts}", "seed={hosts}").replace('"oscar"', '"constant"')
+    (figure / "claims.toml").write_text(claims)
+    done = incast("reproduce", "some", "--papers", papers, "--no-picture", "--jobs", "1")
+    assert done.returncode == 2
+    assert "some/fig1: the run 'run/4' failed: " in done.stderr
+    assert "PFC deadlock" in done.stderr
 
 
 def test_evidence_that_fails_is_told(papers: Path, incast: Incast) -> None:

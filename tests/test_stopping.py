@@ -7,13 +7,12 @@ import pty
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 import incast as package
-from house import Incast
+from house import PLUGIN, Incast, wait_until
 from stored import stored
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
@@ -22,11 +21,7 @@ ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
 
 def wait_for_parts(folder: Path, process: subprocess.Popen[str]) -> None:
     """Waits until a run has written something to disk."""
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("port_series/part-*.parquet")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: bool(list(folder.glob("port_series/part-*.parquet"))), process)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -38,7 +33,7 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
     folder = incast.folder / where
     wait_for_parts(folder, process)
     process.send_signal(sent)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == 130
     assert "stopped on request" in out
     found = re.search(r"stopped at ([\d,.]+) us of simulated time, 2 of 3 flows finished", err)
@@ -54,17 +49,28 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
 
 
 def test_a_stopped_comparison_keeps_the_algorithms_that_ran(incast: Incast, scenario: Path) -> None:
-    # Some seconds each: time enough to stop the second one in the middle.
-    longer = ("--set", "run.until=1000s", "--set", "traffic.long.size=5GB")
-    process = incast.start("compare", scenario, "--cc", "constant,oscar", *longer)
-    first, second = (incast.folder / stored(scenario, cc, *longer) for cc in ("constant", "oscar"))
-    wait_for_parts(second, process)
+    # The second one is slow: it waits at its first packet until it has been told to stop.
+    (incast.folder / "slow.py").write_text(SLOW)
+    words = ("--cc", "constant,fixed-rate", "--plugin", "slow.py", "--out", "out")
+    process = incast.start("compare", scenario, *words)
+    wait_until((incast.folder / "waiting").exists, process)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    (incast.folder / "stopped").touch()
+    out, _ = process.communicate()
     assert process.returncode == 130
     assert "1 of 2 algorithms ran" in out
-    assert package.Result.open(first).end == "finished"
-    assert package.Result.open(second).end == "interrupted"
+    assert package.Result.open(incast.folder / "out/constant").end == "finished"
+    assert package.Result.open(incast.folder / "out/fixed-rate").end == "interrupted"
+
+
+SLOW = "import pathlib, time\n" + PLUGIN.replace(
+    "return FixedRateFlow()",
+    """pathlib.Path("waiting").touch()
+        while not pathlib.Path("stopped").exists():
+            time.sleep(0.01)
+        return FixedRateFlow()""",
+)
+"""The plugin, with a start that takes as long as nobody makes the file ``stopped``."""
 
 
 def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
@@ -90,12 +96,9 @@ def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
     assert other.stdout.endswith(f"saved in {stored(scenario, 'oscar')}\n")
     assert package.Result.open(folder).state == "incomplete"
     again = incast.start("run", scenario, *ENDLESS)
-    deadline = time.monotonic() + 60
-    while package.Result.open(folder).state != "running":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: package.Result.open(folder).state == "running", again)
     again.send_signal(signal.SIGINT)
-    _, err = again.communicate(timeout=60)
+    _, err = again.communicate()
     assert f"removed an incomplete result of an earlier run from {where}" in err
     assert package.Result.open(folder).end == "interrupted"
 
@@ -107,11 +110,9 @@ def test_progress_is_shown_on_a_terminal(incast: Incast, scenario: Path) -> None
     )
     os.close(there)
     seen = ""
-    deadline = time.monotonic() + 60
     while "packet-hops/s" not in seen:
-        assert time.monotonic() < deadline
         seen += os.read(here, 4096).decode()
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    assert process.wait() == 130
     os.close(here)
     assert re.search(r"oscar +[\d.]+ .?s +\d/3 flows +[\d.]+ M packet-hops/s", seen)

@@ -6,9 +6,10 @@ import io
 
 import pytest
 
-from incast.cli.progress import ProgressLine, duration, line, simulated
-from incast.cli.table import Column, cells, number, table
-from incast.scenario import Progress
+from incast._terminal import cells
+from incast.cli.table import Column, number, table
+from incast.progress import Progress, ProgressLine, duration, of_batch, of_run, simulated
+from incast.runner import Failure, State
 
 HALF_WAY = Progress(now_ps=500_000_000, until_ps=10**12, flows_finished=50, flows=100, hops=6_000_000)
 
@@ -65,11 +66,20 @@ def test_wide_letters_take_two_cells_and_accents_none() -> None:
     assert cells("e\u0301") == 1
 
 
-def test_the_line_says_time_flows_speed_and_what_is_left() -> None:
-    text = line("oscar", HALF_WAY, elapsed=2.0)
+def test_the_line_of_a_run_says_time_flows_speed_and_what_is_left() -> None:
+    text = of_run("oscar", HALF_WAY, elapsed=2.0)
     assert text.split("  ")[0].strip() == "oscar"
     for part in ("500.00 us", "50/100 flows", "3.00 M packet-hops/s", "2 s left"):
         assert part in text
+
+
+def test_the_line_of_a_batch_says_runs_failures_and_what_is_left() -> None:
+    # 10 of 40 were reused; of the 30 others 5 are made, 1 failed and 3 are half done: 7.5 of 30 in 5 s.
+    state = State(40, reused=10, made=5, failures=[Failure("x", "y")], shares={1: 0.5, 2: 0.5, 3: 0.5})
+    assert of_batch("", state, elapsed=5.0) == "16/40 runs  3 running  1 failed  15 s left"
+    assert of_batch("oscar/fig9", State(4), elapsed=5.0) == "oscar/fig9  0/4 runs"
+    # All results were there: nothing is left.
+    assert of_batch("", State(4, reused=4), elapsed=5.0) == "4/4 runs  0 s left"
 
 
 def test_the_line_fits_80_columns_and_is_wiped() -> None:
@@ -81,7 +91,17 @@ def test_the_line_fits_80_columns_and_is_wiped() -> None:
     assert wiped == ""
 
 
-def test_nothing_is_drawn_where_nobody_looks() -> None:
+def test_the_line_is_redrawn_ten_times_a_second_at_most() -> None:
+    terminal = Terminal()
+    times = iter([0.0, 0.0, 0.05, 0.11, 0.15, 0.22])
+    with ProgressLine("oscar", stream=terminal, clock=lambda: next(times)) as show:
+        for _ in range(5):
+            show(HALF_WAY)
+    # Drawn at 0, 0.11 and 0.22 s, and wiped.
+    assert terminal.getvalue().count("\r\x1b[2K") == 3 + 1
+
+
+def test_nothing_is_drawn_without_a_terminal() -> None:
     for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
         with ProgressLine("oscar", quiet, stream) as show:
             show(HALF_WAY)

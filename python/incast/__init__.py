@@ -22,7 +22,8 @@ from incast.algorithm import (
 )
 from incast.result import FlowSeries, FlowTimes, PortSeries, Result
 from incast.scenario import Interrupted, Progress, Scenario, schema
-from incast.stats import Estimate, Replications, SizeBin, compare, replicate
+from incast.stats import Estimate, SizeBin
+from incast.study import Replications, compare, replicate
 
 __all__ = [
     "Ack",

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from incast.cli import INTERRUPTED, OK, compare
-from incast.cli.outcome import ending, is_sound
-from incast.cli.progress import duration
+from incast.cli.outcome import ending
 from incast.cli.run import run_one
 from incast.cli.table import paragraph
 from incast.cli.tables import queue_table, slowdown_table, title
+from incast.progress import duration
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
@@ -66,14 +66,14 @@ def show(letter: str, name: str, text: str, file: Path) -> bool:
     options = argparse.Namespace(out=None, fresh=True, quiet=False, threads=1)
     for label, scenario in scenarios.items():
         results[label] = run_one(scenario, label, parent / label, options)
-        if not is_sound(results[label]):
+        if not results[label].sound:
             print(ending(title(label), results[label]))
     tables = [queue_table(results)] if next(iter(results.values())).probed_ports() else []
     print("\n\n".join(tables or [slowdown_table(results)]))
     print(f"\ndata in {parent}, one folder for each algorithm")
     for path in compare.pictures(results, parent):
         print(f"picture {path}")
-    return all(map(is_sound, results.values()))
+    return all(result.sound for result in results.values())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,6 +158,11 @@ class Result:
         return "killed" if outcome is None else str(outcome["end"])
 
     @property
+    def sound(self) -> bool:
+        """Whether the run ended as it should (no stall, no interruption), with every invariant holding."""
+        return is_sound(self.info)
+
+    @property
     def fingerprint(self) -> str:
         """A hash of everything that the run produced: equal fingerprints, equal results."""
         return str(self.info["outcome"]["fingerprint"])
@@ -225,7 +230,7 @@ class Result:
         return stats.slowdown_by_size(self.flow_times(), edges or stats.SIZE_EDGES, ranks)
 
     def percentile(self, rank: float, column: str = "slowdown") -> float:
-        """A percentile of a column of :attr:`flows`, of the values that are there (inverted CDF).
+        """A percentile of the values that a column of :attr:`flows` has (see :mod:`incast.stats`).
 
         Args:
             rank: In percent, 0 to 100.
@@ -278,6 +283,11 @@ class Result:
         size, fct = self.flows.column("size_bytes")[done], self.flows.column("fct_ps")[done]
         return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
 
+    def in_memory(self) -> Result:
+        """The same result with all of its tables in memory, so that its folder may go."""
+        info, state, _, tables = self._core.parts()
+        return _unpickled(info, state, None, tables)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickled, self._core.parts())
 
@@ -309,3 +319,9 @@ def used(
         return np.zeros(len(time_ps))
     share = np.diff(sent_bytes) * 8 / (np.diff(time_ps) * 1e-12 * rate_bps)
     return np.concatenate([share[:1], share])
+
+
+def is_sound(info: Mapping[str, Any]) -> bool:
+    """Whether a run ended as it should, with every invariant holding: only then do its numbers count."""
+    outcome = info.get("outcome") or {}
+    return outcome.get("end") in ("finished", "time limit") and not outcome.get("violations")

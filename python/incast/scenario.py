@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import _core, _toml, algorithm
-from incast._meter import Meter
-from incast.progress import Progress
+from incast.progress import Progress, ProgressLine
 from incast.result import Result
 
 __all__ = ["Interrupted", "Progress", "Scenario", "schema"]
@@ -175,6 +174,11 @@ class Scenario:
         return self._core.name
 
     @property
+    def file(self) -> str:
+        """The file that it was read from, or the name it was given; paths in it start from its folder."""
+        return self._origin.file
+
+    @property
     def seed(self) -> int:
         """Seed of every random draw."""
         return self._core.seed
@@ -267,8 +271,8 @@ class Scenario:
                 says that the run was interrupted.
         """
         if progress is True:
-            with Meter(self.name) as meter:
-                return self.run(out, threads=threads, fresh=fresh, progress=meter)
+            with ProgressLine(self.name) as line:
+                return self.run(out, threads=threads, fresh=fresh, progress=line)
         folder = None if out is None else Path(out)
 
         def report(now_ps: int, until_ps: int | None, flows_finished: int, flows: int, hops: int) -> None:

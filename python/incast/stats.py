@@ -1,28 +1,36 @@
-"""Statistics of results: percentiles, bins of sizes, fairness, means over seeds with their intervals.
+"""Statistics: the one place where each of them is defined.
 
-A percentile ``p`` of ``n`` values is the smallest of them that at least ``p`` % do not exceed (rank
-``⌈p·n/100⌉``, "inverted CDF"): always a value that occurred. The mean over seeds has the interval
-``mean ± t · s / √n`` with ``s`` the standard deviation (``n - 1`` in the denominator) and ``t`` the quantile
-of Student's distribution with ``n - 1`` degrees of freedom: of such intervals 95 % hold the true mean when
-runs with different seeds are independent and their values are spread normally.
+**Percentile.** The percentile ``p`` of ``n`` values is the smallest of them that at least ``p`` % of them do
+not exceed: in rising order, the value of rank ``⌈p·n/100⌉`` ("nearest rank", "inverted CDF", type 1 of
+Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996). It is always a value that occurred. Of
+``1, 2, 4, 8, 16`` the 50th is 4 (rank ⌈2.5⌉ = 3), the 60th is 4 (rank 3) and the 61st is 8 (rank ⌈3.05⌉ = 4).
+The median is the 50th percentile: of an even number of values the lower of the two in the middle.
+
+**Mean over seeds.** Its confidence interval is ``mean ± t · s / √n`` with ``s`` the standard deviation
+(``n - 1`` in the denominator) and ``t`` the quantile of Student's distribution with ``n - 1`` degrees of
+freedom: of such intervals 95 % hold the true mean when runs with different seeds are independent and their
+values are distributed normally.
+
+**Slowdown** is completion time over the ideal one; flows that did not finish have none.
+
+**Fairness** is Jain's index, ``(Σx)² / (n · Σx²)``.
+
+The summary of a result (``result.json``), the tables of commands, reports, sweeps, pictures and the ledger
+use these definitions and no others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from incast.result import FlowTimes, Result
-
-if TYPE_CHECKING:
-    from incast.scenario import Scenario
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""
@@ -51,7 +59,7 @@ class SizeBin:
 
 
 def percentile(values: npt.ArrayLike, rank: float) -> float:
-    """A percentile by rank (inverted CDF); NaN of no values.
+    """A percentile by nearest rank, as this module defines it; NaN of no values.
 
     Args:
         values: Numbers.
@@ -63,6 +71,11 @@ def percentile(values: npt.ArrayLike, rank: float) -> float:
     # Exactly: in floating point 99.9 % of 1000 is a little more than 999.
     place = math.ceil(Fraction(str(float(rank))) * array.size / 100)
     return float(array[min(max(place, 1), array.size) - 1])
+
+
+def median(values: npt.ArrayLike) -> float:
+    """The 50th percentile; NaN of no values."""
+    return percentile(values, 50)
 
 
 def slowdown_by_size(
@@ -149,8 +162,6 @@ class Estimate:
             return cls(mean, None, known, confidence)
         if min(known) == max(known):
             return cls(known[0], 0.0, known, confidence)
-        from incast.sweep.interval import student
-
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
         return cls(mean, student(confidence, n - 1) * deviation / math.sqrt(n), known, confidence)
 
@@ -168,110 +179,77 @@ class Estimate:
         return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
 
 
-def metrics(result: Result) -> dict[str, float]:
-    """The numbers of a result that replications compare.
+def student(confidence: float, freedom: int) -> float:
+    """The ``t`` between whose negative and positive a share of Student's distribution lies.
+
+    Found by bisection on the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+    and 26.7.4).
+
+    Args:
+        confidence: The share, from 0 to 1.
+        freedom: Degrees of freedom, at least 1.
+    """
+    low, high = 0.0, 1.0
+    while _inside(high, freedom) < confidence:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if _inside(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _inside(t: float, freedom: int) -> float:
+    """The share of Student's distribution between -t and t."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    term = total = cosine if freedom % 2 else 1.0
+    for k in range(2 if freedom % 2 else 1, freedom - 1, 2):
+        term *= cosine * cosine * k / (k + 1)
+        total += term
+    if freedom % 2:
+        return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    return sine * total
+
+
+SIZE_CLASSES = ("small", "large", "all")
+"""Classes of flow sizes in the summary of a result: up to 150 KB, above it, and all."""
+
+METRICS = (
+    *(f"slowdown_{name}_{statistic}" for name in SIZE_CLASSES for statistic in ("mean", "p50", "p99")),
+    "queue_mean_bytes",
+    "queue_peak_bytes",
+    "flows_finished",
+    "packets_dropped",
+)
+"""The numbers of a run that sweeps and replications average over seeds. Slowdowns have no unit; queues are
+those of the probed ports, as sampled: the mean over all of them, and the longest."""
+
+
+def metrics(of: Result | Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a run that sweeps and replications average over seeds.
+
+    Args:
+        of: A result, or what its ``result.json`` says.
 
     Returns:
-        ``flows_finished``; ``slowdown_mean`` and ``slowdown_p50``, ``_p99``, ``_p99.9`` and ``fct_mean_us``
-        over the flows that transferred all of their size; ``queue_max_kb``, the longest queue of any port,
-        and for each sampled port its mean queue, ``queue_mean_kb[s0:3]``.
+        Those of :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
+        and no queue without a probed port.
     """
-    times = result.flow_times()
-    found: dict[str, float] = {"flows_finished": float(result.flows.column("finished").sum())}
-    if len(times.slowdown):
-        found["slowdown_mean"] = float(np.mean(times.slowdown))
-        found |= {f"slowdown_p{rank:g}": percentile(times.slowdown, rank) for rank in (50.0, 99.0, 99.9)}
-        found["fct_mean_us"] = float(np.mean(times.fct_ps)) / 1e6
-    found["queue_max_kb"] = float(result.ports.column("peak_queue_bytes").max(initial=0)) / 1e3
-    for node, port in result.probed_ports():
-        found[f"queue_mean_kb[{node}:{port}]"] = float(np.mean(result.port(node, port).queue_bytes)) / 1e3
+    info = of.info if isinstance(of, Result) else of
+    by_class = {s["class"]: s["slowdown"] for s in info["summary"]["slowdowns"] if s["group"] is None}
+    found: dict[str, float] = {}
+    for name in SIZE_CLASSES:
+        if slowdown := by_class.get(name):
+            found |= {
+                f"slowdown_{name}_{statistic}": slowdown[statistic] for statistic in ("mean", "p50", "p99")
+            }
+    queues = [port["queue"] for port in info["summary"]["ports"] if port["queue"]]
+    if queues:
+        found["queue_mean_bytes"] = math.fsum(queue["mean_bytes"] for queue in queues) / len(queues)
+        found["queue_peak_bytes"] = max(float(queue["max_bytes"]) for queue in queues)
+    found["flows_finished"] = float(info["outcome"]["flows_finished"])
+    found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
     return found
-
-
-@dataclass(frozen=True)
-class Replications:
-    """Runs of one scenario that differ in their seed.
-
-    Attributes:
-        seeds: The seeds.
-        results: The result of each, by its seed; empty unless they were to be kept.
-        metrics: The mean of each number over the seeds, with its interval.
-    """
-
-    seeds: tuple[int, ...]
-    metrics: Mapping[str, Estimate]
-    results: Mapping[int, Result] = field(default_factory=dict, repr=False)
-
-    def __str__(self) -> str:
-        width = max(map(len, self.metrics), default=0)
-        rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
-        return "\n".join([f"{len(self.seeds)} seeds", *rows])
-
-
-def replicate(
-    scenario: Scenario,
-    seeds: int | Sequence[int] = 5,
-    *,
-    measure: Callable[[Result], Mapping[str, float]] = metrics,
-    confidence: float = 0.95,
-    jobs: int = 1,
-    keep: bool = False,
-) -> Replications:
-    """Runs a scenario with several seeds, and gives the mean of each number with its interval.
-
-    Args:
-        scenario: What to run.
-        seeds: The seeds, or how many: then the scenario's own and the ones after it.
-        measure: Gives the numbers of a result by name. A name that a result lacks is left out.
-        confidence: The share of intervals that hold the true mean.
-        jobs: How many runs at the same time, in threads of this process.
-        keep: Whether to keep the results; otherwise only their numbers stay in memory.
-
-    Raises:
-        ValueError: Without seeds, or when one is there twice.
-        ScenarioError: When the scenario cannot be built with one of the seeds.
-    """
-    chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
-    known = tuple(chosen)
-    if not known or len(set(known)) < len(known):
-        raise ValueError(f"seeds must be at least one, each once: {list(known)}")
-
-    def run(seed: int) -> tuple[Mapping[str, float], Result | None]:
-        result = scenario.with_seed(seed).run()
-        return measure(result), result if keep else None
-
-    if jobs > 1:
-        with ThreadPoolExecutor(jobs) as pool:
-            runs = list(pool.map(run, known))
-    else:
-        runs = [run(seed) for seed in known]
-    names = [name for name in runs[0][0] if all(name in numbers for numbers, _ in runs)]
-    estimates = {name: Estimate.of((numbers[name] for numbers, _ in runs), confidence) for name in names}
-    kept = {seed: result for seed, (_, result) in zip(known, runs, strict=True) if result is not None}
-    return Replications(known, estimates, kept)
-
-
-def compare(
-    scenario: Scenario,
-    algorithms: Iterable[str | Callable[..., Any]],
-    **options: Any,  # noqa: ANN401 - those of Scenario.run
-) -> dict[str, Result]:
-    """Runs one scenario with several algorithms: same flows, same seed.
-
-    Args:
-        scenario: What to run.
-        algorithms: Names like ``"oscar"`` and ``"swift:oscar"``, and classes of your own.
-        **options: Those of :meth:`incast.Scenario.run` other than ``out``.
-
-    Returns:
-        The result for each algorithm, by its name, in their order: what the pictures of
-        :mod:`incast.plot` take.
-
-    Raises:
-        ScenarioError: When there is no such algorithm, or it does not go with the rest.
-    """
-    from incast import algorithm
-
-    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in algorithms]
-    scenarios = {name: scenario.with_algorithm(name) for name in names}
-    return {name: each.run(**options) for name, each in scenarios.items()}

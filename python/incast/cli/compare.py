@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import incast
+from incast._terminal import WIDTH, cells
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
-from incast.cli.outcome import ending, is_sound
+from incast.cli.outcome import ending
 from incast.cli.run import run_one
-from incast.cli.table import WIDTH, cells
 from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -34,7 +34,7 @@ def act(options: argparse.Namespace) -> int:
         finish(scenarios, results, options)
         raise
     finish(scenarios, results, options)
-    return 0 if all(map(is_sound, results.values())) else 1
+    return 0 if all(result.sound for result in results.values()) else 1
 
 
 def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
@@ -89,7 +89,7 @@ def finish(
     first = next(iter(scenarios.values()))
     print(f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} algorithms ran")
     for label, result in results.items():
-        if not is_sound(result):
+        if not result.sound:
             print(ending(title(label), result))
     for text in (queue_table(results), slowdown_table(results)):
         if text:

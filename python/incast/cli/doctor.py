@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import _core, store
-from incast.cli.table import cells, number, pad, paragraph
+from incast._terminal import cells
+from incast.cli.table import number, pad, paragraph
+from incast.runner import cores
 from incast.scenario import Scenario
-from incast.sweep import cores
 
 FULL_BYTES = 1e9
 """A disk with less free space than this is worth a word."""

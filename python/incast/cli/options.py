@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 from incast.algorithm import load_plugin
+from incast.runner import Executor, Local
 
 
 def scenario_options(sub: argparse.ArgumentParser) -> None:
@@ -66,6 +67,37 @@ def run_options(sub: argparse.ArgumentParser) -> None:
         help="run nothing to its end: try for some seconds, and say what the whole would take",
     )
     sub.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def batch_options(sub: argparse.ArgumentParser) -> None:
+    """Adds where and how a batch of runs is made."""
+    sub.add_argument(
+        "--jobs", type=count, metavar="N", help="runs at the same time (default: one for each core)"
+    )
+    sub.add_argument(
+        "--on",
+        type=_where,
+        default="local",
+        metavar="WHERE",
+        help="local (default), ray (the cluster of RAY_ADDRESS, or one on this machine), or ray://HOST:PORT",
+    )
+    sub.add_argument("--fresh", action="store_true", help="make every run again")
+    sub.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def _where(text: str) -> str:
+    if text in ("local", "ray") or text.startswith("ray://"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is neither local nor ray nor like ray://head:10001")
+
+
+def executor(options: argparse.Namespace) -> Executor:
+    """What the options of :func:`batch_options` name."""
+    if options.on == "local":
+        return Local(options.jobs)
+    from incast.runner.on_ray import Ray
+
+    return Ray(options.on, options.jobs)
 
 
 def count(text: str) -> int:

@@ -1,16 +1,38 @@
-"""How a run ended, in words."""
+"""How runs ended, in words."""
 
 from __future__ import annotations
 
-from incast.cli.progress import duration
+import sys
+
 from incast.cli.table import number, paragraph
+from incast.progress import Progress, ProgressLine, duration
 from incast.result import Result
+from incast.runner import State
 
 
-def is_sound(result: Result) -> bool:
-    """Whether a run came to a proper end with every invariant holding."""
-    outcome = result.info.get("outcome") or {}
-    return outcome.get("end") in ("finished", "time limit") and not outcome.get("violations")
+class BatchLine(ProgressLine):
+    """The progress line of a batch of runs, which knows at any time how many are done."""
+
+    done = 0
+
+    def __call__(self, now: Progress | State) -> None:
+        """Shows how far the runs are."""
+        if isinstance(now, State):
+            self.done = now.done
+        super().__call__(now)
+
+    def __enter__(self) -> BatchLine:
+        return self
+
+    def stopped(self, runs: int) -> None:
+        """Says that the batch was stopped, and how to go on.
+
+        Args:
+            runs: Runs in all.
+        """
+        self.wipe()
+        done = f"{self.done:,} of {runs:,} runs are done"
+        print(f"\nincast: stopped; {done}, and the same command goes on from there", file=sys.stderr)
 
 
 def ending(label: str, result: Result) -> str:

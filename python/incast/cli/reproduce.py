@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incast import store
 from incast.cli.common import folder_name
-from incast.cli.progress import REDRAW_AFTER, share_done
-from incast.cli.table import WIDTH, Column, cells, table
+from incast.cli.options import batch_options, executor
+from incast.cli.outcome import BatchLine
+from incast.cli.table import Column, table
 
 if TYPE_CHECKING:
     from incast import ledger
     from incast.ledger.report import Page
-    from incast.ledger.runs import Progressing
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,7 +24,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "reproduce",
         help="re-run figures of papers and judge what they claim",
         description="Re-runs figures of papers, and says for each claim what the paper has, what came "
-        "out here, and what verdict follows.",
+        "out here, and what verdict follows. Results that are there already are reused, so that a "
+        "command that was stopped or killed goes on where it was.",
     )
     sub.add_argument(
         "what", nargs="*", metavar="FIGURE", help="figures like oscar/fig9, a paper like oscar, or all"
@@ -41,21 +41,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="where to save pictures (default: results/reproduce, or beside the file of --write)",
     )
     sub.add_argument("--no-picture", action="store_true", help="draw nothing")
-    sub.add_argument("--jobs", type=_jobs, metavar="N", help="runs at the same time (default: one per core)")
+    sub.add_argument(
+        "--results",
+        type=Path,
+        default=store.DEFAULT,
+        metavar="DIR",
+        help="the folder of results, where those that are there are reused (default: incast-results)",
+    )
+    batch_options(sub)
     sub.add_argument(
         "--papers",
         type=Path,
         metavar="DIR",
         help="where the figures are (default: papers, or the checkout's)",
     )
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
     sub.set_defaults(act=act)
-
-
-def _jobs(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
-    return int(text)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -91,10 +91,17 @@ def _reproduce(figures: list[ledger.Figure], options: argparse.Namespace) -> int
     from incast.ledger import report
 
     commit = report.commit_of(figures[0].folder)
+    where = executor(options)
     pages: list[Page] = []
     for figure in figures:
-        with _Line(options.quiet) as line:
-            results = ledger.run_figure(figure, options.jobs, line)
+        with BatchLine(figure.id, options.quiet) as line:
+            try:
+                results = ledger.run_figure(
+                    figure, folder=options.results, executor=where, fresh=options.fresh, watch=line
+                )
+            except KeyboardInterrupt:
+                line.stopped(len(figure.runs))
+                return 130
         judgements = ledger.judge(figure, results)
         picture = None if options.no_picture else _draw(figure, results, options)
         pages.append(report.Page(figure, judgements, results.wall_s, picture))
@@ -127,35 +134,3 @@ def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Name
     # Without the date inside, the same picture is the same file.
     drawing.savefig(path, dpi=200, metadata={"Software": None})
     return path
-
-
-class _Line:
-    """The line on a terminal that says how far the runs of a figure are."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
-        self._drawn = 0.0
-        self._lock = threading.Lock()
-
-    def __call__(self, now: Progressing) -> None:
-        """Shows it, a few times a second."""
-        with self._lock:
-            if not self._shown or time.monotonic() - self._drawn < REDRAW_AFTER:
-                return
-            self._drawn = time.monotonic()
-            text = f"{now.figure}  {now.done}/{now.runs} runs done  {now.latest}"
-            if now.progress:
-                text += f" {100 * share_done(now.progress):.0f} %"
-            while cells(text) > WIDTH - 1:
-                text = text[:-1]
-            sys.stderr.write(f"\r\x1b[2K{text}")
-            sys.stderr.flush()
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Wipes the line."""
-        if self._shown and self._drawn:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()

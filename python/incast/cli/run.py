@@ -9,9 +9,9 @@ from pathlib import Path
 from incast import store
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
-from incast.cli.outcome import ending, is_sound, totals
-from incast.cli.progress import ProgressLine
+from incast.cli.outcome import ending, totals
 from incast.cli.tables import queue_table, slowdown_table
+from incast.progress import ProgressLine
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
@@ -31,7 +31,7 @@ def act(options: argparse.Namespace) -> int:
         raise
     show(label, result)
     print(f"\nsaved in {result.folder}")
-    return 0 if is_sound(result) else 1
+    return 0 if result.sound else 1
 
 
 def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:

@@ -10,9 +10,9 @@ import numpy as np
 
 from incast import ResultError
 from incast.cli.outcome import ending, totals
-from incast.cli.progress import simulated
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import queue_table, slowdown_table
+from incast.progress import simulated
 from incast.result import Result
 from incast.store import short
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from incast import store
+from incast._terminal import WIDTH, cells
 from incast.cli.estimate import estimate
-from incast.cli.options import count, scenario_options
-from incast.cli.progress import REDRAW_AFTER, duration
-from incast.cli.table import WIDTH, Column, cells, number, paragraph, table
-from incast.sweep import Executor, Local, Plan, Run, Sheet, State, Sweep, conduct, headings, plan
+from incast.cli.options import batch_options, count, executor, scenario_options
+from incast.cli.outcome import BatchLine
+from incast.cli.table import Column, number, paragraph, table
+from incast.runner import Local
+from incast.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""
@@ -57,35 +58,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="seeds of each combination: the scenario's (or --seed) and those after it (default: 1)",
     )
     sub.add_argument(
-        "--jobs", type=count, metavar="N", help="runs at the same time (default: one for each core)"
-    )
-    sub.add_argument(
-        "--on",
-        type=_where,
-        default="local",
-        metavar="WHERE",
-        help="local (default), ray (the cluster of RAY_ADDRESS, or one on this machine), or ray://HOST:PORT",
-    )
-    sub.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
         help="where to save tables and results (default: under incast-results/)",
     )
-    sub.add_argument("--fresh", action="store_true", help="make every run again")
+    batch_options(sub)
     sub.add_argument(
         "--estimate",
         action="store_true",
         help="run nothing to its end: try each combination for some seconds, and say what all would take",
     )
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
     sub.set_defaults(act=act)
-
-
-def _where(text: str) -> str:
-    if text in ("local", "ray") or text.startswith("ray://"):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r} is neither local nor ray nor like ray://head:10001")
 
 
 def act(options: argparse.Namespace) -> int:
@@ -100,18 +84,14 @@ def act(options: argparse.Namespace) -> int:
     )
     if options.estimate:
         firsts = {
-            run.label.rpartition("seed=")[0].strip() or what.name: run.scenario for run in _firsts(what)
+            one.label.rpartition("seed=")[0].strip() or what.name: one.scenario for one in _firsts(what)
         }
         return estimate(firsts, what.seeds, options.jobs or Local().jobs)
-    with _Line(options.quiet) as line:
+    with BatchLine(quiet=options.quiet) as line:
         try:
-            done = conduct(
-                what, folder=options.out, executor=_executor(options), fresh=options.fresh, watch=line
-            )
+            done = run(what, folder=options.out, executor=executor(options), fresh=options.fresh, watch=line)
         except KeyboardInterrupt:
-            line.wipe()
-            ready = f"{line.ready:,} of {len(what.runs):,} runs are done"
-            print(f"\nincast: stopped; {ready}, and the same command goes on from there", file=sys.stderr)
+            line.stopped(len(what.runs))
             return 130
     _show(done)
     return 1 if done.state.failures else 0
@@ -119,14 +99,6 @@ def act(options: argparse.Namespace) -> int:
 
 def _firsts(what: Plan) -> Sequence[Run]:
     return what.runs[:: what.seeds]
-
-
-def _executor(options: argparse.Namespace) -> Executor:
-    if options.on == "local":
-        return Local(options.jobs)
-    from incast.sweep.on_ray import Ray
-
-    return Ray(options.on, options.jobs)
 
 
 def _show(done: Sweep) -> None:
@@ -192,59 +164,3 @@ def _fitting(what: Plan, sheet: Sheet, last: str, cell: Callable[[str, int, floa
             continue
         left, rows = [*left, column], wider
     return table(left, rows)
-
-
-class _Line:
-    """The line on a terminal that says how far a sweep is."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
-        self._began = time.monotonic()
-        self._drawn = 0.0
-        self.ready = 0
-
-    def __call__(self, state: State) -> None:
-        """Shows it, a few times a second."""
-        self.ready = state.made + state.reused
-        now = time.monotonic()
-        if not self._shown or now - self._drawn < REDRAW_AFTER:
-            return
-        self._drawn = now
-        text = line(state, now - self._began)
-        while cells(text) > WIDTH - 1:
-            text = text[:-1]
-        sys.stderr.write(f"\r\x1b[2K{text}")
-        sys.stderr.flush()
-
-    def wipe(self) -> None:
-        """Wipes it."""
-        if self._shown and self._drawn:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.wipe()
-
-
-def line(state: State, elapsed: float) -> str:
-    """The text of the line.
-
-    Args:
-        state: How far the sweep is.
-        elapsed: Seconds of wall time since it began.
-    """
-    over = state.made + state.reused + len(state.failures)
-    parts = [f"{over:,}/{state.runs:,} runs"]
-    if state.shares:
-        parts.append(f"{len(state.shares):,} under way")
-    if state.failures:
-        parts.append(f"{len(state.failures):,} failed")
-    # What was reused took no time, and says nothing of what is left.
-    left = state.runs - state.reused
-    share = (over - state.reused + sum(state.shares.values())) / left if left else 1.0
-    if share > 0.01 and elapsed > 0.5:
-        parts.append(f"{duration(elapsed * (1 - share) / share)} left")
-    return "  ".join(parts)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH = 80
+from incast._terminal import WIDTH, cells
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,6 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
             padded = (pad(c, w, col.left) for c, w, col in zip(cut, widths, columns, strict=True))
             lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
-
-
-def cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
 
 
 def pad(text: str, width: int, left: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from incast import _core
+from incast import _core, stats
 from incast.cli.table import Column, number, paragraph, table
 from incast.result import Result
 
@@ -84,7 +84,7 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
             [
                 title(label),
                 number(float(queue.mean()) / 1e3),
-                number(float(np.percentile(queue, 99)) / 1e3),
+                number(stats.percentile(queue, 99) / 1e3),
                 number(int(peak.max()) / 1e3),
                 number(100 * float((queue > 0).mean())),
             ]

@@ -6,8 +6,8 @@ import argparse
 
 from incast.cli import convert
 from incast.cli.common import load
-from incast.cli.progress import simulated
 from incast.cli.table import number, paragraph
+from incast.progress import simulated
 
 
 def act(options: argparse.Namespace) -> int:

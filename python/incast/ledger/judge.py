@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from incast import stats
 from incast.ledger.figure import Claim, Figure, LedgerError
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
@@ -204,7 +205,7 @@ def _mean(arguments: dict[str, Any], results: Results, run: str | None) -> Quant
 
 def _median(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
     values, dimension = _several(arguments, results, run)
-    return Quantity(float(np.median(values)), dimension)
+    return Quantity(stats.median(values), dimension)
 
 
 def _sum(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:

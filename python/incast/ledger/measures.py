@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from incast import stats
 from incast.ledger.quantity import Quantity, picoseconds, quantity
 from incast.ledger.view import Floats, Ints, View
 
@@ -42,7 +43,7 @@ def _statistic(values: Floats, stat: str) -> float:
         case "spread":
             return float(np.ptp(values) / np.mean(values))
         case _ if stat.startswith("p") and stat[1:].replace(".", "", 1).isdigit():
-            return float(np.percentile(values, float(stat[1:])))
+            return stats.percentile(values, float(stat[1:]))
     raise ValueError(f"{stat!r} is no statistic; there are mean, std, min, max, span, spread, p99")
 
 
@@ -278,7 +279,7 @@ def mean_share(view: View, flows: list[str], start: str, end: str, parts: str) -
 def jain(view: View, flows: list[str], start: str, end: str) -> Quantity:
     """Jain's index of the goodputs of some flows: 1 when all are equal, 1/n when one has everything."""
     rates = np.array([_rate_of(view, flow, start, end) for flow in flows])
-    return Quantity(float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())))
+    return Quantity(stats.jain(rates))
 
 
 @measure

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from incast import stats
 from incast.ledger import measures
 from incast.ledger.figure import Figure, LedgerError
 from incast.ledger.judge import points
@@ -121,7 +122,7 @@ def _ranges(axes: Axes, x: Floats, y: Floats, colour: str) -> tuple[Floats, Floa
         here = here[np.isfinite(here)]
         if len(here):
             axes.vlines(place, here.min(), here.max(), color=colour, linewidth=0.8, alpha=0.6)
-    return places, np.array([np.median(y[x == place]) for place in places])
+    return places, np.array([stats.median(y[x == place]) for place in places])
 
 
 def _plain(name: str) -> str:

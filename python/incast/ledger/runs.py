@@ -1,38 +1,17 @@
-"""Making the runs of a figure, several at a time."""
+"""Making the runs of a figure, and their results."""
 
 from __future__ import annotations
 
-import os
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 
+from incast import store
 from incast.ledger.figure import Figure, LedgerError, RunSpec
 from incast.ledger.view import View
 from incast.result import Result
-from incast.scenario import Progress, Scenario
-
-
-@dataclass(frozen=True)
-class Progressing:
-    """How far the runs of a figure are.
-
-    Attributes:
-        figure: Its id.
-        done: Runs that are done.
-        runs: Runs in all.
-        latest: The run that was heard from last.
-        progress: Where that one is; nothing when it has just ended.
-    """
-
-    figure: str
-    done: int
-    runs: int
-    latest: str
-    progress: Progress | None
+from incast.runner import Batch, Executor, Job, State, Threads, cores
+from incast.scenario import Scenario
 
 
 class Results(Mapping[str, Result]):
@@ -40,15 +19,16 @@ class Results(Mapping[str, Result]):
 
     Attributes:
         figure: The figure.
-        wall_s: Seconds of wall time that all runs took together.
+        wall_s: Seconds of wall time that the runs took, each on one thread, added up. A result that was
+            reused counts with the time that it took when it was made.
     """
 
-    def __init__(self, figure: Figure, results: Mapping[str, Result], wall_s: float = 0.0) -> None:
+    def __init__(self, figure: Figure, results: Mapping[str, Result]) -> None:
         self.figure = figure
-        self.wall_s = wall_s
         self._results = {spec.name: results[spec.name] for spec in figure.runs}
         self._views: dict[str, View] = {}
         self._specs = {spec.name: spec for spec in figure.runs}
+        self.wall_s = sum(float(result.info["outcome"]["wall_s"]) for result in self._results.values())
 
     def __getitem__(self, name: str) -> Result:
         return self._results[name]
@@ -82,63 +62,43 @@ class Results(Mapping[str, Result]):
         return names
 
 
-class _StoppedError(Exception):
-    """Ends a run from within."""
-
-
 def run_figure(
-    figure: Figure, jobs: int | None = None, report: Callable[[Progressing], None] | None = None
+    figure: Figure,
+    *,
+    folder: Path | None = None,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    watch: Callable[[State], None] | None = None,
 ) -> Results:
-    """Makes all runs of a figure.
+    """Makes all runs of a figure. Stopped or killed and begun again, it makes only the missing ones.
 
     Args:
         figure: The figure.
-        jobs: Runs at the same time; none takes one per core. The numbers do not depend on it.
-        report: Called as they go on, from several threads.
+        folder: The folder of all results, like :data:`incast.store.DEFAULT`; None keeps the results in
+            memory and makes the runs in this process.
+        executor: Where the runs are made; None takes one run for each core of this machine.
+        fresh: Make all runs anew.
+        watch: Called when something has changed, from any thread.
 
     Raises:
         ScenarioError: When a scenario is wrong; before anything runs.
-        LedgerError: When a run does not come to a proper end.
-        KeyboardInterrupt: After Ctrl-C; the runs under way are stopped.
+        LedgerError: When a run fails: it has no result, stalled, or broke an invariant.
+        ResultError: When results cannot be saved or read.
+        KeyboardInterrupt: After Ctrl-C; what is done stays.
     """
-    began = time.monotonic()
-    scenarios = {spec.name: Scenario.load(spec.scenario, spec.overrides) for spec in figure.runs}
-    for scenario in scenarios.values():
+    jobs = []
+    for spec in figure.runs:
+        scenario = Scenario.load(spec.scenario, spec.overrides)
         scenario.size()
-    stop = threading.Event()
-    results: dict[str, Result] = {}
+        files = store.named_files(scenario, spec.scenario.parent)
+        place = None if folder is None else store.place(folder, scenario, files)
+        jobs.append(Job(spec.name, scenario, place))
 
-    def make(name: str) -> Result:
-        def tell(progress: Progress) -> None:
-            if stop.is_set():
-                raise _StoppedError
-            if report:
-                report(Progressing(figure.id, len(results), len(scenarios), name, progress))
+    def check(batch: Batch) -> None:
+        for failure in batch.state.failures:
+            raise LedgerError(f"{figure.id}: the run {failure.label!r} failed: {failure.why}")
 
-        if stop.is_set():
-            raise _StoppedError
-        return scenarios[name].run(threads=1, progress=tell)
-
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        pending = {pool.submit(make, name): name for name in scenarios}
-        try:
-            for future in as_completed(pending):
-                name = pending[future]
-                results[name] = future.result()
-                _check(figure, name, results[name])
-                if report:
-                    report(Progressing(figure.id, len(results), len(scenarios), name, None))
-        except BaseException:
-            stop.set()
-            for future in pending:
-                future.cancel()
-            raise
-    return Results(figure, results, time.monotonic() - began)
-
-
-def _check(figure: Figure, name: str, result: Result) -> None:
-    """A run that stalled or broke an invariant proves nothing."""
-    outcome = result.info["outcome"]
-    if result.end not in ("finished", "time limit") or outcome["violations"]:
-        why = "; ".join([outcome["why"], *outcome["violations"]])
-        raise LedgerError(f"{figure.id}: the run {name!r} came to no proper end: {why}")
+    batch = Batch(jobs)
+    default = Threads(cores()) if folder is None else None
+    batch.run(executor or default, fresh=fresh, watch=watch, progressed=check)
+    return Results(figure, {job.label: batch.result(n) for n, job in enumerate(jobs)})

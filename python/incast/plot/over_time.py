@@ -11,7 +11,7 @@ import numpy.typing as npt
 from incast.plot import style
 from incast.plot.place import labelled, legend, place
 from incast.result import FlowSeries, PortSeries, Result
-from incast.stats import jain
+from incast.stats import jain, median
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ def throughput_steps(
     gaps = np.diff(series.time_ps)
     if not len(gaps):
         return np.array([0, 1]), np.zeros(1)
-    each = every or max(1, round(50 * 1100 * 8e12 / series.rate_bps / float(np.median(gaps))))
+    each = every or max(1, round(50 * 1100 * 8e12 / series.rate_bps / median(gaps)))
     sent = np.concatenate([[0.0], np.cumsum(series.utilisation[1:] * gaps)])
     edges = np.arange(0, len(series.time_ps), min(each, len(gaps)))
     rate = np.diff(sent[edges]) / np.diff(series.time_ps[edges]) * series.rate_bps / 1e9

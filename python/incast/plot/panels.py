@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from incast.plot import style
 from incast.result import PortSeries
+from incast.stats import median
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +85,7 @@ def _steps(series: PortSeries) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.fl
     time, used = series.time_ps, series.utilisation[1:]
     if len(used) == 0:
         return np.array([0, 1]), np.zeros(1)
-    between = float(np.median(np.diff(time)))
+    between = median(np.diff(time))
     each = max(1, round(_PACKETS * 1100 * 8e12 / series.rate_bps / between))
     whole = len(used) // each * each or len(used)
     each = min(each, whole)

@@ -9,6 +9,7 @@ import numpy as np
 
 from incast.plot import style
 from incast.result import FlowTimes
+from incast.stats import percentile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,9 +81,9 @@ def _ranges(axes: Axes, classes: Sequence[np.ndarray], labels: Sequence[str]) ->
         if not len(values):
             continue
         colour = style.colour(label, labels)
-        median, tail = np.percentile(values, [50, 99], method="inverted_cdf")
-        axes.plot([median, tail], [place, place], color=colour, linewidth=1.6)
-        axes.plot(median, place, marker="|", markersize=6, markeredgewidth=1.2, color=colour)
+        middle, tail = percentile(values, 50), percentile(values, 99)
+        axes.plot([middle, tail], [place, place], color=colour, linewidth=1.6)
+        axes.plot(middle, place, marker="|", markersize=6, markeredgewidth=1.2, color=colour)
         axes.plot(tail, place, marker="|", markersize=6, markeredgewidth=1.2, color=colour)
         axes.plot(float(np.mean(values)), place, marker="o", markersize=3.5, color=colour)
     axes.grid(axis="y", visible=False)

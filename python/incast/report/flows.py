@@ -1,8 +1,4 @@
-"""Flow completion times for the report: slowdown by size, and distributions.
-
-Percentiles interpolate linearly between the nearest ranks (type 7 of Hyndman and Fan, 1996), as in
-``result.json``.
-"""
+"""Flow completion times for the report: slowdown by size, and distributions."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from incast import stats
 from incast.report.columns import Column, Columns
 from incast.result import Result
 
@@ -66,7 +63,7 @@ def distribution(values: npt.NDArray[np.float64]) -> dict[str, float] | None:
     if not len(values):
         return None
     return {
-        name: float(values.mean() if percent is None else np.percentile(values, percent))
+        name: float(values.mean() if percent is None else stats.percentile(values, percent))
         for name, percent in STATISTICS.items()
     }
 

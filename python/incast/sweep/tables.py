@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import _core
-from incast.sweep.interval import mean_interval
+from incast import _core, stats
+from incast.result import is_sound
 from incast.sweep.plan import Plan, Run
-
-CLASSES = ("small", "large", "all")
-STATISTICS = ("mean", "p50", "p99")
-
-METRICS = (
-    *(f"slowdown_{c}_{s}" for c in CLASSES for s in STATISTICS),
-    "queue_mean_bytes",
-    "queue_peak_bytes",
-    "flows_finished",
-    "packets_dropped",
-)
-"""The numbers of a run that are averaged over seeds. Slowdowns have no unit; queues are those of the
-probed ports, as sampled: the mean over all of them, and the longest."""
 
 
 @dataclass(frozen=True)
@@ -98,28 +84,6 @@ def write_whole(path: Path, text: str) -> None:
         raise _core.ResultError(f"cannot write {path}: {error.strerror}") from None
 
 
-def measures(info: Mapping[str, Any]) -> dict[str, float | None]:
-    """The numbers of a run.
-
-    Args:
-        info: What ``result.json`` says.
-    """
-    of_all = {s["class"]: s["slowdown"] for s in info["summary"]["slowdowns"] if s["group"] is None}
-    found: dict[str, float | None] = {}
-    for name in CLASSES:
-        slowdown = of_all.get(name)
-        for statistic in STATISTICS:
-            found[f"slowdown_{name}_{statistic}"] = slowdown[statistic] if slowdown else None
-    queues = [port["queue"] for port in info["summary"]["ports"] if port["queue"]]
-    found["queue_mean_bytes"] = (
-        math.fsum(queue["mean_bytes"] for queue in queues) / len(queues) if queues else None
-    )
-    found["queue_peak_bytes"] = max((float(queue["max_bytes"]) for queue in queues), default=None)
-    found["flows_finished"] = float(info["outcome"]["flows_finished"])
-    found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
-    return found
-
-
 def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     """One row for each run that has a result, in the order of the plan.
 
@@ -131,14 +95,14 @@ def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
         infos: What ``result.json`` says, by the number of the run.
     """
     rows = [(plan.runs[n], infos[n]) for n in range(len(plan.runs)) if n in infos]
-    numbers = [measures(info) for _, info in rows]
+    numbers = [stats.metrics(info) for _, info in rows]
     outcomes = [info["outcome"] for _, info in rows]
     return Sheet(
         [
             *_axes(plan, [run for run, _ in rows]),
             Column("seed", "unsigned", [run.scenario.seed for run, _ in rows]),
             Column("end", "text", [o["end"] for o in outcomes]),
-            *(Column(name, "number", [n[name] for n in numbers]) for name in METRICS),
+            *(Column(name, "number", [n.get(name) for n in numbers]) for name in stats.METRICS),
             Column("flows", "unsigned", [o["flows"] for o in outcomes]),
             Column("hops", "unsigned", [o["hops"] for o in outcomes]),
             Column("fingerprint", "text", [o["fingerprint"] for o in outcomes]),
@@ -150,8 +114,8 @@ def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
 def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     """One row for each combination of values.
 
-    It says how many of its runs came to a proper end, and over these the mean of each number and half
-    the width of its 95 % confidence interval.
+    It says how many of its runs ended as they should, and over these the mean of each number and half the
+    width of its 95 % confidence interval.
 
     Args:
         plan: The sweep.
@@ -167,23 +131,17 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
         *_axes(plan, firsts),
         Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
     ]
-    known = {n: measures(info) for n, info in infos.items()}
-    for name in METRICS:
+    known = {n: stats.metrics(info) for n, info in infos.items()}
+    for name in stats.METRICS:
         means: list[float | None] = []
         halves: list[float | None] = []
         for numbers in groups.values():
-            values = [value for n in numbers if (value := known[n][name]) is not None]
-            mean, half = mean_interval(values) if values else (None, None)
-            means.append(mean)
-            halves.append(half)
+            values = [known[n][name] for n in numbers if name in known[n]]
+            estimate = stats.Estimate.of(values) if values else None
+            means.append(estimate.mean if estimate else None)
+            halves.append(estimate.half_width if estimate else None)
         columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
     return Sheet(columns)
-
-
-def is_sound(info: Mapping[str, Any]) -> bool:
-    """Whether a run came to a proper end with every invariant holding."""
-    outcome = info["outcome"]
-    return outcome["end"] in ("finished", "time limit") and not outcome["violations"]
 
 
 def _axes(plan: Plan, runs: Sequence[Run]) -> list[Column]:

@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are made: the interface, and making one of them."""
+"""Where runs are made: the interface of executors, and making one run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Protocol
 
 from incast import store
-from incast.scenario import Progress, Scenario
+from incast.progress import Progress
+from incast.result import Result
+from incast.scenario import Scenario
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run, as it travels to where it is made. Texts and numbers only.
+    """One run, as it is sent to where it is made. Texts and numbers only.
 
     Attributes:
-        index: Its number in the sweep.
+        index: Its number in the batch.
         scenario: The effective scenario as a file.
         file: Name of the scenario file: for messages, and for the files that the scenario names.
-        folder: Where its result is to be.
+        folder: Where its result is to be; empty to keep the result in memory, which only executors
+            within this process can do.
         fresh: Run it even if the result is there.
     """
 
@@ -35,22 +38,26 @@ class Done:
     """A run that is over.
 
     Attributes:
-        index: Its number in the sweep.
-        error: Why there is no result; nothing when there is one, in its folder.
+        index: Its number in the batch.
+        error: Why there is no result; None when there is one.
         reused: Whether the result was there already, made by another process meanwhile.
+        result: The result of a task without a folder.
+        cause: The exception behind ``error``, where the run was made within this process.
     """
 
     index: int
     error: str | None = None
     reused: bool = False
+    result: Result | None = None
+    cause: Exception | None = None
 
 
 Watch = Callable[[int, float], None]
-"""Told the number of a run and how much of it is done, from 0 to 1; from any thread."""
+"""Called with the number of a run and the share of it that is done, from 0 to 1; from any thread."""
 
 
 class Executor(Protocol):
-    """Makes the runs of a sweep. Its own errors are :class:`incast.ResultError`."""
+    """Makes runs. Its own errors are :class:`incast.ResultError`."""
 
     @property
     def jobs(self) -> int:
@@ -59,19 +66,19 @@ class Executor(Protocol):
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
         """Makes runs in any order, and yields each as soon as it is over and its result in its folder.
 
-        That one run fails touches no other. Closing the iterator early stops what is under way.
+        A run that fails does not affect the others. Closing the iterator early stops what is under way.
 
         Args:
             tasks: The runs.
-            watch: Told how far they are.
+            watch: Called as they go on.
         """
 
 
 def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> bool:
-    """Makes one run, here and now.
+    """Makes one run in this process and saves its result.
 
     Args:
-        task: The run.
+        task: The run; it has a folder.
         progress: Called as it goes on.
 
     Returns:
@@ -83,10 +90,3 @@ def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> b
     """
     scenario = Scenario.from_toml(task.scenario, task.file)
     return store.obtain(scenario, Path(task.folder), fresh=task.fresh, progress=progress).reused
-
-
-def share(progress: Progress) -> float:
-    """How much of a run is done, from 0 to 1: whichever ends it first, its flows or its time limit."""
-    by_flows = progress.flows_finished / progress.flows if progress.flows else 0.0
-    by_time = progress.now_ps / progress.until_ps if progress.until_ps else 0.0
-    return min(max(by_flows, by_time), 1.0)

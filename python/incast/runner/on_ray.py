@@ -17,7 +17,7 @@ from typing import Any
 from incast import store
 from incast._core import ResultError, ScenarioError, __version__
 from incast.algorithm import PLUGINS, load_plugin
-from incast.sweep.executor import Done, Task, Watch, execute
+from incast.runner.executor import Done, Task, Watch, execute
 
 
 class Ray:
@@ -62,7 +62,7 @@ class Ray:
         return self._jobs
 
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
-        """Makes runs; see :meth:`incast.sweep.Executor.run`. Of a run under way nothing is told."""
+        """Makes runs; see :meth:`incast.runner.Executor.run`. Of a run under way nothing is told."""
         ray = self._ray
         remote = ray.remote(num_cpus=1, max_retries=2)(make)
         plugins = _plugins()

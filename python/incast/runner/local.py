@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import IO
 
 from incast._core import ResultError
-from incast.sweep.executor import Done, Task, Watch
+from incast.runner.executor import Done, Task, Watch
 
 
 def cores() -> int:
@@ -43,7 +43,7 @@ class Local:
         return self._jobs
 
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
-        """Makes runs; see :meth:`incast.sweep.Executor.run`."""
+        """Makes runs; see :meth:`incast.runner.Executor.run`."""
         waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
         for task in tasks:
             waiting.put(task)
@@ -130,7 +130,7 @@ class _Worker:
                 said.seek(0)
                 said.truncate()
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "incast.sweep.worker"],
+                    [sys.executable, "-m", "incast.runner.worker"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=said,

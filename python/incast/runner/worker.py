@@ -1,4 +1,4 @@
-"""The process that makes runs for :class:`incast.sweep.Local`, one after the other.
+"""The process that makes runs for :class:`incast.runner.Local`, one after the other.
 
 It reads tasks from its standard input, a JSON text on a line each, and answers on its standard output
 in the same form. It ends when its input does, and stops a run when nobody reads its answers any more.
@@ -14,8 +14,8 @@ from typing import TextIO
 
 from incast import ScenarioError
 from incast._core import ResultError
-from incast.scenario import Progress
-from incast.sweep.executor import Task, execute, share
+from incast.progress import Progress, share
+from incast.runner.executor import Task, execute
 
 
 def main() -> None:

@@ -1,0 +1,22 @@
+"""Widths of texts on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+WIDTH = 80
+"""Columns that every table and line fits in."""
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def shortened(text: str, width: int) -> str:
+    """The beginning of a text, as far as it fits a width."""
+    while cells(text) > width:
+        text = text[:-1]
+    return text

@@ -1,0 +1,25 @@
+"""The runner: many runs at the same time, in processes, in threads or on a Ray cluster.
+
+Sweeps, replications and the ledger make their runs here. Results that are there already are reused, so
+that a batch that was stopped or killed goes on where it was.
+"""
+
+from incast.runner.batch import Batch, Failure, Job, State
+from incast.runner.executor import Done, Executor, Task, Watch, execute
+from incast.runner.local import Local, cores
+from incast.runner.threads import Threads
+
+__all__ = [
+    "Batch",
+    "Done",
+    "Executor",
+    "Failure",
+    "Job",
+    "Local",
+    "State",
+    "Task",
+    "Threads",
+    "Watch",
+    "cores",
+    "execute",
+]

@@ -1,0 +1,187 @@
+"""A batch of runs: results that are there are reused, the others are made."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incast import store
+from incast.result import Result, is_sound
+from incast.runner.executor import Done, Executor, Task
+from incast.runner.local import Local
+from incast.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be made.
+
+    Attributes:
+        label: What to call it in messages.
+        scenario: What to run.
+        folder: Where its result is or will be; None to keep the result in memory.
+    """
+
+    label: str
+    scenario: Scenario
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run without a result, or with one that does not count.
+
+    Attributes:
+        label: The run.
+        why: What went wrong.
+    """
+
+    label: str
+    why: str
+
+
+@dataclass
+class State:
+    """How far a batch is.
+
+    Attributes:
+        runs: Runs in all.
+        reused: Runs whose results were there already.
+        made: Runs that were made.
+        failures: Runs that failed.
+        shares: The share that is done of each run under way, from 0 to 1.
+    """
+
+    runs: int
+    reused: int = 0
+    made: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    shares: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Runs that have a result."""
+        return self.reused + self.made
+
+
+class Batch:
+    """Several runs. Stopped or killed at any time and begun again, only the missing ones are made.
+
+    Attributes:
+        jobs: The runs.
+        state: How far they are.
+        infos: What ``result.json`` says of each run that has a result, by its index.
+        errors: Why a run has no result, by its index.
+        results: Results that were kept in memory, by their index.
+        causes: The exceptions behind ``errors``, of runs that were made within this process.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = tuple(jobs)
+        self.state = State(len(self.jobs))
+        self.infos: dict[int, dict[str, Any]] = {}
+        self.errors: dict[int, str] = {}
+        self.results: dict[int, Result] = {}
+        self.causes: dict[int, Exception] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        executor: Executor | None = None,
+        *,
+        fresh: bool = False,
+        watch: Callable[[State], None] | None = None,
+        progressed: Callable[[Batch], None] | None = None,
+    ) -> None:
+        """Makes the runs whose results are not there. A run that fails does not stop the others.
+
+        Args:
+            executor: Where they are made; None takes processes of this machine, one for each core.
+            fresh: Make all runs anew.
+            watch: Called when something has changed, from any thread.
+            progressed: Called from this thread, once before the first run is made and after each one.
+
+        Raises:
+            ResultError: When the executor cannot make runs at all.
+            KeyboardInterrupt: After Ctrl-C; what is done stays.
+        """
+        tasks = [task for task in map(self._task, range(len(self.jobs)), [fresh] * len(self.jobs)) if task]
+        if progressed:
+            progressed(self)
+        if not tasks:
+            return
+
+        def changed(index: int | None = None, share: float = 0.0) -> None:
+            with self._lock:
+                if index is not None:
+                    self.state.shares[index] = share
+                if watch:
+                    watch(self.state)
+
+        finished = (executor or Local()).run(tasks, changed)
+        try:
+            for done in finished:
+                self._take(done)
+                changed()
+                if progressed:
+                    progressed(self)
+        finally:
+            # Stops what is under way when something went wrong here, like Ctrl-C.
+            close = getattr(finished, "close", None)
+            if close:
+                close()
+
+    def result(self, index: int) -> Result:
+        """The result of a run that has one.
+
+        Raises:
+            ResultError: When it cannot be read any more.
+        """
+        folder = self.jobs[index].folder
+        return self.results[index] if folder is None else Result.open(folder)
+
+    def _task(self, index: int, fresh: bool) -> Task | None:
+        """What is to be made of a job; None where its result is there."""
+        job = self.jobs[index]
+        if job.folder is not None and not fresh:
+            info = store.read_info(job.folder, job.scenario)
+            if info is not None:
+                self.infos[index] = info
+                self.state.reused += 1
+                return None
+        folder = "" if job.folder is None else os.fspath(job.folder)
+        return Task(
+            index, job.scenario.to_toml(), str(Path(job.scenario.file).with_suffix(".toml")), folder, fresh
+        )
+
+    def _take(self, done: Done) -> None:
+        job = self.jobs[done.index]
+        info = None
+        if done.error is None:
+            read = store.read_info(job.folder, job.scenario) if job.folder is not None else None
+            info = done.result.info if done.result is not None else read
+        with self._lock:
+            self.state.shares.pop(done.index, None)
+            if info is not None:
+                self.infos[done.index] = info
+                self.state.reused += done.reused
+                self.state.made += not done.reused
+            else:
+                self.errors[done.index] = done.error or f"its result is not in {job.folder}"
+            if done.result is not None:
+                self.results[done.index] = done.result
+            if done.cause is not None:
+                self.causes[done.index] = done.cause
+            self.state.failures = self._failures()
+
+    def _failures(self) -> list[Failure]:
+        found = dict(self.errors)
+        for n, info in self.infos.items():
+            if not is_sound(info):
+                outcome = info["outcome"]
+                found[n] = "; ".join([outcome["why"], *outcome["violations"]])
+        return [Failure(self.jobs[n].label, found[n]) for n in sorted(found)]

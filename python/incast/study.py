@@ -1,0 +1,131 @@
+"""Several runs of one scenario: with other seeds, with other algorithms."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast import algorithm, stats, store
+from incast._core import ResultError
+from incast.result import Result
+from incast.stats import Estimate
+
+if TYPE_CHECKING:
+    from incast.runner import Executor
+    from incast.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Replications:
+    """Runs of one scenario that differ in their seed.
+
+    Attributes:
+        seeds: The seeds.
+        results: The result of each, by its seed; empty unless they were to be kept.
+        metrics: The mean of each number over the seeds, with its interval.
+    """
+
+    seeds: tuple[int, ...]
+    metrics: Mapping[str, Estimate]
+    results: Mapping[int, Result] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.metrics), default=0)
+        rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
+        return "\n".join([f"{len(self.seeds)} seeds", *rows])
+
+
+def replicate(
+    scenario: Scenario,
+    seeds: int | Sequence[int] = 5,
+    *,
+    measure: Callable[[Result], Mapping[str, float]] = stats.metrics,
+    confidence: float = 0.95,
+    jobs: int = 1,
+    keep: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+) -> Replications:
+    """Runs a scenario with several seeds, and gives the mean of each number with its interval.
+
+    Args:
+        scenario: What to run.
+        seeds: The seeds, or how many: then the scenario's own and the ones after it.
+        measure: Gives the numbers of a result by name. A name that a result lacks is left out.
+        confidence: The share of intervals that hold the true mean.
+        jobs: How many runs at the same time, in threads of this process.
+        keep: Whether to keep the results; otherwise only their numbers stay in memory.
+        folder: A folder of results, like ``"incast-results"``: results that are there are reused, the
+            others are saved there, so that replications that were stopped go on where they were.
+        executor: Where the runs are made instead, like ``incast.runner.Local()`` (processes) or
+            ``incast.runner.on_ray.Ray("ray://head:10001")``.
+
+    Raises:
+        ValueError: Without seeds, or when one is there twice.
+        ScenarioError: When the scenario cannot be built with one of the seeds.
+        ResultError: When a run failed: it has no result, stalled, or broke an invariant.
+    """
+    from incast.runner import Batch, Job, Threads
+
+    chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
+    known = tuple(chosen)
+    if not known or len(set(known)) < len(known):
+        raise ValueError(f"seeds must be at least one, each once: {list(known)}")
+    scenarios = [scenario.with_seed(seed) for seed in known]
+    numbers: dict[int, Mapping[str, float]] = {}
+    results: dict[int, Result] = {}
+    with tempfile.TemporaryDirectory(prefix="incast-") as temporary:
+        # Other processes hand results over in folders.
+        where = Path(folder) if folder is not None else Path(temporary) if executor else None
+
+        def place(one: Scenario) -> Path | None:
+            files = store.named_files(one, Path(one.file).parent)
+            return None if where is None else store.place(where, one, files)
+
+        def take(batch: Batch) -> None:
+            for cause in batch.causes.values():
+                raise cause
+            for failure in batch.state.failures:
+                raise ResultError(f"{failure.label}: {failure.why}")
+            for n in batch.infos.keys() - numbers.keys():
+                result = batch.result(n)
+                numbers[n] = measure(result)
+                if keep:
+                    results[n] = result if folder is not None else result.in_memory()
+                batch.results.pop(n, None)
+
+        scenarios = [scenario.with_seed(seed) for seed in known]
+        batch = Batch([Job(f"seed {one.seed}", one, place(one)) for one in scenarios])
+        batch.run(executor or Threads(jobs), progressed=take)
+    order = range(len(known))
+    names = [name for name in numbers[0] if all(name in numbers[n] for n in order)]
+    estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence) for name in names}
+    return Replications(known, estimates, {known[n]: results[n] for n in order if keep})
+
+
+def compare(
+    scenario: Scenario,
+    algorithms: Iterable[str | Callable[..., Any]],
+    **options: Any,  # noqa: ANN401 - those of Scenario.run
+) -> dict[str, Result]:
+    """Runs one scenario with several algorithms: same flows, same seed.
+
+    Args:
+        scenario: What to run.
+        algorithms: Names like ``"oscar"`` and ``"swift:oscar"``, and classes of your own.
+        **options: Those of :meth:`incast.Scenario.run` other than ``out``.
+
+    Returns:
+        The result for each algorithm, by its name, in their order: what the pictures of
+        :mod:`incast.plot` take.
+
+    Raises:
+        ScenarioError: When there is no such algorithm, or it does not go with the rest.
+    """
+    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in algorithms]
+    scenarios = {name: scenario.with_algorithm(name) for name in names}
+    return {name: each.run(**options) for name, each in scenarios.items()}
