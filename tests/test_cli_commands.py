@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from house import Incast
-from incast import Result, _core
+import incast as package
+from house import PLUGIN, Incast
+from incast import Result, _core, report
 from incast.cli import plot
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
@@ -311,3 +312,73 @@ def test_help_of_every_command_fits_and_exit_codes_are_in_it(incast: Incast) -> 
             incast.words(name, "--help"), env=env, capture_output=True, text=True, check=True
         )
         assert fits(done.stdout)
+
+
+def without_algorithm(scenario: Path) -> Path:
+    """The scenario without its section [cc], beside it."""
+    path = scenario.with_name("bare.toml")
+    path.write_text(scenario.read_text().replace('[cc]\nalgorithm = "oscar"\n', ""))
+    assert "[cc]" not in path.read_text()
+    return path
+
+
+def test_compare_and_sweep_need_no_algorithm_in_the_scenario(incast: Incast, scenario: Path) -> None:
+    bare = without_algorithm(scenario)
+    refused = incast("run", bare)
+    assert refused.returncode == 2
+    assert "cc: is missing; write a section [cc]" in refused.stderr
+    with_it = incast("compare", scenario, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
+    without = incast("compare", bare, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
+    assert (without.returncode, without.stderr) == (0, "")
+    # The very same runs: they are found in the very same folders.
+    assert without.stdout == with_it.stdout
+    swept = incast("sweep", bare, "--vary", "cc=oscar,hpcc", "--vary", "load=1,2")
+    assert swept.returncode == 2  # there is no key `load`, which is all that is wrong
+    assert "cc: is missing" not in swept.stderr
+    swept = incast("sweep", bare, "--vary", "cc=oscar,hpcc:artifact", "--set", "name=same")
+    assert (swept.returncode, swept.stderr) == (0, "")
+    assert "2 × 1 seed: 0 made, 2 reused" in swept.stdout
+    results = package.compare(bare, ["oscar", "hpcc"])
+    assert [result.info["algorithms"] for result in results.values()] == [["oscar:paper"], ["hpcc:paper"]]
+
+
+def test_an_algorithm_in_python_takes_the_place_of_one_with_a_preset(incast: Incast, scenario: Path) -> None:
+    (incast.folder / "mine.py").write_text(PLUGIN)
+    text = scenario.read_text().replace('algorithm = "oscar"', 'algorithm = "hpcc"\npreset = "artifact"')
+    scenario.write_text(text)
+    plugin = ("--plugin", "mine.py")
+    chosen = incast("run", scenario, *plugin, "--set", "cc.algorithm=fixed-rate", "--quiet")
+    assert (chosen.returncode, chosen.stderr) == (0, "")
+    whole = incast("run", scenario, *plugin, "--set", "cc={algorithm='fixed-rate'}")
+    assert "reused" in whole.stderr
+    # What the class does not know is still refused, a preset that is meant for it too.
+    for more in ("cc.eta=0.9", "cc.preset=artifact"):
+        refused = incast("run", scenario, *plugin, "--set", "cc.algorithm=fixed-rate", "--set", more)
+        assert refused.returncode == 2
+        assert "FixedRate" in refused.stderr
+
+
+def test_a_report_is_an_html_file(incast: Incast, scenario: Path) -> None:
+    assert incast("run", scenario, "--out", "one").returncode == 0
+    refused = incast("report", "one", "--out", "x.pdf")
+    assert refused.returncode == 2
+    assert "x.pdf: a report is an HTML file; name one that ends in .html" in refused.stderr
+    assert not (incast.folder / "x.pdf").exists()
+    with pytest.raises(ValueError, match=r"name one that ends in \.html"):
+        report.write(package.Result.open(incast.folder / "one"), incast.folder / "x.pdf")
+
+
+def test_what_is_no_result_is_skipped_among_several(incast: Incast, scenario: Path) -> None:
+    done = incast("compare", scenario, "--cc", "oscar,constant", "--out", "both", "--plot")
+    assert done.returncode == 0
+    (incast.folder / "both/notes").mkdir()
+    names = [f"both/{path.name}" for path in sorted((incast.folder / "both").iterdir())]
+    assert {"both/queue.png", "both/oscar", "both/notes"} <= set(names)
+    for words in (("report", *names), ("plot", *names, "--out", "p.png")):
+        made = incast(*words)
+        assert made.returncode == 0, made.stderr
+        for other in ("both/notes", "both/queue.pdf", "both/queue.png"):
+            assert f"incast: skipped {other}, which is not a result\n" in made.stderr
+    assert "(2 results, " in incast("report", *names).stdout
+    assert incast("report", "both/notes").returncode == 1
+    assert incast("report", "both/oscar", "nowhere").returncode == 1

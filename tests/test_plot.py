@@ -227,3 +227,41 @@ def test_colours_are_told_apart_by_everybody(sight: str) -> None:
     # A difference of 2.3 is just noticed side by side; thin lines want several times that.
     for one, other in itertools.combinations(names, 2):
         assert np.linalg.norm(seen[one] - seen[other]) > 10, (sight, one, other)
+
+
+def test_the_pictures_of_compare_take_results(results: dict[str, incast.Result]) -> None:
+    figure, axes = plot.queue_and_utilisation(results)
+    assert len(axes) == 2 * len(results)
+    for top, result in zip(axes[::2], results.values(), strict=True):
+        assert np.array_equal(shown(top)[0][1], result.port(*PORT).queue_bytes / 1e3)
+    one, (top, low) = plot.queue_and_utilisation(results["oscar"], "s0->h3")
+    assert (top.get_title(), low.get_xlabel()) == ("oscar:paper", "time (µs)")
+    drawn, (small, large, whole) = plot.slowdown(results)
+    assert whole.get_xlabel() == "FCT slowdown"
+    assert len(whole.lines) == len(results)
+    assert plot.slowdown(results["oscar"])[1][2].get_ylabel() == "flows (%)"
+    assert {figure, one, drawn} <= {plt.figure(n) for n in plt.get_fignums()}
+    del small, large
+
+
+def test_ports_and_flows_go_by_name(results: dict[str, incast.Result]) -> None:
+    of = results["oscar"]
+    for name in ("s0:3", "s0->h3", "to h3"):
+        assert of.find_port(name) == PORT
+        assert np.array_equal(of.port(name).queue_bytes, of.port(*PORT).queue_bytes)
+        assert of.peak_queue_bytes(name) == of.peak_queue_bytes(*PORT)
+        assert np.array_equal(shown(plot.queue(results, port=name))[0][1], of.port(*PORT).queue_bytes / 1e3)
+        plot.throughput(results, name)
+        plot.phase_plane(results, name)
+    assert (of.find_flows("long"), of.find_flows("burst"), of.find_flows("burst.1")) == ([0], [1, 2], [2])
+    assert of.flow("burst.1").flow == 2
+    for draw in (plot.window, plot.rate, plot.goodput):
+        assert len(draw(of, "burst").lines) == 2
+        assert len(draw(of, ["long", "burst.0"]).lines) == 2
+        assert len(draw(of, [0]).lines) == 1
+    with pytest.raises(KeyError, match="no port is called 's0->h9'; write one like s0:15 or s0->h15"):
+        of.port("s0->h9")
+    with pytest.raises(KeyError, match="no flow is called 'bursts'; traffic blocks with flows: "):
+        plot.window(of, "bursts")
+    with pytest.raises(KeyError, match=r"'burst' means 2 flows; write burst\.0 for the first"):
+        of.flow("burst")

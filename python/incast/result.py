@@ -172,12 +172,66 @@ class Result:
         nodes, ports = self.port_series.column("node"), self.port_series.column("port")
         return list(dict.fromkeys(zip(nodes.tolist(), ports.tolist(), strict=True)))
 
-    def port(self, node: str, port: int) -> PortSeries:
+    def find_port(self, port: str | tuple[str, int]) -> tuple[str, int]:
+        """Node and number of a port.
+
+        Args:
+            port: ``"s0:15"``, port 15 of the node s0; ``"s0->h15"``, the port of s0 towards h15;
+                ``"to h15"``, the port of the switch towards the host h15; or node and number themselves.
+
+        Raises:
+            KeyError: When there is no such port.
+        """
+        if not isinstance(port, str):
+            return port
+        node, colon, number = port.rpartition(":")
+        if colon and number.strip().isdecimal():
+            return node.strip(), int(number)
+        nodes, peers = self.ports.column("node"), self.ports.column("peer")
+        if port.startswith("to "):
+            here = peers == port[3:].strip()
+        else:
+            node, _, peer = (part.strip() for part in port.partition("->"))
+            here = (nodes == node) & (peers == peer)
+        found = np.flatnonzero(here)
+        if len(found) != 1:
+            many = f"{len(found)} ports are" if len(found) else "no port is"
+            raise KeyError(f"{many} called {port!r}; write one like s0:15 or s0->h15")
+        return str(nodes[found[0]]), int(self.ports.column("port")[found[0]])
+
+    def find_flows(self, flows: str | int) -> list[int]:
+        """Numbers of flows, in the order of their starts.
+
+        Args:
+            flows: The name of a traffic block, for all of its flows; ``"burst.3"``, for the fourth flow of
+                the block burst to start; or the number of a flow itself.
+
+        Raises:
+            KeyError: When there is no such flow.
+        """
+        if not isinstance(flows, str):
+            return [flows]
+        groups, numbers = self.flows.column("group"), self.flows.column("flow")
+        found = np.sort(numbers[groups == flows]).tolist()
+        name, dot, place = flows.rpartition(".")
+        if not found and dot and place.isdecimal():
+            found = np.sort(numbers[groups == name]).tolist()[int(place) :][:1]
+        if not found:
+            known = ", ".join(dict.fromkeys(groups.tolist())) or "none"
+            raise KeyError(f"no flow is called {flows!r}; traffic blocks with flows: {known}")
+        return [int(number) for number in found]
+
+    def port(self, node: str | tuple[str, int], port: int | None = None) -> PortSeries:
         """The samples of one port.
+
+        Args:
+            node: Name of the node; or the whole port as for :meth:`find_port`, like ``"s0:15"``.
+            port: Number of the port at its node.
 
         Raises:
             KeyError: When the port has no samples.
         """
+        node, port = self._port(node, port)
         series, totals = self.port_series, self.ports
         mine = (series.column("node") == node) & (series.column("port") == port)
         if not mine.any():
@@ -193,15 +247,19 @@ class Result:
         """Numbers of the flows that have samples, in order."""
         return sorted(set(self.flow_series.column("flow").tolist()))
 
-    def flow(self, number: int) -> FlowSeries:
+    def flow(self, number: int | str) -> FlowSeries:
         """The samples of one flow.
 
         Args:
-            number: Its number, as in the tables.
+            number: Its number, as in the tables; or its name as for :meth:`find_flows`, like ``"burst.3"``.
 
         Raises:
-            KeyError: When the flow has no samples.
+            KeyError: When the flow has no samples, or the name means several flows.
         """
+        found = self.find_flows(number)
+        if len(found) > 1:
+            raise KeyError(f"{number!r} means {len(found)} flows; write {number}.0 for the first")
+        number = found[0]
         series = self.flow_series
         mine = series.column("flow") == number
         if not mine.any():
@@ -244,8 +302,14 @@ class Result:
         values = self.flows.column(column).astype(np.float64)
         return stats.percentile(values[~np.isnan(values)], rank)
 
-    def peak_queue_bytes(self, node: str, port: int) -> int:
-        """The longest queue of a port in the whole run, exactly, in bytes."""
+    def peak_queue_bytes(self, node: str | tuple[str, int], port: int | None = None) -> int:
+        """The longest queue of a port in the whole run, exactly, in bytes.
+
+        Args:
+            node: As for :meth:`port`.
+            port: As for :meth:`port`.
+        """
+        node, port = self._port(node, port)
         here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
         return int(self.ports.column("peak_queue_bytes")[here][0])
 
@@ -275,6 +339,13 @@ class Result:
             KeyError: When the port has no samples there.
         """
         return self._core.response(node, port, from_ps, until_ps)
+
+    def _port(self, node: str | tuple[str, int], port: int | None) -> tuple[str, int]:
+        if port is None:
+            return self.find_port(node)
+        if not isinstance(node, str):
+            raise TypeError(f"a port is named once: {node!r} or {port!r}")
+        return node, port
 
     def flow_times(self) -> FlowTimes:
         """Sizes and completion times of the flows that transferred all of their size."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,12 @@ from incast import _core, _toml, algorithm
 from incast.progress import Progress, ProgressLine
 from incast.result import Result
 
-__all__ = ["Interrupted", "Progress", "Scenario", "schema"]
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Interrupted", "Progress", "Scenario", "schema", "template"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,8 @@ class _Origin:
     overrides: tuple[str, ...] = ()
 
     def read(self) -> Scenario:
-        core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
+        overrides = _without_foreign_preset(self.text, self.overrides)
+        core = _core.Scenario.from_toml(self.text, self.file, overrides)
         return Scenario(core, self)
 
     def changed(self, *overrides: str) -> _Origin:
@@ -77,8 +85,11 @@ class Scenario:
             ScenarioError: When something in the file or in an override is wrong; its text names every
                 problem with file, line and key, and what would be right.
         """
-        core = _core.Scenario.load(os.fspath(path), list(overrides))
-        text = Path(path).read_text(encoding="utf-8")
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            text = ""  # what is wrong with the file is reported below
+        core = _core.Scenario.load(os.fspath(path), _without_foreign_preset(text, overrides))
         return cls(core, _Origin(text, os.fspath(path), tuple(overrides)))
 
     @classmethod
@@ -303,6 +314,51 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"
+
+
+def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
+    """Reads a scenario file whose algorithm is still to be chosen with :meth:`Scenario.with_algorithm`.
+
+    It needs no section ``[cc]``: where there is none, the result has the algorithm ``constant``.
+
+    Args:
+        path: As in :meth:`Scenario.load`.
+        overrides: As in :meth:`Scenario.load`.
+
+    Raises:
+        ScenarioError: As in :meth:`Scenario.load`.
+    """
+    chosen = "cc" in _document(path) or any(re.match(r"\s*cc\s*[.=]", text) for text in overrides)
+    return Scenario.load(path, overrides if chosen else ['cc={algorithm="constant"}', *overrides])
+
+
+def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """The sections of a scenario file; none where it cannot be read, which :meth:`Scenario.load` reports."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _without_foreign_preset(text: str, overrides: Sequence[str]) -> list[str]:
+    """Overrides that choose an algorithm in Python, which leave behind the preset of the file's algorithm.
+
+    A preset is a name that only its own algorithm knows; to a class in Python it would be a parameter.
+    """
+    chosen = [
+        found for one in overrides if (found := re.fullmatch(r"\s*cc\.algorithm\s*=(.*)", one, re.DOTALL))
+    ]
+    try:
+        section = tomllib.loads(text).get("cc")
+    except ValueError:
+        section = None
+    if not chosen or not isinstance(section, dict) or "preset" not in section:
+        return list(overrides)
+    name = chosen[-1][1].strip().strip("\"'")
+    if name == section.get("algorithm") or name not in algorithm.registered():
+        return list(overrides)
+    kept = {key: thing for key, thing in section.items() if key != "preset"}
+    return [f"cc={_toml.value(kept, 'cc')}", *overrides]
 
 
 def schema() -> dict[str, Any]:

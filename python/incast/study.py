@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from incast import algorithm, stats, store
 from incast._core import ResultError
 from incast.result import Result
+from incast.scenario import Scenario, template
 from incast.stats import Estimate
 
 if TYPE_CHECKING:
     from incast.runner import Executor
-    from incast.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,14 @@ def replicate(
 
 
 def compare(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     algorithms: Iterable[str | Callable[..., Any]],
     **options: Any,  # noqa: ANN401 - those of Scenario.run
 ) -> dict[str, Result]:
     """Runs one scenario with several algorithms: same flows, same seed.
 
     Args:
-        scenario: What to run.
+        scenario: What to run; or a scenario file, which then needs no section ``[cc]``.
         algorithms: Names like ``"oscar"`` and ``"swift:oscar"``, and classes of your own.
         **options: Those of :meth:`incast.Scenario.run` other than ``out``.
 
@@ -126,6 +126,7 @@ def compare(
     Raises:
         ScenarioError: When there is no such algorithm, or it does not go with the rest.
     """
+    of = scenario if isinstance(scenario, Scenario) else template(scenario)
     names = [it if isinstance(it, str) else algorithm.name_of(it) for it in algorithms]
-    scenarios = {name: scenario.with_algorithm(name) for name in names}
+    scenarios = {name: of.with_algorithm(name) for name in names}
     return {name: each.run(**options) for name, each in scenarios.items()}

@@ -9,15 +9,21 @@ from pathlib import Path
 from incast import store
 from incast._core import ResultError
 from incast.result import Result
-from incast.scenario import Scenario
+from incast.scenario import Scenario, template
 from incast.store import folder_name
 
 __all__ = ["check_free", "folder_name", "load", "place"]
 
 
-def load(options: argparse.Namespace) -> Scenario:
-    """Reads the scenario that the options name, with their overrides and their seed."""
-    scenario = Scenario.load(options.file, options.overrides)
+def load(options: argparse.Namespace, needs_algorithm: bool = True) -> Scenario:
+    """Reads the scenario that the options name, with their overrides and their seed.
+
+    Args:
+        options: The options of the command.
+        needs_algorithm: Whether the scenario must name an algorithm.
+    """
+    read = Scenario.load if needs_algorithm else template
+    scenario = read(options.file, options.overrides)
     return scenario if options.seed is None else scenario.with_seed(options.seed)
 
 

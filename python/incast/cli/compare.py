@@ -24,7 +24,7 @@ ENOUGH_FLOWS = 10
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, prints the tables, and says where all is saved."""
-    scenarios = variants(load(options), options.cc)
+    scenarios = variants(load(options, needs_algorithm=False), options.cc)
     if options.estimate:
         return estimate(scenarios)
     results: dict[str, Result] = {}
@@ -127,13 +127,11 @@ def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:
     ports = next(iter(results.values())).probed_ports()
     if ports:
         busiest = max(ports, key=lambda port: max(r.peak_queue_bytes(*port) for r in results.values()))
-        series = {label: result.port(*busiest) for label, result in results.items()}
-        figure, _ = plot.queue_and_utilisation(series, titles)
+        figure, _ = plot.queue_and_utilisation(results, busiest, titles)
         if len(ports) > 1:
             figure.suptitle(f"{busiest[0]}, port {busiest[1]}", fontsize=8)
         files += plot.save(figure, parent / "queue")
-    times = {label: result.flow_times() for label, result in results.items()}
-    if any(len(t.slowdown) >= ENOUGH_FLOWS for t in times.values()):
-        figure, _ = plot.slowdown(times, titles)
+    if any(len(result.flow_times().slowdown) >= ENOUGH_FLOWS for result in results.values()):
+        figure, _ = plot.slowdown(results, titles)
         files += plot.save(figure, parent / "slowdown")
     return files

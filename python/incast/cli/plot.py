@@ -124,8 +124,7 @@ def _panels(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figu
     from incast import plot
 
     chosen = port or busiest(results)
-    series = {label: result.port(*chosen) for label, result in results.items()}
-    figure, _ = plot.queue_and_utilisation(series, _titles(results))
+    figure, _ = plot.queue_and_utilisation(results, chosen, _titles(results))
     figure.suptitle(f"{chosen[0]}, port {chosen[1]}", fontsize=8)
     return figure
 
@@ -134,11 +133,10 @@ def _slowdown(results: Mapping[str, Result], port: tuple[str, int] | None) -> Fi
     from incast import plot
 
     del port
-    times = {label: result.flow_times() for label, result in results.items()}
-    for label, of in times.items():
-        if not len(of.slowdown):
+    for label, result in results.items():
+        if not len(result.flow_times().slowdown):
             raise ResultError(f"{label}: no flow with a size finished, so there is no slowdown to draw")
-    figure, _ = plot.slowdown(times, _titles(results))
+    figure, _ = plot.slowdown(results, _titles(results))
     return figure
 
 

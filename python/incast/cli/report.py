@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,12 +28,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     sub.add_argument(
         "--out",
-        type=Path,
+        type=_page,
         default=Path("report.html"),
         metavar="FILE",
         help="the file (default: report.html)",
     )
     sub.set_defaults(act=act)
+
+
+def _page(text: str) -> Path:
+    if reason := report.refused(Path(text)):
+        raise argparse.ArgumentTypeError(reason)
+    return Path(text)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -45,9 +52,21 @@ def act(options: argparse.Namespace) -> int:
 
 
 def folders(named: Sequence[Path]) -> list[Path]:
-    """The folders of results among what was named: itself, else those right inside, in their order."""
+    """The folders of results among what was named: itself, else those right inside, in their order.
+
+    Of several names, those that are no results are left out with a message: a shell's ``*`` also names the
+    pictures and pages beside results.
+    """
     found: list[Path] = []
+    others: list[Path] = []
     for path in named:
         inside = sorted(path.glob("*/result.json")) if not (path / "result.json").exists() else []
-        found += [file.parent for file in inside] or [path]
+        if (path / "result.json").exists() or inside or not path.exists():
+            found += [file.parent for file in inside] or [path]
+        else:
+            others.append(path)
+    if not found:
+        return list(dict.fromkeys(others))
+    for path in others:
+        print(f"incast: skipped {path}, which is not a result", file=sys.stderr)
     return list(dict.fromkeys(found))

@@ -110,27 +110,15 @@ class View:
         source = self._flows["source"][self.rows(flow)[0]]
         return int(self._ports["rate_bps"][self._ports["node"] == source][0])
 
-    def port_name(self, text: str) -> tuple[str, int]:
-        """Node and number of a port written ``s0->h15``.
-
-        Raises:
-            ValueError: When there is none.
-        """
-        node, _, peer = (part.strip() for part in text.partition("->"))
-        here = (self._ports["node"] == node) & (self._ports["peer"] == peer)
-        if not here.any():
-            raise ValueError(f"there is no port {text!r}; write one like s0->h15")
-        return node, int(self._ports["port"][here][0])
-
     def port(self, text: str) -> PortSeries:
         """The samples of a port written ``s0->h15``."""
         if text not in self._series:
-            self._series[text] = self.result.port(*self.port_name(text))
+            self._series[text] = self.result.port(text)
         return self._series[text]
 
     def peak_queue_bytes(self, text: str) -> int:
         """The longest queue of a port in the whole run, exactly."""
-        return self.result.peak_queue_bytes(*self.port_name(text))
+        return self.result.peak_queue_bytes(text)
 
     def span(self, time: Ints, start: str, end: str) -> slice:
         """The samples from one instant to another, both included; an empty text for an open end.

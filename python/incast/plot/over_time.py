@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.plot import style
-from incast.plot.place import labelled, legend, place
+from incast.plot.place import labelled, legend, place, ports
 from incast.result import FlowSeries, PortSeries, Result
 from incast.stats import jain, median
 
@@ -20,12 +20,20 @@ Results = Mapping[str, Result] | Result
 """A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``)."""
 
 
-def queue(results: Results, port: tuple[str, int] | None = None, axes: Axes | None = None) -> Axes:
+Port = str | tuple[str, int]
+"""A port: ``"s0:15"``, ``"s0->h15"``, ``"to h15"``, or name of the node and number of the port."""
+
+Flows = Sequence[int | str] | str | int
+"""Flows: numbers, or names like ``"burst"`` (a traffic block) and ``"burst.3"`` (its fourth flow)."""
+
+
+def queue(results: Results, port: Port | None = None, axes: Axes | None = None) -> Axes:
     """Draws the queue of a port, one line for each algorithm.
 
     Args:
         results: What to draw.
-        port: Name of the node and number of the port; by default the one with the longest queue.
+        port: The port, like ``"s0:15"`` or ``"s0->h15"``, or name of the node and number of the port; by
+            default the one with the longest queue.
         axes: Where to draw; by default in a new picture of one column's width.
 
     Raises:
@@ -33,7 +41,7 @@ def queue(results: Results, port: tuple[str, int] | None = None, axes: Axes | No
     """
     with style.look():
         axes = place(axes)
-        series = {label: result.port(*at) for label, result, at in _ports(results, port)}
+        series = {label: result.port(*at) for label, result, at in ports(results, port)}
         for label, one in series.items():
             axes.plot(one.time_ps / 1e6, one.queue_bytes / 1e3, **style.line(label, list(series)))
         axes.set(xlabel="time (µs)", ylabel="queue (KB)")
@@ -45,7 +53,7 @@ def queue(results: Results, port: tuple[str, int] | None = None, axes: Axes | No
 
 def throughput(
     results: Results,
-    port: tuple[str, int] | None = None,
+    port: Port | None = None,
     axes: Axes | None = None,
     every: int | None = None,
 ) -> Axes:
@@ -62,7 +70,7 @@ def throughput(
     """
     with style.look():
         axes = place(axes)
-        series = {label: result.port(*at) for label, result, at in _ports(results, port)}
+        series = {label: result.port(*at) for label, result, at in ports(results, port)}
         highest = 0.0
         for label, one in series.items():
             edges, rate = throughput_steps(one, every)
@@ -97,12 +105,13 @@ def throughput_steps(
     return series.time_ps[edges], rate
 
 
-def window(results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None) -> Axes:
+def window(results: Results, flows: Flows | None = None, axes: Axes | None = None) -> Axes:
     """Draws the windows of flows in KB, one line for each; flows of one algorithm share its colour.
 
     Args:
         results: What to draw.
-        flows: Their numbers; by default all that have samples.
+        flows: Their numbers, or names like ``"burst"`` (all flows of a traffic block) and ``"burst.3"`` (its
+            fourth flow to start); by default all that have samples.
         axes: As for :func:`queue`.
 
     Raises:
@@ -113,16 +122,14 @@ def window(results: Results, flows: Sequence[int] | None = None, axes: Axes | No
     return axes
 
 
-def rate(results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None) -> Axes:
+def rate(results: Results, flows: Flows | None = None, axes: Axes | None = None) -> Axes:
     """Draws the rates that flows may send at, in Gbit/s; otherwise like :func:`window`."""
     axes = _flows(results, flows, axes, lambda one: one.rate_bps / 1e9)
     axes.set_ylabel("rate (Gbit/s)")
     return axes
 
 
-def goodput(
-    results: Results, flows: Sequence[int] | None = None, axes: Axes | None = None, every: int = 20
-) -> Axes:
+def goodput(results: Results, flows: Flows | None = None, axes: Axes | None = None, every: int = 20) -> Axes:
     """Draws the payload that flows get acknowledged, in Gbit/s; otherwise like :func:`window`.
 
     Args:
@@ -195,7 +202,7 @@ def fairness_over_time(
 
 def phase_plane(
     results: Results,
-    port: tuple[str, int] | None = None,
+    port: Port | None = None,
     against: str = "growth",
     axes: Axes | None = None,
 ) -> Axes:
@@ -217,9 +224,9 @@ def phase_plane(
         raise ValueError(f'against must be "growth" or "window", not {against!r}')
     with style.look():
         axes = place(axes, square=True)
-        ports = _ports(results, port)
-        labels = [label for label, _, _ in ports]
-        for label, result, at in ports:
+        chosen = ports(results, port)
+        labels = [label for label, _, _ in chosen]
+        for label, result, at in chosen:
             one = result.port(*at)
             x, y = (one.queue_bytes, growth(one)) if against == "growth" else _by_window(result, one)
             look = style.line(label, labels)
@@ -259,7 +266,7 @@ def _by_window(result: Result, port: PortSeries) -> tuple[npt.NDArray[np.int64],
 
 def _flows(
     results: Results,
-    flows: Sequence[int] | None,
+    flows: Flows | None,
     axes: Axes | None,
     values: _Values,
 ) -> Axes:
@@ -267,7 +274,7 @@ def _flows(
         axes = place(axes)
         known = labelled(results)
         for label, result in known.items():
-            numbers = list(flows) if flows is not None else _probed(result)
+            numbers = _chosen(result, flows)
             look = style.line(label, list(known))
             shades = style.shades(look["color"], len(numbers))
             for number, shade in zip(numbers, shades, strict=True):
@@ -294,14 +301,11 @@ _MOST_NAMES = 10
 """More lines than this have no legend: it would cover them."""
 
 
-def _ports(results: Results, port: tuple[str, int] | None) -> list[tuple[str, Result, tuple[str, int]]]:
-    known = labelled(results)
-    if port is None:
-        ports = next(iter(known.values())).probed_ports()
-        if not ports:
-            raise KeyError('no port has samples; name some in the scenario: [probe] ports = ["to h3"]')
-        port = max(ports, key=lambda at: max(result.peak_queue_bytes(*at) for result in known.values()))
-    return [(label, result, port) for label, result in known.items()]
+def _chosen(result: Result, flows: Flows | None) -> list[int]:
+    if flows is None:
+        return _probed(result)
+    named = [flows] if isinstance(flows, (str, int)) else flows
+    return list(dict.fromkeys(number for one in named for number in result.find_flows(one)))
 
 
 def _probed(result: Result) -> list[int]:

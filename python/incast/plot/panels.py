@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.plot import style
-from incast.result import PortSeries
+from incast.plot.place import ports
+from incast.result import PortSeries, Result
 from incast.stats import median
 
 if TYPE_CHECKING:
@@ -21,21 +22,28 @@ _ACROSS = 4
 
 
 def queue_and_utilisation(
-    series: Mapping[str, PortSeries], titles: Mapping[str, str] | None = None
+    results: Mapping[str, Result] | Result,
+    port: str | tuple[str, int] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> tuple[Figure, Sequence[Axes]]:
     """Draws queue over utilisation, one pair of panels for each algorithm, on common axes.
 
     Args:
-        series: The samples of one port for each algorithm, by its label (``"oscar"``,
-            ``"swift:oscar"``).
-        titles: What to call them in the picture; by default their labels.
+        results: A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``).
+        port: The port, like ``"s0:15"`` or ``"s0->h15"``, or name of the node and number of the port; by
+            default the one with the longest queue.
+        titles: What to call the results in the picture; by default their labels.
 
     Returns:
         The figure, and its axes: queue and utilisation of the first algorithm, of the second, ….
+
+    Raises:
+        KeyError: When a result has no samples of the port.
     """
     import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    series = {label: result.port(*at) for label, result, at in ports(results, port)}
     labels = list(series)
     across = min(len(labels), _ACROSS)
     down = -(-len(labels) // across)

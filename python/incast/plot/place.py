@@ -37,6 +37,24 @@ def labelled(results: Mapping[str, Result] | Result) -> Mapping[str, Result]:
     return results
 
 
+def ports(
+    results: Mapping[str, Result] | Result, port: str | tuple[str, int] | None
+) -> list[tuple[str, Result, tuple[str, int]]]:
+    """Results by label, each with the port to draw; by default the one with the longest queue.
+
+    Raises:
+        KeyError: When there is no such port, or none is named and none has samples.
+    """
+    known = labelled(results)
+    if port is not None:
+        return [(label, result, result.find_port(port)) for label, result in known.items()]
+    probed = next(iter(known.values())).probed_ports()
+    if not probed:
+        raise KeyError('no port has samples; name some in the scenario: [probe] ports = ["to h3"]')
+    busiest = max(probed, key=lambda at: max(result.peak_queue_bytes(*at) for result in known.values()))
+    return [(label, result, busiest) for label, result in known.items()]
+
+
 def legend(axes: Axes, lines: int, loc: Literal["best", "lower right"] = "best") -> None:
     """Names the lines, where there is more than one."""
     if lines > 1:

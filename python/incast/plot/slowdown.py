@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from incast.plot import style
-from incast.result import FlowTimes
+from incast.plot.place import labelled
+from incast.result import Result
 from incast.stats import percentile
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 
 def slowdown(
-    flows: Mapping[str, FlowTimes], titles: Mapping[str, str] | None = None, small_bytes: int = 150_000
+    results: Mapping[str, Result] | Result,
+    titles: Mapping[str, str] | None = None,
+    small_bytes: int = 150_000,
 ) -> tuple[Figure, Sequence[Axes]]:
     """Draws the slowdown of small and large flows, and the distribution over all of them.
 
     Args:
-        flows: The finished flows for each algorithm, by its label (``"oscar"``, ``"swift:oscar"``).
-        titles: What to call them in the picture; by default their labels.
+        results: A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``).
+        titles: What to call the results in the picture; by default their labels.
         small_bytes: The largest size of a small flow.
 
     Returns:
@@ -32,6 +35,7 @@ def slowdown(
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+    flows = {label: result.flow_times() for label, result in labelled(results).items()}
     labels = list(flows)
     names = [(titles or {}).get(label, label) for label in labels]
     with style.look():

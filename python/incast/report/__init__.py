@@ -31,7 +31,7 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
         The file.
 
     Raises:
-        ValueError: When there are no results.
+        ValueError: When there are no results, or the file's name does not end in .html.
         ResultError: When the file cannot be written.
     """
     if isinstance(results, Result):
@@ -39,6 +39,8 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
     if not results:
         raise ValueError("a report needs at least one result")
     target = Path(path)
+    if reason := refused(target):
+        raise ValueError(reason)
     text = page(entries(results))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
@@ -48,3 +50,11 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
         temporary.unlink(missing_ok=True)
         raise ResultError(f"cannot write {target}: {error.strerror or error}") from error
     return target
+
+
+def refused(path: Path) -> str | None:
+    """Why a report cannot have a file name; None where it can."""
+    if path.suffix.lower() in (".html", ".htm"):
+        return None
+    help_ = "name one that ends in .html (`incast plot` draws pdf, png and svg)"
+    return f"{path}: a report is an HTML file; {help_}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from incast import store
 from incast._core import ScenarioError
-from incast.scenario import Scenario
+from incast.scenario import Scenario, template
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -142,7 +142,8 @@ def plan(
     """
     axes = tuple(axis(text) for text in vary)
     if any(a.key != ALGORITHM and "." not in a.key for a in axes):
-        effective = tomllib.loads(Scenario.load(file, list(overrides)).to_toml())
+        read = template if any(a.key == ALGORITHM for a in axes) else Scenario.load
+        effective = tomllib.loads(read(file, list(overrides)).to_toml())
         axes = tuple(replace(a, key=_in_full(a.key, effective)) for a in axes)
     keys = [a.key for a in axes]
     twice = [key for n, key in enumerate(keys) if key in keys[:n]]
@@ -193,7 +194,7 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
 def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
     varied = [f"{key}={value}" for key, value in values.items() if key != ALGORITHM]
     try:
-        scenario = Scenario.load(file, [*overrides, *varied])
+        scenario = (template if ALGORITHM in values else Scenario.load)(file, [*overrides, *varied])
     except ScenarioError as error:
         text = str(error)
         for word in varied:
