@@ -335,7 +335,9 @@ class Ack:
         now: int,
         sent: int,
         received: int | None = None,
+        held: int = 0,
         acked: int = 1060,
+        packet: int = 0,
         sequence: int = 0,
         next_sequence: int = 0,
         inflight: int = 1060,
@@ -344,6 +346,7 @@ class Ack:
         marked: int = 0,
         hop_delay: int = 0,
         receiver_flows: int = 0,
+        tag: int = 0,
         hole: bool = False,
     ) -> Ack: ...
     @property
@@ -356,8 +359,17 @@ class Ack:
     def received(self) -> int:
         """When that packet arrived at the receiver, in ps of the receiver's clock."""
     @property
+    def held(self) -> int:
+        """How long the receiver held this acknowledgement back after that, in ps."""
+    @property
+    def packet(self) -> int:
+        """Position of the first payload byte of the packet that caused this acknowledgement."""
+    @property
+    def tag(self) -> int:
+        """What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
+    @property
     def rtt(self) -> int:
-        """The round-trip time that it measures, in ps."""
+        """The round-trip time that it measures, without the time for which the receiver held it, in ps."""
     @property
     def owd(self) -> int:
         """The one-way delay from sender to receiver, in ps."""
@@ -417,7 +429,13 @@ class Loss:
         """When the sender learns of it, in ps."""
     @property
     def kind(self) -> str:
-        """`hole`: the receiver asked for it again; `timeout`: the retransmission timer ran out."""
+        """`hole`: the receiver reported one; `timeout`: the timer ran out; `trim`: the payload was cut off."""
+    @property
+    def bytes(self) -> int:
+        """Bytes on the wire that the transport takes to be lost."""
+    @property
+    def sent(self) -> int:
+        """When the first lost packet was last sent, in ps."""
     @property
     def sequence(self) -> int:
         """Position in payload bytes from which the transport sends again."""

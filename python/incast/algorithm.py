@@ -65,6 +65,8 @@ class Signals(enum.IntFlag):
     """Clocks that agree: ``ack.owd``."""
     RECEIVER_FLOWS = 32
     """The number of flows at the receiver: ``ack.receiver_flows``."""
+    PACKET_TAG = 64
+    """A word kept with each packet: what ``tag()`` gives when it is sent comes back as ``ack.tag``."""
 
 
 class Flow(ABC):
@@ -96,6 +98,8 @@ class Flow(ABC):
     #   on_loss(loss)     the transport found a loss and is about to send again
     #   on_sent(sent)     a packet begins to leave
     #   on_timer(now)     the deadline has come
+    #   tag()             a whole number below 2**32, kept with the packet that begins to leave
+    #                     (only with Signals.PACKET_TAG)
     #   deadline()        when on_timer is to be called next, in ps; None: never
 
 

@@ -1,10 +1,8 @@
-//! Every algorithm behind one type, and the catalogue that lists them.
+//! The parameters of every algorithm behind one type, and the catalogue that lists them.
 //!
 //! To add an algorithm: write its module, and add one line to the `algorithms!` list below.
 
-use incast_units::Time;
-
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Loss, Overhead, Path, Sent, Signals};
+use crate::contract::{CongestionControl, Internal, Overhead, Signals};
 use crate::params::{Described, Kind, Value};
 
 /// What a list or an error message says of a parameter.
@@ -31,17 +29,27 @@ pub struct Info {
     pub summary: &'static str,
     /// Size of one flow's state in bytes.
     pub state_bytes: usize,
+    /// The internal quantities that a probe shows.
+    pub internals: &'static [Internal],
+}
+
+/// Something to do with an algorithm whose type is not known before the run ([`AnyParams::visit`]).
+///
+/// The state of a flow has the type of its algorithm, so that no flow pays for the state of the
+/// largest; whoever keeps flows of any algorithm is generic over it and is entered here.
+pub trait Visitor {
+    /// What comes out.
+    type Output;
+
+    /// Does it with the algorithm `C` and these parameters.
+    fn visit<C>(self, params: &C::Params) -> Self::Output
+    where
+        C: CongestionControl + Copy + core::fmt::Debug,
+        C::Params: Described + Copy;
 }
 
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident: $controller:ty, $params:ty;)+) => {
-        /// The state of one flow, of whichever algorithm.
-        #[allow(clippy::large_enum_variant, reason = "without allocation there is nothing to box")]
-        #[derive(Clone, Copy, Debug)]
-        pub enum AnyController {
-            $($(#[$doc])* $variant($controller),)+
-        }
-
         /// The parameters of whichever algorithm.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum AnyParams {
@@ -54,6 +62,7 @@ macro_rules! algorithms {
             title: <$params>::TITLE,
             summary: <$params>::SUMMARY,
             state_bytes: size_of::<$controller>(),
+            internals: <$controller>::INTERNALS,
         },)+];
 
         impl AnyParams {
@@ -81,6 +90,7 @@ macro_rules! algorithms {
                         title: <$params>::TITLE,
                         summary: <$params>::SUMMARY,
                         state_bytes: size_of::<$controller>(),
+            internals: <$controller>::INTERNALS,
                     },)+
                 }
             }
@@ -134,78 +144,10 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The state of a flow that starts at `now`.
-            #[must_use]
-            pub fn start(&self, path: &Path, now: Time) -> AnyController {
+            /// Calls `visitor` with the type of the algorithm and its parameters.
+            pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
-                    $(Self::$variant(p) => AnyController::$variant(<$controller>::new(p, path, now)),)+
-                }
-            }
-        }
-
-        /// The calls of [`CongestionControl`]. A call with another algorithm's parameters does
-        /// nothing (and allows nothing): whoever pairs them wrongly sees it at once.
-        impl AnyController {
-            /// See [`CongestionControl::on_ack`].
-            pub fn on_ack(&mut self, params: &AnyParams, path: &Path, ack: &Ack, int: &IntStack) {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.on_ack(p, path, ack, int),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => {}
-                }
-            }
-
-            /// See [`CongestionControl::on_cnp`].
-            pub fn on_cnp(&mut self, params: &AnyParams, path: &Path, now: Time) {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.on_cnp(p, path, now),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => {}
-                }
-            }
-
-            /// See [`CongestionControl::on_loss`].
-            pub fn on_loss(&mut self, params: &AnyParams, path: &Path, loss: &Loss) {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.on_loss(p, path, loss),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => {}
-                }
-            }
-
-            /// See [`CongestionControl::on_sent`].
-            pub fn on_sent(&mut self, params: &AnyParams, path: &Path, sent: &Sent) {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.on_sent(p, path, sent),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => {}
-                }
-            }
-
-            /// See [`CongestionControl::on_timer`].
-            pub fn on_timer(&mut self, params: &AnyParams, path: &Path, now: Time) {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.on_timer(p, path, now),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => {}
-                }
-            }
-
-            /// See [`CongestionControl::deadline`].
-            #[must_use]
-            pub fn deadline(&self) -> Time {
-                match self {
-                    $(Self::$variant(c) => c.deadline(),)+
-                }
-            }
-
-            /// See [`CongestionControl::allowance`].
-            #[must_use]
-            pub fn allowance(&self, params: &AnyParams, path: &Path) -> Allowance {
-                match (self, params) {
-                    $((Self::$variant(c), AnyParams::$variant(p)) => c.allowance(p, path),)+
-                    #[allow(unreachable_patterns, reason = "reached only with more than one algorithm")]
-                    _ => Allowance { window: incast_units::Bytes::ZERO, rate: incast_units::Rate::ZERO },
+                    $(Self::$variant(p) => visitor.visit::<$controller>(p),)+
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::params::{Described, Kind, Param, Preset, Value};
 
 /// Parameters of [`Constant`].
@@ -19,6 +21,12 @@ impl Default for ConstantParams {
     fn default() -> Self {
         Self { window: Bytes::UNLIMITED, rate: Rate::from_bps(u64::MAX) }
     }
+}
+
+impl Parameters for ConstantParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for ConstantParams {
@@ -71,13 +79,14 @@ impl CongestionControl for Constant {
         Overhead::default()
     }
 
-    fn new(_params: &ConstantParams, _path: &Path, _now: Time) -> Self {
+    fn new(_setup: &Setup<ConstantParams>, _now: Time) -> Self {
         Self {}
     }
 
-    fn on_ack(&mut self, _params: &ConstantParams, _path: &Path, _ack: &Ack, _int: &IntStack) {}
+    fn on_ack(&mut self, _setup: &Setup<ConstantParams>, _ack: &Ack, _int: &IntStack) {}
 
-    fn allowance(&self, params: &ConstantParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<ConstantParams>) -> Allowance {
+        let Setup { params, path, .. } = setup;
         Allowance { window: params.window, rate: params.rate.min(path.line_rate) }
     }
 }

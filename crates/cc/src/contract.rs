@@ -1,9 +1,13 @@
 //! The contract between an algorithm and whatever carries its packets.
 
+use core::fmt;
+
 use incast_units::{Bytes, Rate, Time};
 
+use crate::params::Value;
+
 /// What is known of a flow's path when the flow starts; constant for its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Path {
     /// Round-trip time without queues: both directions' propagation plus the store-and-forward time
@@ -40,8 +44,14 @@ pub struct Ack {
     pub sent: Time,
     /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
     pub received: Time,
+    /// How long the receiver held this acknowledgement back after that packet had arrived
+    /// (acknowledgement coalescing), echoed by the receiver; zero when it answered at once.
+    pub held: Time,
     /// Bytes that this acknowledgement newly acknowledges; zero for a duplicate.
     pub acked: Bytes,
+    /// Position in the flow of the first payload byte of the packet that caused this acknowledgement,
+    /// the one that `sent`, `received`, `inflight`, `hop_delay`, `tag` and the telemetry belong to.
+    pub packet: u64,
     /// Position in the flow up to which everything has arrived, in payload bytes.
     pub sequence: u64,
     /// Position of the next new payload byte that the sender will send (snd_nxt).
@@ -59,15 +69,19 @@ pub struct Ack {
     pub hop_delay: Time,
     /// Flows that the receiver has open; zero where not told.
     pub receiver_flows: u32,
+    /// What [`CongestionControl::tag`] gave when that packet was sent; zero without
+    /// [`Signals::PACKET_TAG`], and for a packet of which no record is left.
+    pub tag: u32,
     /// Whether the receiver reports a hole: a later packet arrived before an earlier one.
     pub hole: bool,
 }
 
 impl Ack {
-    /// The round-trip time that this acknowledgement measures.
+    /// The round-trip time of the packet that caused this acknowledgement, without the time for which
+    /// the receiver held the acknowledgement back.
     #[must_use]
     pub fn rtt(&self) -> Time {
-        self.now - self.sent
+        self.now - self.sent - self.held
     }
 
     /// The one-way delay from sender to receiver (meaningful when their clocks agree).
@@ -118,14 +132,16 @@ impl IntStack {
     }
 }
 
-/// How a packet was lost.
+/// How the transport learnt of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LossKind {
-    /// The receiver asked for it again (a NACK, or a hole reported thrice).
+    /// The receiver reported a hole: a NACK, or selective acknowledgements of later packets.
     Hole,
     /// The retransmission timer ran out.
     Timeout,
+    /// A switch cut the payload off and the header arrived (packet trimming).
+    Trim,
 }
 
 /// A loss, as the transport reports it.
@@ -136,6 +152,10 @@ pub struct Loss {
     pub now: Time,
     /// How.
     pub kind: LossKind,
+    /// Bytes on the wire that the transport takes to be lost: with go-back-N everything in flight.
+    pub bytes: Bytes,
+    /// When the first lost packet was last sent.
+    pub sent: Time,
     /// Position in payload bytes from which the transport sends again.
     pub sequence: u64,
     /// Position of the next new payload byte before it does.
@@ -195,6 +215,8 @@ impl Signals {
     pub const ONE_WAY_DELAY: Self = Self(16);
     /// The number of flows at the receiver.
     pub const RECEIVER_FLOWS: Self = Self(32);
+    /// A word of the algorithm's own, kept with each packet ([`CongestionControl::tag`]).
+    pub const PACKET_TAG: Self = Self(64);
 
     /// Both sets together.
     #[must_use]
@@ -209,13 +231,67 @@ impl Signals {
     }
 }
 
+/// The parameters of an algorithm, and the constants that follow from them on a path.
+pub trait Parameters: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What an algorithm derives once from its parameters and a path; `()` where there is nothing.
+    type Derived: fmt::Debug + Send + Sync + 'static;
+
+    /// Derives it.
+    fn derive(&self, path: &Path) -> Self::Derived;
+}
+
+/// For an algorithm without parameters.
+impl Parameters for () {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
+}
+
+/// What all flows of an algorithm with the same parameters on the same kind of path share.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Setup<P: Parameters> {
+    /// The parameters.
+    pub params: P,
+    /// The path.
+    pub path: Path,
+    /// The base bandwidth-delay product of the path.
+    pub bdp: Bytes,
+    /// What the algorithm derives from both.
+    pub derived: P::Derived,
+}
+
+impl<P: Parameters> Setup<P> {
+    /// The setup for these parameters on this path.
+    #[must_use]
+    pub fn new(params: P, path: Path) -> Self {
+        let derived = params.derive(&path);
+        Self { params, path, bdp: path.bdp(), derived }
+    }
+}
+
+/// The setup of the algorithm `C`.
+pub type SetupOf<C> = Setup<<C as CongestionControl>::Params>;
+
+/// An internal quantity of an algorithm that [`CongestionControl::probe`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Internal {
+    /// Its name in tables: lower case, words joined by `_`; the paper's symbol where it has one.
+    pub name: &'static str,
+    /// One sentence of meaning, with the paper's symbol.
+    pub meaning: &'static str,
+}
+
 /// A sender-side congestion control algorithm: the state of one flow.
 ///
-/// The parameters and the path are passed to every call instead of being stored, so that ten
-/// thousand flows share one copy. `now` never decreases from one call to the next.
-pub trait CongestionControl: Sized {
+/// Parameters, path and everything derived from them are passed to every call instead of being
+/// stored, so that ten thousand flows share one copy. `now` never decreases from one call to the next.
+pub trait CongestionControl: Sized + Send + 'static {
     /// The algorithm's parameters, shared by all flows that use it.
-    type Params;
+    type Params: Parameters;
+
+    /// The internal quantities that [`probe`](Self::probe) shows, in its order.
+    const INTERNALS: &'static [Internal] = &[];
 
     /// The signals that it needs with these parameters.
     fn signals(params: &Self::Params) -> Signals;
@@ -224,22 +300,28 @@ pub trait CongestionControl: Sized {
     fn overhead(params: &Self::Params) -> Overhead;
 
     /// The state of a flow that starts at `now`.
-    fn new(params: &Self::Params, path: &Path, now: Time) -> Self;
+    fn new(setup: &Setup<Self::Params>, now: Time) -> Self;
 
     /// An acknowledgement arrived. `int` is empty unless [`Signals::INT`] was asked for.
-    fn on_ack(&mut self, params: &Self::Params, path: &Path, ack: &Ack, int: &IntStack);
+    fn on_ack(&mut self, setup: &Setup<Self::Params>, ack: &Ack, int: &IntStack);
 
     /// The receiver reports congestion (only with [`Signals::CNP`]).
-    fn on_cnp(&mut self, _params: &Self::Params, _path: &Path, _now: Time) {}
+    fn on_cnp(&mut self, _setup: &Setup<Self::Params>, _now: Time) {}
 
     /// The transport found a loss and is about to send again.
-    fn on_loss(&mut self, _params: &Self::Params, _path: &Path, _loss: &Loss) {}
+    fn on_loss(&mut self, _setup: &Setup<Self::Params>, _loss: &Loss) {}
 
     /// A packet begins to leave.
-    fn on_sent(&mut self, _params: &Self::Params, _path: &Path, _sent: &Sent) {}
+    fn on_sent(&mut self, _setup: &Setup<Self::Params>, _sent: &Sent) {}
+
+    /// The word to keep with a packet that begins to leave (only with [`Signals::PACKET_TAG`]). It
+    /// comes back in [`Ack::tag`].
+    fn tag(&self, _setup: &Setup<Self::Params>) -> u32 {
+        0
+    }
 
     /// The deadline of [`deadline`](Self::deadline) has come.
-    fn on_timer(&mut self, _params: &Self::Params, _path: &Path, _now: Time) {}
+    fn on_timer(&mut self, _setup: &Setup<Self::Params>, _now: Time) {}
 
     /// When [`on_timer`](Self::on_timer) is to be called next; [`Time::NEVER`] without a timer.
     /// Asked for after every other call; it may move in either direction.
@@ -248,5 +330,11 @@ pub trait CongestionControl: Sized {
     }
 
     /// What the flow may do now.
-    fn allowance(&self, params: &Self::Params, path: &Path) -> Allowance;
+    fn allowance(&self, setup: &Setup<Self::Params>) -> Allowance;
+
+    /// The internal quantity at `place` in [`INTERNALS`](Self::INTERNALS); `None` beyond its end, and
+    /// for a quantity that has no value yet.
+    fn probe(&self, _setup: &Setup<Self::Params>, _place: usize) -> Option<Value> {
+        None
+    }
 }

@@ -20,7 +20,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Sent, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Sent, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, choice, param};
 
 choice! {
@@ -127,6 +129,12 @@ impl Default for DcqcnParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for DcqcnParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for DcqcnParams {
@@ -397,7 +405,8 @@ impl CongestionControl for Dcqcn {
         Overhead::default()
     }
 
-    fn new(params: &DcqcnParams, _path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<DcqcnParams>, _now: Time) -> Self {
+        let Setup { params, .. } = setup;
         Self {
             rate: Fixed::ONE,
             target: Fixed::ONE,
@@ -413,19 +422,22 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    fn on_ack(&mut self, params: &DcqcnParams, _path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<DcqcnParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, .. } = setup;
         if params.feedback == Feedback::Ack && ack.marked > 0 {
             self.notified(params, ack.now);
         }
     }
 
-    fn on_cnp(&mut self, params: &DcqcnParams, _path: &Path, now: Time) {
+    fn on_cnp(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
+        let Setup { params, .. } = setup;
         if params.feedback == Feedback::Cnp {
             self.notified(params, now);
         }
     }
 
-    fn on_sent(&mut self, params: &DcqcnParams, _path: &Path, sent: &Sent) {
+    fn on_sent(&mut self, setup: &Setup<DcqcnParams>, sent: &Sent) {
+        let Setup { params, .. } = setup;
         if params.flavour == Flavour::Mellanox || self.rate_due == Time::NEVER {
             return;
         }
@@ -437,7 +449,8 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    fn on_timer(&mut self, params: &DcqcnParams, _path: &Path, now: Time) {
+    fn on_timer(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
+        let Setup { params, .. } = setup;
         if now >= self.cut_due {
             self.settle(params, now);
             if params.clamp_target || self.by_time > 0 {
@@ -457,9 +470,10 @@ impl CongestionControl for Dcqcn {
         self.rate_due.min(self.cut_due)
     }
 
-    fn allowance(&self, params: &DcqcnParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<DcqcnParams>) -> Allowance {
+        let Setup { params, path, .. } = setup;
         Allowance {
-            window: if params.windowed { path.bdp().max(Bytes::new(1)) } else { Bytes::UNLIMITED },
+            window: if params.windowed { setup.bdp.max(Bytes::new(1)) } else { Bytes::UNLIMITED },
             rate: Rate::from_bps(self.rate.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
         }
     }
@@ -475,13 +489,13 @@ mod tests {
     }
 
     fn flow(params: &DcqcnParams) -> Dcqcn {
-        Dcqcn::new(params, &PATH, Time::ZERO)
+        Dcqcn::new(&Setup::new(*params, PATH), Time::ZERO)
     }
 
     /// Sends `bytes` at once; one packet of any size is one call.
     fn send(flow: &mut Dcqcn, params: &DcqcnParams, bytes: u64) {
         let sent = Sent { now: us(0), bytes: Bytes::new(bytes), inflight: Bytes::new(bytes) };
-        flow.on_sent(params, &PATH, &sent);
+        flow.on_sent(&Setup::new(*params, PATH), &sent);
     }
 
     #[test]
@@ -492,9 +506,9 @@ mod tests {
         send(&mut flow, &params, 20_000_000);
         assert_eq!((flow.bytes, flow.by_bytes), (0, 0));
         let free = Allowance { window: Bytes::UNLIMITED, rate: Rate::from_gbps(100) };
-        assert_eq!(flow.allowance(&params, &PATH), free);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)), free);
         let windowed = DcqcnParams { windowed: true, ..params };
-        assert_eq!(flow.allowance(&windowed, &PATH).window, Bytes::new(150_000));
+        assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(150_000));
         assert_eq!(Dcqcn::signals(&params), Signals::CNP.and(Signals::ECN));
         assert_eq!(Dcqcn::signals(&DcqcnParams::mellanox()), Signals::ECN);
         assert_eq!(size_of::<Dcqcn>(), 80);
@@ -506,7 +520,7 @@ mod tests {
         // α = 255/256 + 1/256 = 1 (section 3.1, Equation 1).
         let params = DcqcnParams { r_ai: Fixed::ratio(1, 100), ..DcqcnParams::default() };
         let mut flow = flow(&params);
-        flow.on_cnp(&params, &PATH, us(10_000));
+        flow.on_cnp(&Setup::new(params, PATH), us(10_000));
         close(flow.rate, 0.5);
         close(flow.target, 1.0);
         close(flow.alpha, 1.0);
@@ -514,21 +528,21 @@ mod tests {
         // rises. In between two increases of fast recovery: 0.75, 0.875.
         for (at, rate) in [(10_055, 0.75), (10_110, 0.875)] {
             assert_eq!(flow.deadline(), us(at));
-            flow.on_timer(&params, &PATH, us(at));
+            flow.on_timer(&Setup::new(params, PATH), us(at));
             close(flow.rate, rate);
         }
-        flow.on_cnp(&params, &PATH, us(10_120));
+        flow.on_cnp(&Setup::new(params, PATH), us(10_120));
         // 0.875 · (1 − 0.992202759/2) = 0.440911293; α = 0.992202759 · 255/256 + 1/256 = 0.992233217.
         close(flow.rate, 0.440_911_293);
         close(flow.target, 0.875);
         close(flow.alpha, 0.992_233_217);
         // Five of fast recovery halve the distance, 0.434088707, to a 32nd of it: 0.861434728.
         for n in 1..=5 {
-            flow.on_timer(&params, &PATH, us(10_120 + 55 * n));
+            flow.on_timer(&Setup::new(params, PATH), us(10_120 + 55 * n));
         }
         close(flow.rate, 0.861_434_728);
         // The sixth is additive: the target moves by R_AI = 0.01 to 0.885, the rate half way to it.
-        flow.on_timer(&params, &PATH, us(10_450));
+        flow.on_timer(&Setup::new(params, PATH), us(10_450));
         close(flow.target, 0.885);
         close(flow.rate, 0.873_217_364);
     }
@@ -542,14 +556,14 @@ mod tests {
             ..DcqcnParams::default()
         };
         let mut flow = flow(&params);
-        flow.on_cnp(&params, &PATH, us(100));
+        flow.on_cnp(&Setup::new(params, PATH), us(100));
         flow.target = Fixed::ratio(1, 2);
         flow.rate = Fixed::ratio(1, 2);
         let mut at = 100;
         let mut step = |flow: &mut Dcqcn, by_time: bool, target: f64| {
             if by_time {
                 at += 55;
-                flow.on_timer(&params, &PATH, us(at));
+                flow.on_timer(&Setup::new(params, PATH), us(at));
             } else {
                 send(flow, &params, 10_000_000);
             }
@@ -570,13 +584,13 @@ mod tests {
     fn the_byte_counter_keeps_its_remainder_and_a_cut_clears_it() {
         let params = DcqcnParams::default();
         let mut flow = flow(&params);
-        flow.on_cnp(&params, &PATH, us(100));
+        flow.on_cnp(&Setup::new(params, PATH), us(100));
         send(&mut flow, &params, 9_999_000);
         assert_eq!(flow.by_bytes, 0);
         send(&mut flow, &params, 1500);
         assert_eq!((flow.by_bytes, flow.bytes), (1, 500));
         close(flow.rate, 0.75);
-        flow.on_cnp(&params, &PATH, us(150));
+        flow.on_cnp(&Setup::new(params, PATH), us(150));
         assert_eq!((flow.by_bytes, flow.bytes, flow.by_time), (0, 0, 0));
         assert_eq!(flow.deadline(), us(205));
     }
@@ -585,10 +599,10 @@ mod tests {
     fn the_timer_rests_at_line_rate() {
         let params = DcqcnParams::default();
         let mut flow = flow(&params);
-        flow.on_cnp(&params, &PATH, us(0));
+        flow.on_cnp(&Setup::new(params, PATH), us(0));
         let mut ticks = 0;
         while flow.deadline() != Time::NEVER {
-            flow.on_timer(&params, &PATH, flow.deadline());
+            flow.on_timer(&Setup::new(params, PATH), flow.deadline());
             ticks += 1;
             assert!(ticks <= 33, "a half is 32 halvings above the resolution");
         }
@@ -600,7 +614,7 @@ mod tests {
         let params = DcqcnParams::default();
         let mut flow = flow(&params);
         for n in 0..20 {
-            flow.on_cnp(&params, &PATH, us(50 * n));
+            flow.on_cnp(&Setup::new(params, PATH), us(50 * n));
         }
         close(flow.rate, 0.001);
     }
@@ -620,13 +634,13 @@ mod tests {
         let params = DcqcnParams::mellanox();
         let mut flow = flow(&params);
         let marked = |at: Time| Ack { marked: 1, ..ack(at, us(12), 1000, 2000) };
-        flow.on_ack(&params, &PATH, &marked(us(100)), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &marked(us(100)), &IntStack::EMPTY);
         close(flow.rate, 1.0);
         assert_eq!(flow.deadline(), us(104));
-        flow.on_ack(&params, &PATH, &marked(Time::from_ns(101_500)), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &marked(Time::from_ns(101_500)), &IntStack::EMPTY);
         // At 101: nothing seen since the first, α = 255/256. At 102: seen, 255/256 · α + 1/256. At 103
         // and 104 nothing: 0.988342107. The target stays, no increase having happened yet.
-        flow.on_timer(&params, &PATH, us(104));
+        flow.on_timer(&Setup::new(params, PATH), us(104));
         let g = 1.0 / 256.0;
         let alpha = ((1.0 - g) * (1.0 - g) + g) * (1.0 - g) * (1.0 - g);
         close(flow.alpha, alpha);
@@ -635,12 +649,12 @@ mod tests {
         // No mark, no cut; the next increase is 300 us after the cut.
         assert_eq!(flow.deadline(), us(404));
         // A mark at 109.2 us is acted on at 112 us.
-        flow.on_ack(&params, &PATH, &marked(Time::from_ns(109_200)), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &marked(Time::from_ns(109_200)), &IntStack::EMPTY);
         assert_eq!(flow.deadline(), us(112));
         // Notification packets and unmarked acknowledgements are nothing to this flavour.
         let before = flow;
-        flow.on_cnp(&params, &PATH, us(110));
-        flow.on_ack(&params, &PATH, &ack(us(110), us(12), 1000, 2000), &IntStack::EMPTY);
+        flow.on_cnp(&Setup::new(params, PATH), us(110));
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(110), us(12), 1000, 2000), &IntStack::EMPTY);
         assert_eq!(flow, before);
     }
 
@@ -650,20 +664,20 @@ mod tests {
         let params = DcqcnParams::mellanox();
         let mut flow = flow(&params);
         let marked = Ack { marked: 1, ..ack(us(100), us(12), 1000, 2000) };
-        flow.on_ack(&params, &PATH, &marked, &IntStack::EMPTY);
-        flow.on_timer(&params, &PATH, us(104));
+        flow.on_ack(&Setup::new(params, PATH), &marked, &IntStack::EMPTY);
+        flow.on_timer(&Setup::new(params, PATH), us(104));
         (flow.rate, flow.target) = (Fixed::ratio(1, 4), Fixed::ratio(1, 2));
         for (at, rate, target) in
             [(404, 0.375, 0.5), (704, 0.4376, 0.5002), (1004, 0.4699, 0.5022), (1304, 0.48705, 0.5042)]
         {
             assert_eq!(flow.deadline(), us(at));
-            flow.on_timer(&params, &PATH, us(at));
+            flow.on_timer(&Setup::new(params, PATH), us(at));
             close(flow.target, target);
             close(flow.rate, rate);
         }
         // After an increase a cut sets the target to the rate.
-        flow.on_ack(&params, &PATH, &Ack { now: us(1305), ..marked }, &IntStack::EMPTY);
-        flow.on_timer(&params, &PATH, us(1308));
+        flow.on_ack(&Setup::new(params, PATH), &Ack { now: us(1305), ..marked }, &IntStack::EMPTY);
+        flow.on_timer(&Setup::new(params, PATH), us(1308));
         close(flow.target, 0.487_05);
         assert_eq!(flow.by_time, 0);
     }

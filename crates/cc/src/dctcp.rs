@@ -16,7 +16,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, param};
 
 /// Parameters of [`Dctcp`].
@@ -48,6 +50,12 @@ impl Default for DctcpParams {
             min_window: Fixed::ONE,
         }
     }
+}
+
+impl Parameters for DctcpParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for DctcpParams {
@@ -169,7 +177,8 @@ impl CongestionControl for Dctcp {
         Overhead::default()
     }
 
-    fn new(params: &DctcpParams, path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<DctcpParams>, _now: Time) -> Self {
+        let Setup { params, path, .. } = setup;
         let (window, threshold) = if params.slow_start {
             (Fixed::whole(path.packet.times(params.initial_window).get()), Fixed::MAX)
         } else {
@@ -188,7 +197,8 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn on_ack(&mut self, params: &DctcpParams, path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, path, .. } = setup;
         self.rtt = ack.rtt();
         self.acked = self.acked.saturating_add(u64::from(ack.packets));
         self.marked = self.marked.saturating_add(u64::from(ack.marked));
@@ -213,10 +223,13 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn on_loss(&mut self, params: &DctcpParams, path: &Path, loss: &Loss) {
+    fn on_loss(&mut self, setup: &Setup<DctcpParams>, loss: &Loss) {
+        let Setup { params, path, .. } = setup;
         match loss.kind {
-            LossKind::Hole if self.reducing && loss.sequence < self.reduced_until => {}
-            LossKind::Hole => self.reduce(params, path, Fixed::ratio(1, 2), loss.next_sequence),
+            LossKind::Hole | LossKind::Trim if self.reducing && loss.sequence < self.reduced_until => {}
+            LossKind::Hole | LossKind::Trim => {
+                self.reduce(params, path, Fixed::ratio(1, 2), loss.next_sequence)
+            }
             LossKind::Timeout => {
                 let half = self.window * Fixed::ratio(1, 2);
                 self.window = Fixed::whole(path.packet.get()).max(Self::floor(params, path));
@@ -226,7 +239,8 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn allowance(&self, _params: &DctcpParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<DctcpParams>) -> Allowance {
+        let Setup { path, .. } = setup;
         let window = Bytes::new(self.window.floor()).max(Bytes::new(1));
         let rate = if window >= path.packet {
             path.line_rate
@@ -247,25 +261,32 @@ mod tests {
     }
 
     fn flow(params: &DctcpParams) -> Dctcp {
-        Dctcp::new(params, &PATH, Time::ZERO)
+        Dctcp::new(&Setup::new(*params, PATH), Time::ZERO)
     }
 
     /// An acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
     fn acked(flow: &mut Dctcp, params: &DctcpParams, sequence: u64, next_sequence: u64, marked: bool) {
         let ack = Ack { marked: u32::from(marked), ..ack(us(100), us(12), sequence, next_sequence) };
-        flow.on_ack(params, &PATH, &ack, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
     }
 
     fn lost(flow: &mut Dctcp, params: &DctcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000 };
-        flow.on_loss(params, &PATH, &loss);
+        let loss = Loss {
+            now: us(100),
+            kind,
+            bytes: Bytes::ZERO,
+            sent: Time::ZERO,
+            sequence,
+            next_sequence: 300_000,
+        };
+        flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 
     #[test]
     fn starts_with_one_bdp_at_line_rate() {
         let params = DctcpParams::default();
         let full = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
-        assert_eq!(flow(&params).allowance(&params, &PATH), full);
+        assert_eq!(flow(&params).allowance(&Setup::new(params, PATH)), full);
         assert_eq!(Dctcp::signals(&params), Signals::ECN);
         assert_eq!(size_of::<Dctcp>(), 72);
     }
@@ -314,7 +335,7 @@ mod tests {
         let params = DctcpParams::default();
         let mut flow = flow(&params);
         let idle = Ack { inflight_now: Bytes::new(40_000), ..ack(us(100), us(12), 1000, 41_000) };
-        flow.on_ack(&params, &PATH, &idle, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &idle, &IntStack::EMPTY);
         close(flow.window, 150_000.0);
     }
 
@@ -337,7 +358,7 @@ mod tests {
         let mut flow = flow(&params);
         lost(&mut flow, &params, LossKind::Timeout, 5000);
         close(flow.window, 1000.0);
-        assert_eq!(flow.allowance(&params, &PATH).rate, Rate::from_gbps(100));
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, Rate::from_gbps(100));
         // In congestion avoidance: one packet more for one acknowledged.
         acked(&mut flow, &params, 6000, 7000, false);
         close(flow.window, 2000.0);
@@ -357,7 +378,7 @@ mod tests {
     fn slow_start_ends_with_the_first_mark() {
         let params = DctcpParams { slow_start: true, ..DctcpParams::default() };
         let mut flow = flow(&params);
-        assert_eq!(flow.allowance(&params, &PATH).window, Bytes::new(10_000));
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).window, Bytes::new(10_000));
         acked(&mut flow, &params, 1000, 10_000, false);
         close(flow.window, 11_000.0);
         acked(&mut flow, &params, 2000, 11_000, true);
@@ -373,7 +394,7 @@ mod tests {
         flow.window = Fixed::whole(260);
         lost(&mut flow, &params, LossKind::Hole, 0);
         close(flow.window, 250.0);
-        let allowance = flow.allowance(&params, &PATH);
+        let allowance = flow.allowance(&Setup::new(params, PATH));
         assert_eq!((allowance.window.get(), allowance.rate.bps() / 1000), (250, 166_666));
         // One packet acknowledged adds at most one packet.
         acked(&mut flow, &params, 300_001, 301_000, false);

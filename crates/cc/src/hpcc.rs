@@ -17,7 +17,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Path, Sent, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Parameters, Path, Sent, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, choice, param};
 
 choice! {
@@ -74,6 +76,12 @@ impl Default for HpccParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for HpccParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for HpccParams {
@@ -300,7 +308,8 @@ impl CongestionControl for Hpcc {
         Overhead { data: 42, ack: 42 }
     }
 
-    fn new(_params: &HpccParams, path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<HpccParams>, _now: Time) -> Self {
+        let Setup { path, .. } = setup;
         Self {
             previous: IntStack::EMPTY,
             utilisation: Fixed::ONE,
@@ -313,7 +322,8 @@ impl CongestionControl for Hpcc {
         }
     }
 
-    fn on_ack(&mut self, params: &HpccParams, path: &Path, ack: &Ack, int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<HpccParams>, ack: &Ack, int: &IntStack) {
+        let Setup { params, path, .. } = setup;
         self.rtt = ack.rtt().max(path.base_rtt);
         let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
         self.previous = *int;
@@ -334,15 +344,17 @@ impl CongestionControl for Hpcc {
         }
     }
 
-    fn on_sent(&mut self, params: &HpccParams, _path: &Path, sent: &Sent) {
+    fn on_sent(&mut self, setup: &Setup<HpccParams>, sent: &Sent) {
+        let Setup { params, .. } = setup;
         if params.reference == Reference::Synchronised {
             self.history.record(sent.now, self.rtt, self.ratio);
         }
     }
 
-    fn allowance(&self, _params: &HpccParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<HpccParams>) -> Allowance {
+        let Setup { path, .. } = setup;
         Allowance {
-            window: Bytes::new(self.ratio.scale(path.bdp().get())).max(Bytes::new(1)),
+            window: Bytes::new(self.ratio.scale(setup.bdp.get())).max(Bytes::new(1)),
             rate: Rate::from_bps(self.ratio.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
         }
     }
@@ -361,8 +373,8 @@ mod tests {
 
     /// A flow that has seen its first acknowledgement at `us(12)`, with an empty idle port.
     fn started(params: &HpccParams) -> Hpcc {
-        let mut hpcc = Hpcc::new(params, &PATH, Time::ZERO);
-        hpcc.on_ack(params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 0, 0));
+        let mut hpcc = Hpcc::new(&Setup::new(*params, PATH), Time::ZERO);
+        hpcc.on_ack(&Setup::new(*params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), 0, 0));
         hpcc
     }
 
@@ -371,7 +383,7 @@ mod tests {
         let params = HpccParams::default();
         let hpcc = started(&params);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
-        assert_eq!(hpcc.allowance(&params, &PATH), line);
+        assert_eq!(hpcc.allowance(&Setup::new(params, PATH)), line);
         assert_eq!((hpcc.utilisation, hpcc.last_update), (Fixed::ONE, 150_000));
         assert_eq!(hpcc.previous, port(us(12), 0, 0));
         assert_eq!(Hpcc::signals(&params), Signals::INT);
@@ -385,12 +397,16 @@ mod tests {
         // one BDP: 1. u = 2. Smoothed over tau/T = 1/12: U = 11/12 · 1 + 1/12 · 2 = 13/12.
         // W = 1/(13/12 / 0.95) + 0.0005 = 0.876923077 + 0.0005.
         let params = HpccParams::default();
-        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
-        hpcc.on_ack(&params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 300_000, 0));
-        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 150_000, 12_500));
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), 300_000, 0));
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 160_000),
+            &port(us(13), 150_000, 12_500),
+        );
         close(hpcc.utilisation, 13.0 / 12.0);
         close(hpcc.ratio, 0.877_423_077);
-        let allowance = hpcc.allowance(&params, &PATH);
+        let allowance = hpcc.allowance(&Setup::new(params, PATH));
         assert_eq!(allowance.window, Bytes::new(131_613)); // 0.877423077 · 150,000 = 131,613.46
         assert_eq!(allowance.rate.bps() / 1000, 87_742_307); // 0.877423077 · 100 Gbps, in Kbps
     }
@@ -400,9 +416,13 @@ mod tests {
         // OSCAR section 3.1 and Figure 2: U = 9.5. A queue of 8.5 BDP (1.275 MB) at full output gives
         // 8.5 + 1 = 9.5; W = 1/(9.5/0.95) + 0.0005 = 0.1005.
         let params = HpccParams::default();
-        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
-        hpcc.on_ack(&params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), 1_275_000, 0));
-        hpcc.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 150_000), &port(us(24), 1_275_000, 150_000));
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), 1_275_000, 0));
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(24), RTT, 2000, 150_000),
+            &port(us(24), 1_275_000, 150_000),
+        );
         close(hpcc.utilisation, 9.5);
         close(hpcc.ratio, 0.1005);
     }
@@ -417,14 +437,14 @@ mod tests {
         let mut sequence = 150_001;
         for round in 1..=5_u64 {
             let int = port(us(12 + 12 * round), 0, 14_250 * round);
-            hpcc.on_ack(&params, &PATH, &ack(us(12 + 12 * round), RTT, sequence, sequence), &int);
+            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12 + 12 * round), RTT, sequence, sequence), &int);
             close(hpcc.ratio, 0.1 + 0.0005 * round as f64);
             assert_eq!(u64::from(hpcc.stage), round);
             sequence += 15_000;
         }
         // 0.1025/(0.095/0.95) + 0.0005 is above 1 and stops there.
         let int = port(us(84), 0, 14_250 * 6);
-        hpcc.on_ack(&params, &PATH, &ack(us(84), RTT, sequence, sequence), &int);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(84), RTT, sequence, sequence), &int);
         close(hpcc.utilisation, 0.095);
         close(hpcc.ratio, 1.0);
         assert_eq!(hpcc.stage, 0);
@@ -436,18 +456,18 @@ mod tests {
         let params = HpccParams { w_ai: Fixed::ZERO, smoothing: false, ..HpccParams::default() };
         let mut hpcc = started(&params);
         let busy = |n: u64| port(us(12 + n), 135_000, 12_500 * n); // 0.9 + 1
-        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &busy(1));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(13), RTT, 2000, 160_000), &busy(1));
         close(hpcc.ratio, 0.95); // the smaller of two queues, 0, counts: 1/(1/0.95)
         for n in 2..4 {
-            hpcc.on_ack(&params, &PATH, &ack(us(12 + n), RTT, 1000 * n, 160_000), &busy(n));
+            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12 + n), RTT, 1000 * n, 160_000), &busy(n));
             close(hpcc.ratio, 0.5);
             close(hpcc.reference, 1.0);
         }
         // An ack beyond what had been sent at the first one commits; the next starts from 0.5.
-        hpcc.on_ack(&params, &PATH, &ack(us(16), RTT, 150_001, 200_000), &busy(4));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(16), RTT, 150_001, 200_000), &busy(4));
         close(hpcc.reference, 0.5);
         assert_eq!(hpcc.last_update, 200_000);
-        hpcc.on_ack(&params, &PATH, &ack(us(17), RTT, 151_000, 200_000), &busy(5));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(17), RTT, 151_000, 200_000), &busy(5));
         close(hpcc.ratio, 0.25);
     }
 
@@ -464,18 +484,18 @@ mod tests {
                 smoothing: false,
                 ..HpccParams::default()
             };
-            let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+            let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
             for n in 0..12 {
                 let sent = Sent { now: us(n), bytes: PATH.packet, inflight: PATH.packet };
-                hpcc.on_sent(&params, &PATH, &sent);
+                hpcc.on_sent(&Setup::new(params, PATH), &sent);
             }
             for n in 0..12 {
                 let now = us(12 + n);
                 let commit = if n == 5 { 150_001 } else { 1000 * n };
                 let int = port(now, 150_000, 12_500 * n);
-                hpcc.on_ack(&params, &PATH, &ack(now, RTT, commit, 150_000), &int);
+                hpcc.on_ack(&Setup::new(params, PATH), &ack(now, RTT, commit, 150_000), &int);
                 let sent = Sent { now, bytes: PATH.packet, inflight: PATH.packet };
-                hpcc.on_sent(&params, &PATH, &sent);
+                hpcc.on_sent(&Setup::new(params, PATH), &sent);
             }
             hpcc.ratio
         };
@@ -486,13 +506,13 @@ mod tests {
     #[test]
     fn the_busiest_port_counts() {
         let params = HpccParams { smoothing: false, ..HpccParams::default() };
-        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
         let both = |a: IntStack, b: IntStack| then(a, &b);
         let first = both(port(us(10), 0, 0), port(us(12), 75_000, 0));
-        hpcc.on_ack(&params, &PATH, &ack(us(18), RTT, 1000, 2000), &first);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 1000, 2000), &first);
         // Port 1: 0.5. Port 2: 0.5 of output and half a BDP of queue: 1.
         let second = both(port(us(11), 0, 6_250), port(us(13), 75_000, 6_250));
-        hpcc.on_ack(&params, &PATH, &ack(us(19), RTT, 2000, 3000), &second);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(19), RTT, 2000, 3000), &second);
         close(hpcc.utilisation, 1.0);
     }
 
@@ -500,23 +520,27 @@ mod tests {
     fn records_that_say_nothing_change_nothing() {
         let params = HpccParams::default();
         let mut hpcc = started(&params);
-        hpcc.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 150_000), &port(us(13), 150_000, 12_500));
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 150_000),
+            &port(us(13), 150_000, 12_500),
+        );
         let before = hpcc;
         // The same instant again; an earlier one; a counter that runs backwards; no telemetry at all.
         for int in [port(us(13), 900_000, 99_999), port(us(9), 900_000, 0), port(us(20), 900_000, 3)] {
             let mut hpcc = before;
-            hpcc.on_ack(&params, &PATH, &ack(us(20), RTT, 3000, 150_000), &int);
+            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20), RTT, 3000, 150_000), &int);
             assert_eq!((hpcc.ratio, hpcc.utilisation), (before.ratio, before.utilisation));
         }
-        let mut hpcc = Hpcc::new(&params, &PATH, Time::ZERO);
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
         for n in 0..3 {
-            hpcc.on_ack(&params, &PATH, &ack(us(20 + n), RTT, 3000 * n, 3000), &IntStack::EMPTY);
+            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20 + n), RTT, 3000 * n, 3000), &IntStack::EMPTY);
         }
         close(hpcc.ratio, 1.0);
         // Another number of hops is another path: stored, not compared.
         let mut hpcc = before;
         let int = then(port(us(20), 900_000, 20_000), &port(us(21), 900_000, 20_000));
-        hpcc.on_ack(&params, &PATH, &ack(us(27), RTT, 3000, 150_000), &int);
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(27), RTT, 3000, 150_000), &int);
         assert_eq!((hpcc.ratio, hpcc.previous.count), (before.ratio, 2));
     }
 
@@ -547,9 +571,13 @@ mod tests {
         let params = HpccParams::default();
         let mut hpcc = started(&params);
         let int = port(us(24), u64::MAX, u64::MAX);
-        hpcc.on_ack(&params, &PATH, &ack(us(24), RTT, 150_001, 150_002), &int);
-        hpcc.on_ack(&params, &PATH, &ack(us(25), RTT, 150_002, 150_002), &port(us(36), u64::MAX, u64::MAX));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(24), RTT, 150_001, 150_002), &int);
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(25), RTT, 150_002, 150_002),
+            &port(us(36), u64::MAX, u64::MAX),
+        );
         close(hpcc.ratio, 0.001);
-        assert_eq!(hpcc.allowance(&params, &PATH).window, Bytes::new(149)); // 150 B less 2^-32
+        assert_eq!(hpcc.allowance(&Setup::new(params, PATH)).window, Bytes::new(149)); // 150 B less 2^-32
     }
 }

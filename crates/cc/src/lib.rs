@@ -7,6 +7,7 @@
 //! everywhere.
 //!
 //! * [`contract`]: what goes in and what comes out; the [`CongestionControl`] trait.
+//! * [`receiver`]: the receiver's half: counts, paced notifications, echoes.
 //! * [`fixed`]: the one number type, [`Fixed`].
 //! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
@@ -25,6 +26,7 @@ pub mod hpcc;
 pub mod oscar;
 pub mod params;
 pub mod powertcp;
+pub mod receiver;
 pub mod swift;
 pub mod theta_powertcp;
 pub mod timely;
@@ -32,8 +34,9 @@ pub mod timely;
 #[cfg(test)]
 mod testing;
 
-pub use any::{AnyController, AnyParams};
+pub use any::AnyParams;
 pub use contract::{
-    Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Overhead, Path, Sent, Signals,
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Loss, LossKind, Overhead, Parameters,
+    Path, Sent, Setup, SetupOf, Signals,
 };
 pub use fixed::Fixed;

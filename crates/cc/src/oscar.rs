@@ -22,9 +22,11 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{Described, Param, Preset, param};
+use crate::params::{Described, Param, Preset, Value, param};
 
 /// Parameters of [`Oscar`].
 ///
@@ -133,6 +135,39 @@ impl Default for OscarParams {
 
 fn share(ratio: Fixed, time: Time) -> Time {
     Time::from_ps(ratio.scale(time.ps()))
+}
+
+/// What OSCAR derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct OscarDerived {
+    /// D_target.
+    pub target_delay: Time,
+    /// A delay up to this means an empty queue: RTT_base + ε (Algorithm 2 line 4).
+    pub empty: Time,
+    /// A batch that spans more than this carries no rate and no gradient.
+    pub widest: Time,
+    /// How the estimator works.
+    pub rules: BatchRules,
+}
+
+impl Parameters for OscarParams {
+    type Derived = OscarDerived;
+
+    fn derive(&self, path: &Path) -> OscarDerived {
+        let period = self.period(path);
+        OscarDerived {
+            target_delay: self.target_delay(path),
+            empty: path.base_rtt + share(self.epsilon, path.base_rtt) + self.epsilon_time,
+            widest: share(self.wide_batch, period),
+            rules: BatchRules {
+                period,
+                base_delay: path.base_rtt,
+                start_with_next: self.start_with_next,
+                three_points: self.three_points,
+            },
+        }
+    }
 }
 
 impl Described for OscarParams {
@@ -304,19 +339,18 @@ impl Oscar {
     }
 
     /// Algorithm 2, lines 4 to 11.
-    fn update(&mut self, params: &OscarParams, path: &Path, estimate: &Estimate) {
-        let empty = path.base_rtt + share(params.epsilon, path.base_rtt) + params.epsilon_time;
-        let u = if estimate.delay <= empty {
+    fn update(&mut self, setup: &Setup<OscarParams>, estimate: &Estimate) {
+        let Setup { params, path, derived, .. } = setup;
+        let u = if estimate.delay <= derived.empty {
             self.u + params.u_hai
         } else {
             let u_w = window_ratio(path, estimate);
-            let widest = share(params.wide_batch, params.period(path));
-            let u_r = if estimate.span == Time::ZERO || estimate.span > widest {
+            let u_r = if estimate.span == Time::ZERO || estimate.span > derived.widest {
                 u_w
             } else {
                 rate_ratio(path, estimate)
             };
-            let multiplied = if estimate.delay + params.dead_band < params.target_delay(path) {
+            let multiplied = if estimate.delay + params.dead_band < derived.target_delay {
                 u_w.max(u_r)
             } else {
                 u_w.min(u_r)
@@ -354,37 +388,40 @@ impl CongestionControl for Oscar {
         Overhead { data: 6, ack: if params.one_way_delay { 10 } else { 6 } }
     }
 
-    fn new(params: &OscarParams, path: &Path, now: Time) -> Self {
-        Self { estimator: BatchedEstimator::new(path, params.period(path), now), u: Fixed::ONE }
+    fn new(setup: &Setup<OscarParams>, now: Time) -> Self {
+        Self { estimator: BatchedEstimator::new(&setup.path, setup.derived.rules.period, now), u: Fixed::ONE }
     }
 
-    fn on_ack(&mut self, params: &OscarParams, path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<OscarParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, path, derived, .. } = setup;
         let delay =
             if params.one_way_delay { ack.owd() + (path.base_rtt - path.base_owd) } else { ack.rtt() };
         let sample = Sample { sent: ack.sent, delay, packets: ack.packets, inflight: ack.inflight };
         let estimate = if params.batched {
-            let rules = BatchRules {
-                period: params.period(path),
-                base_delay: path.base_rtt,
-                start_with_next: params.start_with_next,
-                three_points: params.three_points,
-            };
-            self.estimator.add(&sample, &rules)
+            self.estimator.add(&sample, &derived.rules)
         } else {
             self.estimator.add_alone(&sample)
         };
         if let Some(estimate) = estimate {
-            self.update(params, path, &estimate);
+            self.update(setup, &estimate);
         }
     }
 
     /// Algorithm 2, lines 12 and 13.
-    fn allowance(&self, params: &OscarParams, path: &Path) -> Allowance {
-        let window = path.line_rate.bytes_in(share(self.u, params.target_delay(path))).min(path.bdp());
+    fn allowance(&self, setup: &Setup<OscarParams>) -> Allowance {
+        let Setup { path, bdp, derived, .. } = setup;
+        let window = path.line_rate.bytes_in(share(self.u, derived.target_delay)).min(*bdp);
         Allowance {
             window: window.max(Bytes::new(1)),
             rate: Rate::from_bps(self.u.scale(path.line_rate.bps()).max(1)),
         }
+    }
+
+    const INTERNALS: &'static [Internal] =
+        &[Internal { name: "u", meaning: "unified ratio u of window and rate (Algorithm 2)" }];
+
+    fn probe(&self, _setup: &Setup<OscarParams>, place: usize) -> Option<Value> {
+        (place == 0).then_some(Value::Ratio(self.u))
     }
 }
 
@@ -408,6 +445,8 @@ mod tests {
             now: sent + rtt,
             sent,
             received: sent + rtt - Time::from_us(5),
+            held: Time::ZERO,
+            packet: 0,
             acked: Bytes::new(1000),
             sequence: 0,
             next_sequence: 0,
@@ -417,6 +456,7 @@ mod tests {
             marked: 0,
             hop_delay: Time::ZERO,
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         }
     }
@@ -424,13 +464,13 @@ mod tests {
     /// Sends packets `gap_ns` apart from time zero until a batch closes, with a delay of `rtt_ns` at
     /// time zero that changes by `slope` in 1000 and a constant inflight.
     fn batch(params: &OscarParams, gap_ns: u64, rtt_ns: u64, slope: i64, inflight: u64) -> Oscar {
-        let mut flow = Oscar::new(params, &PATH, Time::ZERO);
+        let mut flow = Oscar::new(&Setup::new(*params, PATH), Time::ZERO);
         let mut sent = 0;
         while sent * 1000 < params.period(&PATH).ps() {
             sent += gap_ns;
             let rtt = rtt_ns.wrapping_add_signed(sent as i64 * slope / 1000);
             let ack = ack(Time::from_ns(sent), Time::from_ns(rtt), inflight);
-            flow.on_ack(params, &PATH, &ack, &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
         }
         flow
     }
@@ -447,7 +487,8 @@ mod tests {
     #[test]
     fn starts_at_line_rate_with_one_base_bdp() {
         let params = OscarParams::default();
-        let allowance = Oscar::new(&params, &PATH, Time::ZERO).allowance(&params, &PATH);
+        let allowance =
+            Oscar::new(&Setup::new(params, PATH), Time::ZERO).allowance(&Setup::new(params, PATH));
         // Line 12 with the minimum: min(1 · 18 µs · 100 Gbps = 225 KB, 150 KB).
         assert_eq!(allowance, Allowance { window: Bytes::new(150_000), rate: PATH.line_rate });
     }
@@ -461,7 +502,7 @@ mod tests {
         let flow = batch(&params, 100, 36_000, 0, 150_000);
         assert!(is_near(flow.u, 1.0 / 3.0 + 0.001), "{}", flow.u);
         // Lines 12, 13: w = 0.334333 · 225 KB = 75 225 B, r = 33.4333 Gbps.
-        let allowance = flow.allowance(&params, &PATH);
+        let allowance = flow.allowance(&Setup::new(params, PATH));
         assert!(allowance.window.get().abs_diff(75_225) < 10, "{allowance:?}");
         assert!(allowance.rate.bps().abs_diff(33_433_333_333) < 4_000_000, "{allowance:?}");
     }
@@ -501,7 +542,7 @@ mod tests {
         let before = flow.u;
         for i in 1..=60 {
             let ack = ack(Time::from_ns(6_000 + 100 * i), Time::from_ns(12_900), 50_000);
-            flow.on_ack(&params, &PATH, &ack, &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
         }
         assert_eq!(flow.u, before + params.u_hai);
         // Line 4 of the paper with equality, at ε = 0.
@@ -516,18 +557,18 @@ mod tests {
         // larger step would count: u_w = 12/16 = 0.75, and u_r = 0.24/21 would be smaller; falling by
         // 0.2 in 1 from 18.8 µs their mean is 18.8 − 0.2 · 14 = 16 µs.
         let params = OscarParams::default();
-        let mut flow = Oscar::new(&params, &PATH, Time::ZERO);
+        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
         for (sent, rtt) in [(7, 17_400), (14, 16_000), (21, 14_600)] {
             let ack = ack(Time::from_us(sent), Time::from_ns(rtt), 150_000);
-            flow.on_ack(&params, &PATH, &ack, &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
         }
         assert!(is_near(flow.u, 0.751), "{}", flow.u);
         // Above the target the smaller step counts, and the meaningless rate must not be it:
         // u_w = 12/36, not u_r = 0.0114.
-        let mut flow = Oscar::new(&params, &PATH, Time::ZERO);
+        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
         for sent in [7, 14, 21] {
             let ack = ack(Time::from_us(sent), Time::from_us(36), 150_000);
-            flow.on_ack(&params, &PATH, &ack, &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
         }
         assert!(is_near(flow.u, 1.0 / 3.0 + 0.001), "{}", flow.u);
     }
@@ -538,7 +579,7 @@ mod tests {
         let params = OscarParams { u_ai: Fixed::ZERO, ..OscarParams::default() };
         let flow = batch(&params, 1000, 1_000_000_000, 0, 1060);
         assert_eq!(flow.u, params.floor);
-        let allowance = flow.allowance(&params, &PATH);
+        let allowance = flow.allowance(&Setup::new(params, PATH));
         // 0.001 · 225 KB = 225 B (the floor is rounded to 2^-32, so a byte less), 100 Mbps.
         assert!(allowance.window.get().abs_diff(225) <= 1);
         assert!(allowance.rate.bps().abs_diff(100_000_000) < 100);
@@ -573,13 +614,13 @@ mod tests {
         // u_w = 12/(31 + 5) instead of 12/46.
         let owd = OscarParams::owd();
         for (params, delay) in [(owd, 36.0), (OscarParams::paper(), 46.0)] {
-            let mut flow = Oscar::new(&params, &PATH, Time::ZERO);
+            let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
             for i in 1..=60 {
                 let ack = Ack {
                     received: Time::from_ns(100 * i) + Time::from_us(31),
                     ..ack(Time::from_ns(100 * i), Time::from_us(46), 150_000)
                 };
-                flow.on_ack(&params, &PATH, &ack, &IntStack::EMPTY);
+                flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
             }
             assert!(is_near(flow.u, 12.0 / delay + 0.001), "{}", flow.u);
         }
@@ -593,10 +634,10 @@ mod tests {
         // Six acknowledgements, 1 µs apart, each for 10 packets of 1000 B: u_r = 60 · 80 ns / 6 µs =
         // 0.8; u_w = (75 KB: 6)/16 = 0.375. Below the target: 0.8 + 0.001.
         let params = OscarParams::ackc();
-        let mut flow = Oscar::new(&params, &PATH, Time::ZERO);
+        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
         for i in 1..=6 {
             let ack = Ack { packets: 10, ..ack(Time::from_us(i), Time::from_us(16), 75_000) };
-            flow.on_ack(&params, &PATH, &ack, &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
         }
         assert!(is_near(flow.u, 0.801), "{}", flow.u);
     }
@@ -606,31 +647,27 @@ mod tests {
         // The second packet, 100 ns later, met 20 ns more: gradient 0.2, u_r = 0.8/1.2 = 2/3.
         // Delay 36 µs: u_w = 12/36.02 = 0.33315 is the smaller.
         let params = OscarParams::unbatched();
-        let mut flow = Oscar::new(&params, &PATH, Time::ZERO);
+        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
         flow.on_ack(
-            &params,
-            &PATH,
+            &Setup::new(params, PATH),
             &ack(Time::from_ns(100), Time::from_ns(36_000), 150_000),
             &IntStack::EMPTY,
         );
         assert_eq!(flow.u, Fixed::ONE);
         flow.on_ack(
-            &params,
-            &PATH,
+            &Setup::new(params, PATH),
             &ack(Time::from_ns(200), Time::from_ns(36_020), 150_000),
             &IntStack::EMPTY,
         );
         assert!(is_near(flow.u, 12.0 / 36.02 + 0.001), "{}", flow.u);
         // 100 ns later again, 16 µs (below the target), 20 ns less than its predecessor at 16.02.
         flow.on_ack(
-            &params,
-            &PATH,
+            &Setup::new(params, PATH),
             &ack(Time::from_ns(300), Time::from_ns(16_020), 30_000),
             &IntStack::EMPTY,
         );
         flow.on_ack(
-            &params,
-            &PATH,
+            &Setup::new(params, PATH),
             &ack(Time::from_ns(400), Time::from_ns(16_000), 30_000),
             &IntStack::EMPTY,
         );

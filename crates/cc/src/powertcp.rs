@@ -20,7 +20,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, choice, param};
 
 choice! {
@@ -117,6 +119,12 @@ impl Default for PowerTcpParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for PowerTcpParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for PowerTcpParams {
@@ -265,12 +273,14 @@ impl CongestionControl for PowerTcp {
         Overhead { data: 42, ack: 42 }
     }
 
-    fn new(params: &PowerTcpParams, _path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<PowerTcpParams>, _now: Time) -> Self {
+        let Setup { params, .. } = setup;
         let window = Fixed::ONE.min(params.window_cap);
         Self { previous: IntStack::EMPTY, power: Fixed::ONE, window, old: window, last_update: 0 }
     }
 
-    fn on_ack(&mut self, params: &PowerTcpParams, path: &Path, ack: &Ack, int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
+        let Setup { params, path, .. } = setup;
         let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
         self.previous = *int;
         if first {
@@ -293,7 +303,8 @@ impl CongestionControl for PowerTcp {
         }
     }
 
-    fn allowance(&self, params: &PowerTcpParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<PowerTcpParams>) -> Allowance {
+        let Setup { params, path, .. } = setup;
         params.pacing.allowance(self.window, path)
     }
 }
@@ -311,8 +322,8 @@ mod tests {
 
     /// A flow after its first acknowledgement at `us(12)`, from a port with `queue` bytes.
     fn started(params: &PowerTcpParams, queue: u64) -> PowerTcp {
-        let mut flow = PowerTcp::new(params, &PATH, Time::ZERO);
-        flow.on_ack(params, &PATH, &ack(us(12), RTT, 1000, 150_000), &port(us(12), queue, 0));
+        let mut flow = PowerTcp::new(&Setup::new(*params, PATH), Time::ZERO);
+        flow.on_ack(&Setup::new(*params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), queue, 0));
         flow
     }
 
@@ -322,7 +333,7 @@ mod tests {
         let flow = started(&params, 99_000);
         close(flow.power, 1.0);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
-        assert_eq!(flow.allowance(&params, &PATH), line);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)), line);
         assert_eq!(PowerTcp::signals(&params), Signals::INT);
         assert_eq!(PowerTcp::overhead(&params), Overhead { data: 42, ack: 42 });
         assert_eq!(size_of::<PowerTcp>(), 200);
@@ -336,11 +347,15 @@ mod tests {
         // cwnd = 0.9 · (72/79 + 0.006) + 0.1 = 0.925653165 (line 27).
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 0);
-        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 12_500, 12_500));
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 160_000),
+            &port(us(13), 12_500, 12_500),
+        );
         close(flow.power, 79.0 / 72.0);
         close(flow.window, 0.925_653_165);
         // rate = cwnd/τ (line 6).
-        assert_eq!(flow.allowance(&params, &PATH).rate.bps() / 1000, 92_565_316);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate.bps() / 1000, 92_565_316);
     }
 
     #[test]
@@ -349,18 +364,26 @@ mod tests {
         // Γ_smooth = 11/12; cwnd = 0.9 · (12/11 + 0.006) + 0.1 = 1.087218182.
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 150_000);
-        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 137_500, 12_500));
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 160_000),
+            &port(us(13), 137_500, 12_500),
+        );
         close(flow.power, 11.0 / 12.0);
         close(flow.window, 1.087_218_182);
         // A rate is never above the line's, a window above one BDP may be.
-        let allowance = flow.allowance(&params, &PATH);
+        let allowance = flow.allowance(&Setup::new(params, PATH));
         assert_eq!((allowance.window.get(), allowance.rate), (163_082, Rate::from_gbps(100)));
         // With the arrival floor of the public artifact, λ = B/2 and v = 1 + 137.5/150:
         // Γ_norm = 23/24, Γ_smooth = 287/288; /0.95; cwnd = 0.9 · (0.95 · 288/287 + 0.006) + 0.1 =
         // 0.963379094.
         let params = PowerTcpParams::artifact();
         let mut flow = started(&params, 150_000);
-        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 137_500, 12_500));
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 160_000),
+            &port(us(13), 137_500, 12_500),
+        );
         close(flow.power, 287.0 / 288.0);
         close(flow.window, 0.963_379_094);
     }
@@ -379,7 +402,7 @@ mod tests {
             (3, 151_000, 0.277_75, 0.505),
         ] {
             let int = port(us(12 + 12 * n), 150_000, 150_000 * n);
-            flow.on_ack(&params, &PATH, &ack(us(12 + 12 * n), RTT, sequence, 200_000), &int);
+            flow.on_ack(&Setup::new(params, PATH), &ack(us(12 + 12 * n), RTT, sequence, 200_000), &int);
             close(flow.power, 2.0);
             close(flow.window, window);
             close(flow.old, old);
@@ -389,7 +412,7 @@ mod tests {
         let mut flow = started(&params, 150_000);
         for n in 1..3 {
             let int = port(us(12 + 12 * n), 150_000, 150_000 * n);
-            flow.on_ack(&params, &PATH, &ack(us(12 + 12 * n), RTT, 2000, 200_000), &int);
+            flow.on_ack(&Setup::new(params, PATH), &ack(us(12 + 12 * n), RTT, 2000, 200_000), &int);
             close(flow.window, 0.55);
         }
     }
@@ -399,19 +422,19 @@ mod tests {
         // Δt = 120 us > τ: the average is the new value, not nine times beyond it.
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 0);
-        flow.on_ack(&params, &PATH, &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
         close(flow.power, 0.5);
     }
 
     #[test]
     fn the_most_powerful_port_counts() {
         let params = PowerTcpParams::default();
-        let mut flow = PowerTcp::new(&params, &PATH, Time::ZERO);
+        let mut flow = PowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
         let first = then(port(us(10), 0, 0), &port(us(12), 0, 0));
-        flow.on_ack(&params, &PATH, &ack(us(18), RTT, 1000, 2000), &first);
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 1000, 2000), &first);
         // 0.25 and 0.75 of the rate in 12 us.
         let second = then(port(us(22), 0, 37_500), &port(us(24), 0, 112_500));
-        flow.on_ack(&params, &PATH, &ack(us(30), RTT, 2000, 3000), &second);
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(30), RTT, 2000, 3000), &second);
         close(flow.power, 0.75);
     }
 
@@ -419,15 +442,19 @@ mod tests {
     fn records_that_say_nothing_change_nothing() {
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 0);
-        flow.on_ack(&params, &PATH, &ack(us(13), RTT, 2000, 150_000), &port(us(13), 150_000, 12_500));
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 150_000),
+            &port(us(13), 150_000, 12_500),
+        );
         for int in [port(us(13), 900_000, 99_999), port(us(9), 900_000, 0), port(us(20), 900_000, 3)] {
             let mut later = flow;
-            later.on_ack(&params, &PATH, &ack(us(20), RTT, 3000, 150_000), &int);
+            later.on_ack(&Setup::new(params, PATH), &ack(us(20), RTT, 3000, 150_000), &int);
             assert_eq!((later.window, later.power), (flow.window, flow.power));
         }
         let mut later = flow;
         let int = then(port(us(20), 900_000, 20_000), &port(us(21), 900_000, 20_000));
-        later.on_ack(&params, &PATH, &ack(us(27), RTT, 3000, 150_000), &int);
+        later.on_ack(&Setup::new(params, PATH), &ack(us(27), RTT, 3000, 150_000), &int);
         assert_eq!((later.window, later.previous.count), (flow.window, 2));
     }
 
@@ -442,11 +469,15 @@ mod tests {
         // Enormous power: the floor. None at all: the cap.
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 0);
-        flow.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 3000), &port(us(24), u64::MAX / 2, u64::MAX));
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(24), RTT, 2000, 3000),
+            &port(us(24), u64::MAX / 2, u64::MAX),
+        );
         close(flow.power, 2_147_483_647.999_999_9);
         assert!(flow.window <= Fixed::ratio(107, 1000));
         let mut flow = started(&params, 150_000);
-        flow.on_ack(&params, &PATH, &ack(us(24), RTT, 2000, 3000), &port(us(24), 0, 0));
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(24), RTT, 2000, 3000), &port(us(24), 0, 0));
         close(flow.window, 2.0);
     }
 }

@@ -21,7 +21,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, choice, param};
 
 choice! {
@@ -130,6 +132,12 @@ impl Default for SwiftParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for SwiftParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for SwiftParams {
@@ -314,7 +322,8 @@ impl CongestionControl for Swift {
         Overhead::default()
     }
 
-    fn new(params: &SwiftParams, path: &Path, now: Time) -> Self {
+    fn new(setup: &Setup<SwiftParams>, now: Time) -> Self {
+        let Setup { params, path, .. } = setup;
         let (fs_alpha, fs_beta) = params.scaling();
         let cwnd = Fixed::whole(path.bdp().get());
         let mut flow = Self { cwnd, fs_alpha, fs_beta, last_decrease: now, rtt: path.base_rtt, timeouts: 0 };
@@ -322,7 +331,8 @@ impl CongestionControl for Swift {
         flow
     }
 
-    fn on_ack(&mut self, params: &SwiftParams, path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<SwiftParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, path, .. } = setup;
         let before = self.cwnd;
         let delay = ack.rtt();
         self.rtt = delay;
@@ -342,10 +352,11 @@ impl CongestionControl for Swift {
         self.settle(params, path, before, ack.now);
     }
 
-    fn on_loss(&mut self, params: &SwiftParams, path: &Path, loss: &Loss) {
+    fn on_loss(&mut self, setup: &Setup<SwiftParams>, loss: &Loss) {
+        let Setup { params, path, .. } = setup;
         let before = self.cwnd;
         self.timeouts = match loss.kind {
-            LossKind::Hole => 0,
+            LossKind::Hole | LossKind::Trim => 0,
             LossKind::Timeout => self.timeouts.saturating_add(1),
         };
         if self.timeouts >= params.retx_reset {
@@ -357,7 +368,8 @@ impl CongestionControl for Swift {
     }
 
     /// Line rate with a window of a packet or more, else one packet per rtt · packet/cwnd.
-    fn allowance(&self, _params: &SwiftParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<SwiftParams>) -> Allowance {
+        let Setup { path, .. } = setup;
         let rate = if self.cwnd < Fixed::whole(path.packet.get()) {
             // In 2^-16 of a byte, so that a window of a few bytes keeps its precision.
             let scaled = Rate::of(Bytes::new(self.cwnd.scale(1 << 16)), self.rtt);
@@ -394,6 +406,8 @@ mod tests {
             now,
             sent: now - rtt,
             received: now,
+            held: Time::ZERO,
+            packet: 0,
             acked: Bytes::new(1000),
             sequence: 0,
             next_sequence: 0,
@@ -403,17 +417,25 @@ mod tests {
             marked: 0,
             hop_delay: Time::ZERO,
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         }
     }
 
     fn with_window(params: &SwiftParams, bytes: u64) -> Swift {
-        Swift { cwnd: Fixed::whole(bytes), ..Swift::new(params, &PATH, Time::ZERO) }
+        Swift { cwnd: Fixed::whole(bytes), ..Swift::new(&Setup::new(*params, PATH), Time::ZERO) }
     }
 
     fn lose(flow: &mut Swift, params: &SwiftParams, kind: LossKind, now_us: u64) {
-        let loss = Loss { now: Time::from_us(now_us), kind, sequence: 0, next_sequence: 0 };
-        flow.on_loss(params, &PATH, &loss);
+        let loss = Loss {
+            now: Time::from_us(now_us),
+            kind,
+            bytes: Bytes::ZERO,
+            sent: Time::ZERO,
+            sequence: 0,
+            next_sequence: 0,
+        };
+        flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 
     #[test]
@@ -424,7 +446,8 @@ mod tests {
     #[test]
     fn starts_with_one_base_bdp_at_line_rate() {
         for params in [SwiftParams::paper(), SwiftParams::oscar()] {
-            let allowance = Swift::new(&params, &PATH, Time::ZERO).allowance(&params, &PATH);
+            let allowance =
+                Swift::new(&Setup::new(params, PATH), Time::ZERO).allowance(&Setup::new(params, PATH));
             assert_eq!(allowance, Allowance { window: Bytes::new(150_000), rate: PATH.line_rate });
         }
     }
@@ -464,16 +487,16 @@ mod tests {
         // cwnd ≥ 1: cwnd + ai/cwnd · num_acked = 10 000 + 1000 · 1000/10 000 = 10 100 B.
         let params = SwiftParams::paper();
         let mut flow = with_window(&params, 10_000);
-        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 10_100.0).abs() < 1e-3);
         // cwnd < 1: cwnd + ai · num_acked = 500 + 1000 B.
         let mut flow = with_window(&params, 500);
-        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert_eq!(flow.cwnd, Fixed::whole(1500));
         // The oscar preset: 0.001 · 150 KB · 1000/30 000 = 5 B.
         let params = SwiftParams::oscar();
         let mut flow = with_window(&params, 30_000);
-        flow.on_ack(&params, &PATH, &ack(100, 20), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 30_005.0).abs() < 1e-3, "{}", flow.cwnd);
     }
 
@@ -482,15 +505,15 @@ mod tests {
         // 200 packets: target 26.1 µs. Delay 30 µs: 1 − 0.8 · 3.9/30 = 0.896.
         let params = SwiftParams::paper();
         let mut flow = with_window(&params, 200_000);
-        flow.on_ack(&params, &PATH, &ack(100, 30), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 30), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3, "{}", flow.cwnd);
         // 29 µs later, a round trip of 30 µs is not over.
-        flow.on_ack(&params, &PATH, &ack(129, 30), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(129, 30), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3);
         // At 130 µs it is. Delay 130 µs would take 0.8 · 103.9/130 = 0.64: limited to max_mdf 0.5.
-        flow.on_ack(&params, &PATH, &ack(130, 30), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(130, 30), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 179_200.0 * 0.896).abs() < 1e-3);
-        flow.on_ack(&params, &PATH, &ack(260, 130), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(260, 130), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 179_200.0 * 0.896 * 0.5).abs() < 1e-3);
     }
 
@@ -517,7 +540,7 @@ mod tests {
         }
         lose(&mut flow, &params, LossKind::Timeout, 5000);
         // 0.01 packets of 1000 B.
-        assert_eq!(flow.allowance(&params, &PATH).window.get().max(10), 10);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).window.get().max(10), 10);
         assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
         // A repaired hole between them starts the count again: 160 000/2^6.
         let mut flow = with_window(&params, 160_000);
@@ -532,7 +555,7 @@ mod tests {
         for i in 1..=4 {
             lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
         }
-        flow.on_ack(&params, &PATH, &ack(4500, 12), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &ack(4500, 12), &IntStack::EMPTY);
         let before = f(flow.cwnd);
         lose(&mut flow, &params, LossKind::Timeout, 5000);
         assert!((f(flow.cwnd) - before / 2.0).abs() < 1e-3);
@@ -544,20 +567,20 @@ mod tests {
         // packet in 400 µs.
         let params = SwiftParams { ai: Fixed::ZERO, ..SwiftParams::paper() };
         let mut flow = with_window(&params, 100);
-        flow.on_ack(&params, &PATH, &ack(100, 40), &IntStack::EMPTY);
-        let allowance = flow.allowance(&params, &PATH);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 40), &IntStack::EMPTY);
+        let allowance = flow.allowance(&Setup::new(params, PATH));
         assert_eq!(allowance, Allowance { window: Bytes::new(100), rate: Rate::from_mbps(20) });
         let flow = with_window(&params, 1000);
-        assert_eq!(flow.allowance(&params, &PATH).rate, PATH.line_rate);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, PATH.line_rate);
     }
 
     #[test]
     fn window_stays_within_its_limits() {
         // The oscar preset never exceeds one base BDP.
         let params = SwiftParams::oscar();
-        let mut flow = Swift::new(&params, &PATH, Time::ZERO);
+        let mut flow = Swift::new(&Setup::new(params, PATH), Time::ZERO);
         for i in 1..1000 {
-            flow.on_ack(&params, &PATH, &ack(100 + i, 12), &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, PATH), &ack(100 + i, 12), &IntStack::EMPTY);
         }
         assert_eq!(flow.cwnd, Fixed::whole(150_000));
     }

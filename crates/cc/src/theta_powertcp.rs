@@ -18,7 +18,9 @@
 use incast_units::Time;
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::params::{Described, Param, Preset, choice, param};
 use crate::powertcp::Pacing;
 
@@ -92,6 +94,12 @@ impl Default for ThetaPowerTcpParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for ThetaPowerTcpParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for ThetaPowerTcpParams {
@@ -232,7 +240,8 @@ impl CongestionControl for ThetaPowerTcp {
         Overhead::default()
     }
 
-    fn new(params: &ThetaPowerTcpParams, path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<ThetaPowerTcpParams>, _now: Time) -> Self {
+        let Setup { params, path, .. } = setup;
         let window = Fixed::ONE.min(params.window_cap);
         Self {
             previous_rtt: Time::ZERO,
@@ -245,7 +254,8 @@ impl CongestionControl for ThetaPowerTcp {
         }
     }
 
-    fn on_ack(&mut self, params: &ThetaPowerTcpParams, _path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<ThetaPowerTcpParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, .. } = setup;
         let rtt = ack.rtt();
         if params.track_base_rtt && rtt > Time::ZERO {
             self.base_rtt = self.base_rtt.min(rtt);
@@ -269,7 +279,8 @@ impl CongestionControl for ThetaPowerTcp {
         }
     }
 
-    fn allowance(&self, params: &ThetaPowerTcpParams, path: &Path) -> Allowance {
+    fn allowance(&self, setup: &Setup<ThetaPowerTcpParams>) -> Allowance {
+        let Setup { params, path, .. } = setup;
         params.pacing.allowance(self.window, path)
     }
 }
@@ -285,12 +296,12 @@ mod tests {
     }
 
     fn acked(flow: &mut ThetaPowerTcp, params: &ThetaPowerTcpParams, ack: &Ack) {
-        flow.on_ack(params, &PATH, ack, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(*params, PATH), ack, &IntStack::EMPTY);
     }
 
     /// A flow after its first acknowledgement at `us(12)`, which ends its first window at 150 KB.
     fn started(params: &ThetaPowerTcpParams) -> ThetaPowerTcp {
-        let mut flow = ThetaPowerTcp::new(params, &PATH, Time::ZERO);
+        let mut flow = ThetaPowerTcp::new(&Setup::new(*params, PATH), Time::ZERO);
         acked(&mut flow, params, &ack(us(12), us(12), 1000, 150_000));
         flow
     }
@@ -301,7 +312,7 @@ mod tests {
         let flow = started(&params);
         close(flow.power, 1.0);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
-        assert_eq!(flow.allowance(&params, &PATH), line);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)), line);
         assert_eq!(ThetaPowerTcp::signals(&params), Signals::NONE);
         assert_eq!(ThetaPowerTcp::overhead(&params), Overhead::default());
         assert_eq!(size_of::<ThetaPowerTcp>(), 56);
@@ -360,7 +371,7 @@ mod tests {
     fn a_gradient_below_minus_one_is_no_negative_power() {
         // RTT from 40 us to 12 us within 1 us: θ̇ + 1 = −27 by the letter.
         let params = ThetaPowerTcpParams::default();
-        let mut flow = ThetaPowerTcp::new(&params, &PATH, Time::ZERO);
+        let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
         acked(&mut flow, &params, &ack(us(40), us(40), 1000, 150_000));
         acked(&mut flow, &params, &ack(us(41), us(12), 2000, 150_000));
         close(flow.power, 11.0 / 12.0);

@@ -17,7 +17,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
+};
 use crate::estimator::ewma;
 use crate::params::{Described, Param, Preset, choice, param};
 
@@ -106,6 +108,12 @@ impl Default for TimelyParams {
     fn default() -> Self {
         Self::paper()
     }
+}
+
+impl Parameters for TimelyParams {
+    type Derived = ();
+
+    fn derive(&self, _path: &Path) {}
 }
 
 impl Described for TimelyParams {
@@ -304,7 +312,8 @@ impl CongestionControl for Timely {
         Overhead::default()
     }
 
-    fn new(_params: &TimelyParams, path: &Path, _now: Time) -> Self {
+    fn new(setup: &Setup<TimelyParams>, _now: Time) -> Self {
+        let Setup { path, .. } = setup;
         Self {
             rate: path.line_rate,
             previous: Time::NEVER,
@@ -316,7 +325,8 @@ impl CongestionControl for Timely {
     }
 
     /// Algorithm 1 (numbered as in the SQCC paper's reprint), with hyper increase.
-    fn on_ack(&mut self, params: &TimelyParams, path: &Path, ack: &Ack, _int: &IntStack) {
+    fn on_ack(&mut self, setup: &Setup<TimelyParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, path, .. } = setup;
         if !self.completes(params, ack) {
             return;
         }
@@ -341,8 +351,8 @@ impl CongestionControl for Timely {
         self.rate = self.rate.max(floor).min(path.line_rate);
     }
 
-    fn allowance(&self, params: &TimelyParams, path: &Path) -> Allowance {
-        let window = if params.windowed { path.bdp().max(Bytes::new(1)) } else { Bytes::UNLIMITED };
+    fn allowance(&self, setup: &Setup<TimelyParams>) -> Allowance {
+        let window = if setup.params.windowed { setup.bdp.max(Bytes::new(1)) } else { Bytes::UNLIMITED };
         Allowance { window, rate: self.rate }
     }
 }
@@ -368,6 +378,8 @@ mod tests {
             now: Time::from_us(1000 + rtt_us),
             sent: Time::from_us(1000),
             received: Time::from_us(1000),
+            held: Time::ZERO,
+            packet: 0,
             acked: Bytes::new(64_000),
             sequence,
             next_sequence: 2 * sequence,
@@ -377,20 +389,22 @@ mod tests {
             marked: 0,
             hop_delay: Time::ZERO,
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         }
     }
 
     /// A flow at 4 Gbps that has completed a segment after `rtt_us`.
     fn after(params: &TimelyParams, rtt_us: u64) -> Timely {
-        let mut flow = Timely { rate: Rate::from_gbps(4), ..Timely::new(params, &PATH, Time::ZERO) };
-        flow.on_ack(params, &PATH, &ack(rtt_us, 1), &IntStack::EMPTY);
+        let mut flow =
+            Timely { rate: Rate::from_gbps(4), ..Timely::new(&Setup::new(*params, PATH), Time::ZERO) };
+        flow.on_ack(&Setup::new(*params, PATH), &ack(rtt_us, 1), &IntStack::EMPTY);
         assert_eq!(flow.rate, Rate::from_gbps(4), "the first completion only records");
         flow
     }
 
     fn complete(flow: &mut Timely, params: &TimelyParams, rtt_us: u64) -> u64 {
-        flow.on_ack(params, &PATH, &ack(rtt_us, 1), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(*params, PATH), &ack(rtt_us, 1), &IntStack::EMPTY);
         flow.rate.bps()
     }
 
@@ -402,12 +416,12 @@ mod tests {
     #[test]
     fn starts_at_line_rate_without_a_window() {
         let params = TimelyParams::paper();
-        let flow = Timely::new(&params, &PATH, Time::ZERO);
+        let flow = Timely::new(&Setup::new(params, PATH), Time::ZERO);
         let allowance = Allowance { window: Bytes::UNLIMITED, rate: PATH.line_rate };
-        assert_eq!(flow.allowance(&params, &PATH), allowance);
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)), allowance);
         // 10 Gbps · 20 µs = 25 KB.
         let windowed = TimelyParams { windowed: true, ..params };
-        assert_eq!(flow.allowance(&windowed, &PATH).window, Bytes::new(25_000));
+        assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(25_000));
     }
 
     #[test]
@@ -477,9 +491,9 @@ mod tests {
         let params = TimelyParams::paper();
         let mut flow = after(&params, 200);
         let half = Ack { acked: Bytes::new(32_000), ..ack(199, 1) };
-        flow.on_ack(&params, &PATH, &half, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &half, &IntStack::EMPTY);
         assert_eq!(flow.rate, Rate::from_gbps(4));
-        flow.on_ack(&params, &PATH, &half, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, PATH), &half, &IntStack::EMPTY);
         assert_eq!(flow.rate, Rate::from_mbps(4010));
     }
 
@@ -487,15 +501,16 @@ mod tests {
     fn hpcc_preset_updates_once_per_round_trip_and_scales_its_step() {
         let params = TimelyParams::hpcc();
         let fast = Path { line_rate: Rate::from_gbps(100), ..PATH };
-        let mut flow = Timely { rate: Rate::from_gbps(4), ..Timely::new(&params, &fast, Time::ZERO) };
+        let mut flow =
+            Timely { rate: Rate::from_gbps(4), ..Timely::new(&Setup::new(params, fast), Time::ZERO) };
         // Acknowledges byte 100 of 200 sent: the round trip ends beyond 200.
-        flow.on_ack(&params, &fast, &ack(30, 100), &IntStack::EMPTY);
-        flow.on_ack(&params, &fast, &ack(30, 200), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, fast), &ack(30, 100), &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(params, fast), &ack(30, 200), &IntStack::EMPTY);
         assert_eq!(flow.rate, Rate::from_gbps(4));
         // Below T_low: 0.001 of 100 Gbps five times, then five times as much.
         let (mut sequence, mut expected) = (201, 4_000_000_000);
         for i in 1..=7 {
-            flow.on_ack(&params, &fast, &ack(30, sequence), &IntStack::EMPTY);
+            flow.on_ack(&Setup::new(params, fast), &ack(30, sequence), &IntStack::EMPTY);
             sequence = 2 * sequence + 1;
             expected += if i <= 5 { 100_000_000 } else { 500_000_000 };
             // 0.001 is rounded down to 2^-32: 23 bps of 100 Gbps.

@@ -4,11 +4,11 @@
 
 mod ideal;
 
-use incast_cc::any::CATALOGUE;
+use incast_cc::any::{CATALOGUE, Visitor};
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_cc::params::{Kind, Value};
 use incast_cc::{
-    Ack, AnyController, AnyParams, Fixed, IntHop, IntStack, Loss, LossKind, Path, Sent, Signals,
+    Ack, AnyParams, CongestionControl, Fixed, IntHop, IntStack, Loss, LossKind, Path, Sent, Setup, Signals,
 };
 use incast_units::{Bytes, Rate, Time};
 use proptest::prelude::*;
@@ -69,6 +69,8 @@ fn ack() -> impl Strategy<Value = Ack> {
             now: wait,
             sent: rtt,
             received,
+            held: Time::ZERO,
+            packet: 0,
             acked,
             sequence,
             next_sequence: ahead,
@@ -78,6 +80,7 @@ fn ack() -> impl Strategy<Value = Ack> {
             marked: flight.3.min(flight.2),
             hop_delay: rest.0,
             receiver_flows: rest.1,
+            tag: 0,
             hole: rest.2,
         })
 }
@@ -89,6 +92,8 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (any::<bool>(), any_size(40)).prop_map(|(hole, sequence)| Event::Loss(Loss {
             now: Time::ZERO,
             kind: if hole { LossKind::Hole } else { LossKind::Timeout },
+            bytes: Bytes::ZERO,
+            sent: Time::ZERO,
             sequence,
             next_sequence: sequence,
         })),
@@ -115,32 +120,36 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 /// A flow with its clock, its position, and the checks that hold after every call.
-struct Flow<'a> {
+struct Flow<'a, C: CongestionControl> {
     name: &'a str,
-    params: &'a AnyParams,
-    path: &'a Path,
-    controller: AnyController,
+    setup: Setup<C::Params>,
+    controller: C,
     now: Time,
     /// Acknowledged up to here, sent up to there.
     sequence: u64,
     next: u64,
 }
 
-impl<'a> Flow<'a> {
-    fn new(name: &'a str, params: &'a AnyParams, path: &'a Path) -> Self {
+impl<'a, C: CongestionControl> Flow<'a, C> {
+    fn new(name: &'a str, setup: Setup<C::Params>) -> Self {
         // A while after time zero, so that every round trip of the storm has begun after it.
         let now = Time::from_ps(1 << 51);
-        let flow =
-            Self { name, params, path, controller: params.start(path, now), now, sequence: 0, next: 0 };
+        let controller = C::new(&setup, now);
+        let flow = Self { name, setup, controller, now, sequence: 0, next: 0 };
         flow.check();
         flow
     }
 
     fn check(&self) {
-        let allowance = self.controller.allowance(self.params, self.path);
+        let allowance = self.controller.allowance(&self.setup);
         assert!(allowance.window >= Bytes::new(1), "{}: window {}", self.name, allowance.window);
         assert!(allowance.rate > Rate::ZERO, "{}: no rate", self.name);
-        assert!(allowance.rate <= self.path.line_rate, "{}: above the line: {}", self.name, allowance.rate);
+        assert!(
+            allowance.rate <= self.setup.path.line_rate,
+            "{}: above the line: {}",
+            self.name,
+            allowance.rate
+        );
     }
 
     /// Lets time pass; timers fire at their deadlines, up to `most` of them, the rest late.
@@ -152,7 +161,7 @@ impl<'a> Flow<'a> {
                 break;
             }
             self.now = self.now.max(deadline);
-            self.controller.on_timer(self.params, self.path, self.now);
+            self.controller.on_timer(&self.setup, self.now);
             self.check();
             let next = self.controller.deadline();
             assert!(next > self.now, "{}: a timer that does not advance: {next}", self.name);
@@ -180,20 +189,69 @@ impl<'a> Flow<'a> {
                     next_sequence: self.next,
                     ..*ack
                 };
-                self.controller.on_ack(self.params, self.path, &ack, int);
+                self.controller.on_ack(&self.setup, &ack, int);
             }
-            Event::Cnp => self.controller.on_cnp(self.params, self.path, self.now),
+            Event::Cnp => self.controller.on_cnp(&self.setup, self.now),
             Event::Loss(loss) => {
                 let sequence = loss.sequence.min(self.sequence);
-                let loss = Loss { now: self.now, sequence, next_sequence: self.next, ..*loss };
-                self.controller.on_loss(self.params, self.path, &loss);
+                let loss = Loss {
+                    now: self.now,
+                    bytes: Bytes::ZERO,
+                    sent: Time::ZERO,
+                    sequence,
+                    next_sequence: self.next,
+                    ..*loss
+                };
+                self.controller.on_loss(&self.setup, &loss);
             }
             Event::Sent(sent) => {
                 let sent = Sent { now: self.now, ..*sent };
-                self.controller.on_sent(self.params, self.path, &sent);
+                self.controller.on_sent(&self.setup, &sent);
             }
         }
         self.check();
+    }
+}
+
+/// A flow that sees these events.
+struct Storm<'a> {
+    name: &'a str,
+    path: Path,
+    events: &'a [Event],
+}
+
+impl Visitor for Storm<'_> {
+    type Output = ();
+
+    fn visit<C: CongestionControl>(self, params: &C::Params) {
+        let mut flow = Flow::<C>::new(self.name, Setup::new(params.clone(), self.path));
+        for event in self.events {
+            flow.happen(event, Time::ZERO);
+        }
+    }
+}
+
+/// The same, then heavy congestion, then an empty network: in how many packets it is back.
+struct Recovery<'a> {
+    name: &'a str,
+    path: Path,
+    events: &'a [Event],
+    saturated: bool,
+    bound: u64,
+}
+
+impl Visitor for Recovery<'_> {
+    type Output = u64;
+
+    fn visit<C: CongestionControl>(self, params: &C::Params) -> u64 {
+        let mut flow = Flow::<C>::new(self.name, Setup::new(params.clone(), self.path));
+        for event in self.events {
+            flow.happen(event, self.path.base_rtt);
+        }
+        if self.saturated {
+            saturate(&mut flow);
+        }
+        ideal::recover(&mut flow.controller, &flow.setup, self.bound, flow.now, flow.next)
     }
 }
 
@@ -233,10 +291,7 @@ proptest! {
     #[test]
     fn presets_weather_any_storm(path in path(), events in prop::collection::vec(event(), 1..200)) {
         for (name, params) in everyone() {
-            let mut flow = Flow::new(&name, &params, &path);
-            for event in &events {
-                flow.happen(event, Time::ZERO);
-            }
+            params.visit(Storm { name: &name, path, events: &events });
         }
     }
 
@@ -251,10 +306,7 @@ proptest! {
             for ((parameter, kind, _), seed) in parameters(&params).into_iter().zip(seeds.iter().cycle()) {
                 prop_assert!(params.set(parameter, admitted(kind, *seed)), "{name}: {parameter}");
             }
-            let mut flow = Flow::new(&name, &params, &path);
-            for event in &events {
-                flow.happen(event, Time::ZERO);
-            }
+            params.visit(Storm { name: &name, path, events: &events });
         }
     }
 }
@@ -281,23 +333,17 @@ proptest! {
             hops: 4,
         };
         for (name, params) in everyone() {
-            let mut flow = Flow::new(&name, &params, &path);
-            for event in &events {
-                flow.happen(event, path.base_rtt);
-            }
-            if params.info().name != "constant" {
-                saturate(&mut flow);
-            }
-            let packets = ideal::recover(&mut flow.controller, &params, &path, flow.now, flow.next);
             let bound = ideal::bound(&params, &path);
+            let saturated = params.info().name != "constant";
+            let packets = params.visit(Recovery { name: &name, path, events: &events, saturated, bound });
             prop_assert!(packets <= bound, "{name}: not back at half after {bound} packets");
         }
     }
 }
 
 /// Heavy congestion in every signal: RTT, marks, telemetry, notifications and losses.
-fn saturate(flow: &mut Flow<'_>) {
-    let (path, name) = (*flow.path, flow.name);
+fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
+    let (path, name) = (flow.setup.path, flow.name);
     let rtt = path.base_rtt.times(50).max(Time::from_ms(2));
     let line = path.line_rate;
     let until = flow.now + rtt.times(100);
@@ -313,11 +359,13 @@ fn saturate(flow: &mut Flow<'_>) {
             rate: line,
         };
         let mut int = IntStack { count: 1, hops: [hop; MAX_INT_HOPS] };
-        int.count = u32::from(flow.params.signals().contains(Signals::INT));
+        int.count = u32::from(C::signals(&flow.setup.params).contains(Signals::INT));
         let ack = Ack {
             now: flow.now,
             sent: flow.now - rtt,
             received: flow.now - (path.base_rtt - path.base_owd),
+            held: Time::ZERO,
+            packet: 0,
             acked: Bytes::new(64_000),
             sequence: flow.sequence,
             next_sequence: flow.next,
@@ -327,19 +375,27 @@ fn saturate(flow: &mut Flow<'_>) {
             marked: 60,
             hop_delay: rtt,
             receiver_flows: 1000,
+            tag: 0,
             hole: false,
         };
-        flow.controller.on_ack(flow.params, &path, &ack, &int);
-        flow.controller.on_cnp(flow.params, &path, flow.now);
+        flow.controller.on_ack(&flow.setup, &ack, &int);
+        flow.controller.on_cnp(&flow.setup, flow.now);
         if flow.now >= timeout {
             timeout = flow.now + rtt.times(20);
             let (sequence, next_sequence) = (flow.sequence, flow.next);
-            let loss = Loss { now: flow.now, kind: LossKind::Timeout, sequence, next_sequence };
-            flow.controller.on_loss(flow.params, &path, &loss);
+            let loss = Loss {
+                now: flow.now,
+                kind: LossKind::Timeout,
+                bytes: Bytes::ZERO,
+                sent: Time::ZERO,
+                sequence,
+                next_sequence,
+            };
+            flow.controller.on_loss(&flow.setup, &loss);
         }
         flow.check();
     }
-    assert!(!ideal::is_back(&flow.controller, flow.params, &path), "{name}: congestion did not bite");
+    assert!(!ideal::is_back(&flow.controller, &flow.setup), "{name}: congestion did not bite");
 }
 
 #[test]

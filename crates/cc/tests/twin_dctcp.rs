@@ -88,8 +88,8 @@ impl Twin for DctcpTwin {
 
     fn loss(&mut self, loss: &Loss) {
         match loss.kind {
-            LossKind::Hole if self.recover.is_some_and(|until| loss.sequence < until) => {}
-            LossKind::Hole => self.reduce(0.5, loss.next_sequence),
+            LossKind::Hole | LossKind::Trim if self.recover.is_some_and(|until| loss.sequence < until) => {}
+            LossKind::Hole | LossKind::Trim => self.reduce(0.5, loss.next_sequence),
             LossKind::Timeout => {
                 self.ssthresh = if self.p.slow_start { self.cwnd / 2.0 } else { 0.0 };
                 self.cwnd = real(self.p.min_window).max(1.0);

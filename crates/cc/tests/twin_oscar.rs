@@ -5,7 +5,7 @@ mod signals;
 
 use incast_cc::oscar::{Oscar, OscarParams};
 use incast_cc::params::{Described, Value};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 
 fn f(value: Fixed) -> f64 {
@@ -145,14 +145,14 @@ fn paths() -> Vec<Path> {
 /// The largest relative difference of `u` over a run, and how often each side of the target, the
 /// empty queue and the floor were met.
 fn largest_difference(params: &OscarParams, path: &Path, seed: u64) -> (f64, [u32; 4]) {
-    let mut flow = Oscar::new(params, path, Time::ZERO);
+    let mut flow = Oscar::new(&Setup::new(*params, *path), Time::ZERO);
     let mut twin = Twin::new(*params, path);
     let (mut worst, mut met, mut before) = (0.0_f64, [0; 4], 0.0);
     for ack in signals::acks(seed, path, path.base_rtt.times(6), 60_000) {
-        flow.on_ack(params, path, &ack, &IntStack::EMPTY);
+        flow.on_ack(&Setup::new(*params, *path), &ack, &IntStack::EMPTY);
         twin.ack(&ack);
         worst = worst.max((f(flow.ratio()) - twin.u).abs() / twin.u);
-        let allowance = flow.allowance(params, path);
+        let allowance = flow.allowance(&Setup::new(*params, *path));
         let bdp = path.bdp().get() as f64;
         let window = (twin.u * twin.target() * twin.mu).min(bdp);
         assert!((allowance.window.get() as f64 - window).abs() <= 1.0 + 1e-4 * window);

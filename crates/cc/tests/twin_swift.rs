@@ -4,7 +4,7 @@ mod signals;
 
 use incast_cc::params::Described;
 use incast_cc::swift::{Swift, SwiftParams, Unit};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 
 fn f(value: Fixed) -> f64 {
@@ -111,22 +111,30 @@ fn agrees_with_its_twin() {
                 payload: Bytes::new(1000),
                 hops: 4,
             };
-            let (mut flow, mut twin) = (Swift::new(&params, &path, Time::ZERO), Twin::new(params, &path));
+            let (mut flow, mut twin) =
+                (Swift::new(&Setup::new(params, path), Time::ZERO), Twin::new(params, &path));
             let mut random = signals::Random::new(seed);
             let mut worst = 0.0_f64;
             for ack in signals::acks(seed, &path, Time::from_us(200), 60_000) {
-                flow.on_ack(&params, &path, &ack, &IntStack::EMPTY);
+                flow.on_ack(&Setup::new(params, path), &ack, &IntStack::EMPTY);
                 twin.ack(&ack);
                 if random.below(500) == 0 {
                     let kind = if random.below(2) == 0 { LossKind::Hole } else { LossKind::Timeout };
                     let times = if random.below(4) == 0 { 6 } else { 1 };
                     for _ in 0..times {
-                        let loss = Loss { now: ack.now, kind, sequence: 0, next_sequence: 0 };
-                        flow.on_loss(&params, &path, &loss);
+                        let loss = Loss {
+                            now: ack.now,
+                            kind,
+                            bytes: Bytes::ZERO,
+                            sent: Time::ZERO,
+                            sequence: 0,
+                            next_sequence: 0,
+                        };
+                        flow.on_loss(&Setup::new(params, path), &loss);
                         twin.loss(&loss);
                     }
                 }
-                let allowance = flow.allowance(&params, &path);
+                let allowance = flow.allowance(&Setup::new(params, path));
                 let bytes = twin.cwnd * path.packet.get() as f64;
                 worst = worst.max((f(flow.window()) - bytes).abs() / bytes);
                 assert_eq!(allowance.window.get(), f(flow.window()).floor() as u64);

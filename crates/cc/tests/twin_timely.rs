@@ -5,7 +5,7 @@ mod signals;
 
 use incast_cc::params::Described;
 use incast_cc::timely::{Timely, TimelyParams, Update};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 
 fn f(value: Fixed) -> f64 {
@@ -97,12 +97,12 @@ fn agrees_with_its_twin() {
                     hops: 4,
                 };
                 let (mut flow, mut twin) =
-                    (Timely::new(&params, &path, Time::ZERO), Twin::new(params, &path));
+                    (Timely::new(&Setup::new(params, path), Time::ZERO), Twin::new(params, &path));
                 let mut worst = 0.0_f64;
                 for ack in signals::acks(seed, &path, Time::from_us(900), 200_000) {
-                    flow.on_ack(&params, &path, &ack, &IntStack::EMPTY);
+                    flow.on_ack(&Setup::new(params, path), &ack, &IntStack::EMPTY);
                     twin.ack(&ack);
-                    let allowance = flow.allowance(&params, &path);
+                    let allowance = flow.allowance(&Setup::new(params, path));
                     worst = worst.max((allowance.rate.bps() as f64 - twin.rate).abs() / twin.rate);
                     let window = if windowed { path.bdp() } else { Bytes::UNLIMITED };
                     assert_eq!(allowance.window, window);

@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+//! use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Setup, Signals};
 //! use incast_lab::outside::{Outside, Parameters, register};
-//! use incast_sim::describe::algorithm::{Algorithm, OtherAlgorithm};
+//! use incast_sim::describe::algorithm::Algorithm;
 //! use incast_units::Time;
 //!
 //! struct HalfRate;
@@ -15,10 +15,10 @@
 //!     type Params = ();
 //!     fn signals((): &()) -> Signals { Signals::NONE }
 //!     fn overhead((): &()) -> Overhead { Overhead::default() }
-//!     fn new((): &(), _: &Path, _: Time) -> Self { Self }
-//!     fn on_ack(&mut self, (): &(), _: &Path, _: &Ack, _: &IntStack) {}
-//!     fn allowance(&self, (): &(), path: &Path) -> Allowance {
-//!         Allowance { window: path.bdp(), rate: path.line_rate.times_ratio(1, 2) }
+//!     fn new(_: &Setup<()>, _: Time) -> Self { Self }
+//!     fn on_ack(&mut self, _: &Setup<()>, _: &Ack, _: &IntStack) {}
+//!     fn allowance(&self, setup: &Setup<()>) -> Allowance {
+//!         Allowance { window: setup.bdp, rate: setup.path.line_rate.times_ratio(1, 2) }
 //!     }
 //! }
 //!
@@ -27,7 +27,7 @@
 //! impl Outside for Entry {
 //!     fn summary(&self) -> String { "Half the line rate, whatever happens.".to_owned() }
 //!     fn make(&self, _: &Parameters) -> Result<Algorithm, String> {
-//!         Ok(Algorithm::from_outside::<HalfRate>("half-rate", ()))
+//!         Ok(Algorithm::new::<HalfRate>("half-rate", ()))
 //!     }
 //! }
 //! register("half-rate", Arc::new(Entry)).unwrap();

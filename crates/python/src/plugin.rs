@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use incast_cc as cc;
 use incast_lab::outside::{self, Outside, Parameters, Plain};
-use incast_sim::describe::algorithm::{Algorithm, OtherAlgorithm, OtherFlow};
+use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -109,12 +109,9 @@ impl Factory {
                 ))
             })?,
         };
-        Ok(Algorithm::Other(Arc::new(Instance {
-            name: self.name.clone(),
-            instance: instance.unbind(),
-            signals,
-            overhead: cc::Overhead { data, ack },
-        })))
+        let parameters =
+            Instance { instance: Arc::new(instance.unbind()), signals, overhead: cc::Overhead { data, ack } };
+        Ok(Algorithm::new::<Flow>(self.name.clone(), parameters).on_one_thread())
     }
 }
 
@@ -133,6 +130,7 @@ fn signals(bits: u32) -> PyResult<cc::Signals> {
         Signals::HOP_DELAY,
         Signals::ONE_WAY_DELAY,
         Signals::RECEIVER_FLOWS,
+        Signals::PACKET_TAG,
     ];
     if bits >> all.len() != 0 {
         return Err(PyValueError::new_err(format!("signals must be made of incast.Signals, not {bits}")));
@@ -173,55 +171,18 @@ fn spoken(py: Python<'_>, error: &PyErr) -> String {
     format!("{kind}: {}", error.value(py))
 }
 
-/// An algorithm with its parameters.
-#[derive(Debug)]
+/// An algorithm with its parameters: an object that makes flows.
+#[derive(Clone, Debug)]
 struct Instance {
-    name: String,
-    instance: Py<PyAny>,
+    instance: Arc<Py<PyAny>>,
     signals: cc::Signals,
     overhead: cc::Overhead,
 }
 
-impl OtherAlgorithm for Instance {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl cc::Parameters for Instance {
+    type Derived = ();
 
-    fn signals(&self) -> cc::Signals {
-        self.signals
-    }
-
-    fn overhead(&self) -> cc::Overhead {
-        self.overhead
-    }
-
-    fn start(&self, path: &cc::Path, now: Time) -> Box<dyn OtherFlow> {
-        let idle = cc::Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
-        let flow = Flow {
-            methods: None,
-            telemetry: self.signals.contains(cc::Signals::INT),
-            allowance: idle,
-            deadline: Time::NEVER,
-        };
-        Box::new(Python::attach(|py| {
-            if has_failed() {
-                return flow;
-            }
-            let started = || -> PyResult<Flow> {
-                let state = self
-                    .instance
-                    .bind(py)
-                    .call_method1(intern!(py, "start"), (Path::from(path), now.ps()))?;
-                let mut flow = Flow { methods: Some(Methods::of(&state)?), ..flow.idle() };
-                flow.ask(py)?;
-                Ok(flow)
-            };
-            started().unwrap_or_else(|error| {
-                fail(error);
-                flow
-            })
-        }))
-    }
+    fn derive(&self, _path: &cc::Path) {}
 }
 
 /// The methods of a flow, bound to it.
@@ -232,6 +193,7 @@ struct Methods {
     on_sent: Option<Py<PyAny>>,
     on_timer: Option<Py<PyAny>>,
     deadline: Option<Py<PyAny>>,
+    tag: Option<Py<PyAny>>,
     allowance: Py<PyAny>,
 }
 
@@ -251,6 +213,7 @@ impl Methods {
             on_sent: optional("on_sent")?,
             on_timer: optional("on_timer")?,
             deadline: optional("deadline")?,
+            tag: optional("tag")?,
             allowance: required("allowance", "allowance()")?,
         })
     }
@@ -339,8 +302,47 @@ fn tuple<'py>(py: Python<'py>, value: impl IntoPyObjectExt<'py>) -> PyResult<Py<
     Ok(PyTuple::new(py, [value.into_bound_py_any(py)?])?.unbind())
 }
 
-impl OtherFlow for Flow {
-    fn on_ack(&mut self, ack: &cc::Ack, int: &cc::IntStack) {
+impl cc::CongestionControl for Flow {
+    type Params = Instance;
+
+    fn signals(params: &Instance) -> cc::Signals {
+        params.signals
+    }
+
+    fn overhead(params: &Instance) -> cc::Overhead {
+        params.overhead
+    }
+
+    fn new(setup: &cc::Setup<Instance>, now: Time) -> Self {
+        let flow = Self {
+            methods: None,
+            telemetry: setup.params.signals.contains(cc::Signals::INT),
+            allowance: cc::Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) },
+            deadline: Time::NEVER,
+        };
+        Python::attach(|py| {
+            if has_failed() {
+                return flow;
+            }
+            let started = || -> PyResult<Self> {
+                let start = intern!(py, "start");
+                let state = setup
+                    .params
+                    .instance
+                    .bind(py)
+                    .call_method1(start, (Path::from(&setup.path), now.ps()))?;
+                let mut flow = Self { methods: Some(Methods::of(&state)?), ..flow.idle() };
+                flow.ask(py)?;
+                Ok(flow)
+            };
+            started().unwrap_or_else(|error| {
+                fail(error);
+                flow
+            })
+        })
+    }
+
+    fn on_ack(&mut self, _setup: &cc::Setup<Instance>, ack: &cc::Ack, int: &cc::IntStack) {
         let telemetry = self.telemetry;
         self.call(|py, methods| {
             let hops: Vec<Bound<'_, IntHop>> = if telemetry {
@@ -353,31 +355,43 @@ impl OtherFlow for Flow {
         });
     }
 
-    fn on_cnp(&mut self, now: Time) {
+    fn on_cnp(&mut self, _setup: &cc::Setup<Instance>, now: Time) {
         self.call(|py, methods| called(py, methods.on_cnp.as_ref(), || tuple(py, now.ps())));
     }
 
-    fn on_loss(&mut self, loss: &cc::Loss) {
+    fn on_loss(&mut self, _setup: &cc::Setup<Instance>, loss: &cc::Loss) {
         self.call(|py, methods| called(py, methods.on_loss.as_ref(), || tuple(py, Loss::from(loss))));
     }
 
-    fn on_sent(&mut self, sent: &cc::Sent) {
+    fn on_sent(&mut self, _setup: &cc::Setup<Instance>, sent: &cc::Sent) {
         if self.methods.as_ref().is_some_and(|methods| methods.on_sent.is_some()) {
             self.call(|py, methods| called(py, methods.on_sent.as_ref(), || tuple(py, Sent::from(sent))));
         }
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, _setup: &cc::Setup<Instance>, now: Time) {
         // A deadline that stays where it is would come again at once.
         self.deadline = Time::NEVER;
         self.call(|py, methods| called(py, methods.on_timer.as_ref(), || tuple(py, now.ps())));
+    }
+
+    fn tag(&self, _setup: &cc::Setup<Instance>) -> u32 {
+        let Some(tag) = self.methods.as_ref().and_then(|methods| methods.tag.as_ref()) else { return 0 };
+        if has_failed() {
+            return 0;
+        }
+        let asked = Python::attach(|py| tag.bind(py).call0()?.extract());
+        asked.unwrap_or_else(|error| {
+            fail(error);
+            0
+        })
     }
 
     fn deadline(&self) -> Time {
         self.deadline
     }
 
-    fn allowance(&self) -> cc::Allowance {
+    fn allowance(&self, _setup: &cc::Setup<Instance>) -> cc::Allowance {
         self.allowance
     }
 }

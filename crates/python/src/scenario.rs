@@ -116,7 +116,7 @@ impl Scenario {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         // Python is asked in one thread, and the lock is kept: giving it back and taking it again for
         // every packet costs more than the call.
-        let in_python = built.simulation.algorithms.iter().any(|a| matches!(a, Algorithm::Other(_)));
+        let in_python = built.simulation.algorithms.iter().any(Algorithm::needs_one_thread);
         let threads = if in_python { 1 } else { threads };
         let mut stop = None;
         plugin::clear_fault();

@@ -83,8 +83,12 @@ pub(crate) struct Ack {
     sent: u64,
     /// When that packet arrived at the receiver, in ps of the receiver's clock.
     received: u64,
+    /// How long the receiver held this acknowledgement back after that, in ps.
+    held: u64,
     /// Bytes that it newly acknowledges; zero for a duplicate.
     acked: u64,
+    /// Position of the first payload byte of the packet that caused this acknowledgement.
+    packet: u64,
     /// Position in the flow up to which everything has arrived, in payload bytes.
     sequence: u64,
     /// Position of the next new payload byte that the sender will send.
@@ -101,6 +105,8 @@ pub(crate) struct Ack {
     hop_delay: u64,
     /// Flows that the receiver has open; zero where not told.
     receiver_flows: u32,
+    /// What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`.
+    tag: u32,
     /// Whether the receiver reports a hole.
     hole: bool,
 }
@@ -108,14 +114,16 @@ pub(crate) struct Ack {
 #[pymethods]
 impl Ack {
     #[new]
-    #[pyo3(signature = (*, now, sent, received=None, acked=1060, sequence=0, next_sequence=0, inflight=1060,
-        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, hole=false))]
+    #[pyo3(signature = (*, now, sent, received=None, held=0, acked=1060, packet=0, sequence=0, next_sequence=0, inflight=1060,
+        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, tag=0, hole=false))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords, all but two with a default")]
     fn new(
         now: u64,
         sent: u64,
         received: Option<u64>,
+        held: u64,
         acked: u64,
+        packet: u64,
         sequence: u64,
         next_sequence: u64,
         inflight: u64,
@@ -124,6 +132,7 @@ impl Ack {
         marked: u32,
         hop_delay: u64,
         receiver_flows: u32,
+        tag: u32,
         hole: bool,
     ) -> Self {
         let received = received.unwrap_or(sent + now.saturating_sub(sent) / 2);
@@ -131,7 +140,9 @@ impl Ack {
             now,
             sent,
             received,
+            held,
             acked,
+            packet,
             sequence,
             next_sequence,
             inflight,
@@ -140,14 +151,15 @@ impl Ack {
             marked,
             hop_delay,
             receiver_flows,
+            tag,
             hole,
         }
     }
 
-    /// The round-trip time that it measures, in ps.
+    /// The round-trip time that it measures, without the time for which the receiver held it, in ps.
     #[getter]
     fn rtt(&self) -> u64 {
-        self.now.saturating_sub(self.sent)
+        self.now.saturating_sub(self.sent).saturating_sub(self.held)
     }
 
     /// The one-way delay from sender to receiver, in ps.
@@ -176,7 +188,9 @@ impl From<&cc::Ack> for Ack {
             now: ack.now.ps(),
             sent: ack.sent.ps(),
             received: ack.received.ps(),
+            held: ack.held.ps(),
             acked: ack.acked.get(),
+            packet: ack.packet,
             sequence: ack.sequence,
             next_sequence: ack.next_sequence,
             inflight: ack.inflight.get(),
@@ -185,6 +199,7 @@ impl From<&cc::Ack> for Ack {
             marked: ack.marked,
             hop_delay: ack.hop_delay.ps(),
             receiver_flows: ack.receiver_flows,
+            tag: ack.tag,
             hole: ack.hole,
         }
     }
@@ -232,8 +247,13 @@ impl From<&cc::IntHop> for IntHop {
 pub(crate) struct Loss {
     /// When the sender learns of it, in ps.
     now: u64,
-    /// `hole`: the receiver asked for it again; `timeout`: the retransmission timer ran out.
+    /// `hole`: the receiver reported one; `timeout`: the retransmission timer ran out; `trim`: a switch
+    /// cut the payload off.
     kind: &'static str,
+    /// Bytes on the wire that the transport takes to be lost.
+    bytes: u64,
+    /// When the first lost packet was last sent, in ps.
+    sent: u64,
     /// Position in payload bytes from which the transport sends again.
     sequence: u64,
     /// Position of the next new payload byte before it does.
@@ -243,8 +263,10 @@ pub(crate) struct Loss {
 #[pymethods]
 impl Loss {
     fn __repr__(&self) -> String {
-        let Self { now, kind, sequence, next_sequence } = self;
-        format!("Loss(now={now}, kind={kind:?}, sequence={sequence}, next_sequence={next_sequence})")
+        let Self { now, kind, bytes, sent, sequence, next_sequence } = self;
+        format!(
+            "Loss(now={now}, kind={kind:?}, bytes={bytes}, sent={sent}, sequence={sequence}, next_sequence={next_sequence})"
+        )
     }
 }
 
@@ -255,7 +277,10 @@ impl From<&cc::Loss> for Loss {
             kind: match loss.kind {
                 cc::LossKind::Hole => "hole",
                 cc::LossKind::Timeout => "timeout",
+                cc::LossKind::Trim => "trim",
             },
+            bytes: loss.bytes.get(),
+            sent: loss.sent.ps(),
             sequence: loss.sequence,
             next_sequence: loss.next_sequence,
         }

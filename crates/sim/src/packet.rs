@@ -30,7 +30,7 @@ pub(crate) mod flag {
     pub(crate) const MARKED: u8 = 1;
     /// An INT stack travels beside this packet.
     pub(crate) const INT: u8 = 2;
-    /// The last packet of its flow, whose acknowledgement is not held back.
+    /// The last packet of its flow: its acknowledgement is not held back.
     pub(crate) const LAST: u8 = 4;
     /// The sender's congestion control reads ECN marks through CNPs.
     pub(crate) const CNP: u8 = 8;
@@ -39,39 +39,23 @@ pub(crate) mod flag {
 /// Picoseconds in one step of [`Packet::hop_delay`]: 32 bits of them span 275 ms.
 const HOP_DELAY_STEP_SHIFT: u32 = 6;
 
-/// A packet on a link or in a queue.
+/// A packet on a link or in a queue: a header of 28 bytes that switches read and write, and a body of
+/// 36 bytes that only its ends read, in the form of their transport ([`Data`], [`Ack`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
     /// On a link: when its last bit arrives at the far end. In a queue: when it came in. (ps)
     pub(crate) time: u64,
-    /// Data: when its first bit left the sender. Acknowledgement: the same, echoed. (ps)
-    pub(crate) sent: u64,
-    /// Acknowledgement: when the data packet arrived at the receiver. (ps)
-    pub(crate) received: u64,
-    /// Data: position of its first payload byte. Acknowledgement and NACK: position of the next byte
-    /// that the receiver expects.
-    pub(crate) sequence: u64,
     /// The host it goes to.
     pub(crate) destination: u32,
-    /// Data: the receiver's index of the flow. Otherwise: the sender's.
-    pub(crate) slot: u32,
     /// The flow's hash for ECMP.
     pub(crate) hash: u32,
-    /// Bytes in flight when the data packet was sent, itself included; echoed.
-    pub(crate) inflight: u32,
-    /// Largest queueing delay of one hop so far, in steps of 64 ps; echoed.
+    /// Largest queueing delay of one hop so far, in steps of 64 ps; an acknowledgement echoes it.
     pub(crate) hop_delay: u32,
-    /// The port of the present switch through which it came in.
-    pub(crate) ingress: u16,
     /// Size on the wire.
     pub(crate) size: u16,
-    /// Data: payload bytes. Acknowledgement: flows open at the receiver.
-    pub(crate) payload: u16,
-    /// Acknowledgement: data packets that it stands for.
-    pub(crate) packets: u8,
-    /// Acknowledgement: how many of them were marked.
-    pub(crate) marked: u8,
+    /// The port of the present switch through which it came in.
+    pub(crate) ingress: u16,
     /// What it is.
     pub(crate) kind: Kind,
     /// Its queue (priority); for a PFC frame the queue that it is about.
@@ -80,32 +64,152 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
     /// Records in its INT stack.
     pub(crate) hops: u8,
+    pub(crate) body: Body,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
+
+/// What only the ends of a packet read, as words.
+///
+/// The first two words are the packet's identity: random draws about it depend on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Body([u32; 9]);
+
+const fn low(x: u64) -> u32 {
+    x as u32
+}
+
+const fn high(x: u64) -> u32 {
+    (x >> 32) as u32
+}
+
+const fn joined(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+/// The body of a data packet of the window transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// Position of its first payload byte.
+    pub(crate) sequence: u64,
+    /// When its first bit left the sender. (ps)
+    pub(crate) sent: u64,
+    /// The receiver's index of the flow.
+    pub(crate) slot: u32,
+    /// Bytes in flight when it was sent, itself included.
+    pub(crate) inflight: u32,
+    /// Its number within the flow, modulo 2^32.
+    pub(crate) number: u32,
+    /// Payload bytes.
+    pub(crate) payload: u16,
+}
+
+impl Data {
+    pub(crate) const fn body(&self) -> Body {
+        Body([
+            low(self.sequence),
+            high(self.sequence),
+            low(self.sent),
+            high(self.sent),
+            self.slot,
+            self.inflight,
+            self.number,
+            self.payload as u32,
+            0,
+        ])
+    }
+
+    pub(crate) const fn of(Body(w): &Body) -> Self {
+        Self {
+            sequence: joined(w[0], w[1]),
+            sent: joined(w[2], w[3]),
+            slot: w[4],
+            inflight: w[5],
+            number: w[6],
+            payload: w[7] as u16,
+        }
+    }
+}
+
+/// Longest one-way delay and holding time that an acknowledgement tells: 40 bits of picoseconds, 1.1 s.
+const LONGEST: u64 = (1 << 40) - 1;
+
+/// The body of an acknowledgement, a NACK or a CNP of the window transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ack {
+    /// When the data packet's first bit left the sender, echoed. (ps)
+    pub(crate) sent: u64,
+    /// When the data packet arrived at the receiver; at most 1.1 s after it was sent. (ps)
+    pub(crate) received: u64,
+    /// How long the acknowledgement was held back after that; at most 1.1 s. (ps)
+    pub(crate) held: u64,
+    /// The sender's index of the flow.
+    pub(crate) slot: u32,
+    /// Bytes in flight when the data packet was sent, echoed; the mean where it stands for several.
+    pub(crate) inflight: u32,
+    /// Number of the packet that the receiver expects next, modulo 2^32.
+    pub(crate) expected: u32,
+    /// How far the number of the packet that caused this lies from `expected`; saturates.
+    pub(crate) offset: i16,
+    /// Flows open at the receiver.
+    pub(crate) flows: u16,
+    /// Data packets that it stands for.
+    pub(crate) packets: u8,
+    /// How many of them were marked.
+    pub(crate) marked: u8,
+}
+
+impl Ack {
+    pub(crate) fn body(&self) -> Body {
+        let delay = self.received.saturating_sub(self.sent).min(LONGEST);
+        let held = self.held.min(LONGEST);
+        let offset = u32::from(self.offset as u16);
+        Body([
+            low(self.sent),
+            high(self.sent),
+            low(delay),
+            low(held),
+            high(delay) | high(held) << 8 | offset << 16,
+            self.slot,
+            self.inflight,
+            self.expected,
+            u32::from(self.flows) | u32::from(self.packets) << 16 | u32::from(self.marked) << 24,
+        ])
+    }
+
+    pub(crate) const fn of(Body(w): &Body) -> Self {
+        let sent = joined(w[0], w[1]);
+        Self {
+            sent,
+            received: sent + joined(w[2], w[4] & 0xff),
+            held: joined(w[3], w[4] >> 8 & 0xff),
+            offset: (w[4] >> 16) as i16,
+            slot: w[5],
+            inflight: w[6],
+            expected: w[7],
+            flows: w[8] as u16,
+            packets: (w[8] >> 16) as u8,
+            marked: (w[8] >> 24) as u8,
+        }
+    }
+}
 
 impl Packet {
     /// A packet with nothing in it but its kind.
     pub(crate) const fn blank(kind: Kind) -> Self {
         Self {
             time: 0,
-            sent: 0,
-            received: 0,
-            sequence: 0,
             destination: 0,
-            slot: 0,
             hash: 0,
-            inflight: 0,
             hop_delay: 0,
-            ingress: 0,
             size: 0,
-            payload: 0,
-            packets: 1,
-            marked: 0,
+            ingress: 0,
             kind,
             queue: 0,
             flags: 0,
             hops: 0,
+            body: Body([0; 9]),
         }
     }
 
@@ -113,17 +217,16 @@ impl Packet {
         self.flags & flag != 0
     }
 
+    /// What distinguishes this packet from the others of its flow in random draws.
+    #[inline]
+    pub(crate) const fn identity(&self) -> u64 {
+        joined(self.body.0[0], self.body.0[1])
+    }
+
     /// Takes note of a queueing delay at one hop.
     pub(crate) fn note_hop_delay(&mut self, ps: u64) {
         let steps = u32::try_from(ps >> HOP_DELAY_STEP_SHIFT).unwrap_or(u32::MAX);
         self.hop_delay = self.hop_delay.max(steps);
-    }
-
-    /// Copies what an acknowledgement echoes of the data packet's way.
-    pub(crate) fn echo(&mut self, data: &Self) {
-        self.sent = data.sent;
-        self.inflight = data.inflight;
-        self.hop_delay = data.hop_delay;
     }
 
     /// The largest queueing delay of one hop.
@@ -270,6 +373,36 @@ mod tests {
             assert_eq!(line.waiting(), plain.iter().copied().collect::<Vec<_>>());
         }
         assert!(line.items.len() <= 2 * plain.len() + Line::<u64>::SLACK);
+    }
+
+    #[test]
+    fn bodies_keep_what_they_are_given() {
+        let data = Data {
+            sequence: u64::MAX - 5,
+            sent: 1 << 63 | 77,
+            slot: u32::MAX - 1,
+            inflight: u32::MAX - 2,
+            number: u32::MAX - 3,
+            payload: u16::MAX - 4,
+        };
+        assert_eq!(Data::of(&data.body()), data);
+        assert_eq!(Packet { body: data.body(), ..Packet::blank(Kind::Data) }.identity(), u64::MAX - 5);
+        let ack = Ack {
+            sent: 1 << 62 | 5,
+            received: (1 << 62 | 5) + LONGEST,
+            held: LONGEST - 1,
+            slot: u32::MAX - 1,
+            inflight: u32::MAX - 2,
+            expected: u32::MAX - 3,
+            offset: -32_768,
+            flows: u16::MAX - 4,
+            packets: 255,
+            marked: 254,
+        };
+        assert_eq!(Ack::of(&ack.body()), ack);
+        // What is longer is told as the longest.
+        let longer = Ack { received: ack.received + 1, held: u64::MAX, ..ack };
+        assert_eq!(Ack::of(&longer.body()), Ack { held: LONGEST, ..ack });
     }
 
     #[test]

@@ -208,6 +208,65 @@ impl Routes {
     }
 }
 
+impl Routes {
+    /// The largest base round trip of the network: the longest way of a data packet of `data` bytes
+    /// between any two hosts, with the longest way of an acknowledgement of `ack` bytes back.
+    pub(crate) fn largest_round_trip(&self, data: u64, ack: u64) -> Time {
+        self.largest_one_way(data) + self.largest_one_way(ack)
+    }
+
+    /// The longest way of a packet of `size` bytes between two hosts, over all equally short paths.
+    fn largest_one_way(&self, size: u64) -> Time {
+        let hosts = self.hosts as usize;
+        let cost = |out: &Out| out.delay + out.rate.time_for(Bytes::new(size));
+        let count = self.attachment.iter().map(|a| usize::from(a.0) + 1).max().unwrap_or(0);
+        // The two slowest links between a switch and its hosts, up and down.
+        let mut up = vec![[None::<(Time, usize)>; 2]; count];
+        let mut down = up.clone();
+        for (host, &(leaf, port)) in self.attachment.iter().enumerate() {
+            let out = self.ports[host][0];
+            let back = self.ports[out.node as usize][usize::from(port)];
+            for (slowest, link) in [(&mut up, out), (&mut down, back)] {
+                let two = &mut slowest[usize::from(leaf)];
+                let new = Some((cost(&link), host));
+                if new > two[0] {
+                    *two = [new, two[0]];
+                } else if new > two[1] {
+                    two[1] = new;
+                }
+            }
+        }
+        let mut largest = Time::ZERO;
+        for destination in 0..count {
+            // The longest way from every switch to the destination's, nearest switches first.
+            let leaf = self.tables.iter().position(|t| usize::from(t.own) == destination);
+            let Some(leaf) = leaf else { continue };
+            let distance = distances(&self.ports, hosts, (hosts + leaf) as NodeId);
+            let mut order: Vec<usize> =
+                (hosts..self.ports.len()).filter(|n| distance[*n] != u32::MAX).collect();
+            order.sort_by_key(|n| distance[*n]);
+            let mut way = vec![Time::ZERO; self.ports.len()];
+            for node in order {
+                let nearer =
+                    |o: &&Out| o.node as usize >= hosts && distance[o.node as usize] + 1 == distance[node];
+                let ways = self.ports[node].iter().filter(nearer);
+                way[node] = ways.map(|o| cost(o) + way[o.node as usize]).max().unwrap_or(Time::ZERO);
+            }
+            for (table, node) in self.tables.iter().zip(hosts..) {
+                let Some(first) = up.get(usize::from(table.own)) else { continue };
+                for (a, from) in first.iter().flatten() {
+                    for (b, to) in down[destination].iter().flatten() {
+                        if from != to && distance[node] != u32::MAX {
+                            largest = largest.max(*a + way[node] + *b);
+                        }
+                    }
+                }
+            }
+        }
+        largest
+    }
+}
+
 /// Links between every node and `from`, through switches only.
 fn distances(ports: &[Vec<Out>], hosts: usize, from: NodeId) -> Vec<u32> {
     let mut distance = vec![u32::MAX; ports.len()];
@@ -232,6 +291,8 @@ pub(crate) struct Sizes {
     pub(crate) payload: u64,
     /// What a data packet is larger than its payload.
     pub(crate) header: u64,
+    /// Whether windows count payload alone.
+    pub(crate) counts_payload: bool,
     /// An acknowledgement.
     pub(crate) ack: u64,
     /// The smallest packet.
@@ -243,6 +304,12 @@ impl Sizes {
     #[inline]
     pub(crate) fn data(&self, payload: u64) -> u64 {
         (payload + self.header).max(self.smallest)
+    }
+
+    /// What a data packet counts against a window.
+    #[inline]
+    pub(crate) fn counted(&self, payload: u64) -> u64 {
+        if self.counts_payload { payload } else { self.data(payload) }
     }
 }
 
@@ -300,7 +367,7 @@ mod tests {
         Out { node: 0, port: 0, rate, delay: Time::from_us(1) }
     }
 
-    const SIZES: Sizes = Sizes { payload: 1000, header: 54, ack: 64, smallest: 64 };
+    const SIZES: Sizes = Sizes { payload: 1000, header: 54, counts_payload: false, ack: 64, smallest: 64 };
 
     #[test]
     fn base_rtt_of_the_oscar_star() {
@@ -355,6 +422,22 @@ mod tests {
         // Binomial with n = 3000, p = 1/3: mean 1000, standard deviation 25.8; five of them.
         assert!(seen.iter().all(|n| (871..=1129).contains(n)), "{seen:?}");
         assert_eq!(routes.path(0, 1, 7).len(), 2);
+    }
+
+    #[test]
+    fn the_largest_round_trip_by_hand() {
+        // Two leaves joined by a slow link: h0, h1 on one, h2 on the other; h1's link is the longest.
+        let mut network = Network::with_hosts(3);
+        let leaves = [network.add_switch("l0"), network.add_switch("l1")];
+        let fast = Rate::from_gbps(100);
+        network.add_link(0, leaves[0], fast, Time::from_us(1));
+        network.add_link(1, leaves[0], fast, Time::from_us(5));
+        network.add_link(2, leaves[1], fast, Time::from_us(2));
+        network.add_link(leaves[0], leaves[1], Rate::from_gbps(50), Time::from_us(1));
+        let routes = Routes::new(&network).unwrap();
+        // h1 to h2 or back: 5 + 1 + 2 us each way; 1000 B take 80 ns, 160 ns and 80 ns, 100 B a tenth.
+        let expected = Time::from_us(16) + Time::from_ns(320) + Time::from_ns(32);
+        assert_eq!(routes.largest_round_trip(1000, 100), expected);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::*;
-use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
 use incast_sim::Sink;
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::switch::Pfc;
@@ -19,28 +19,40 @@ struct Halver {
     window: Bytes,
 }
 
-impl CongestionControl for Halver {
-    /// How many base RTTs are too many.
-    type Params = u64;
+/// How many base RTTs are too many.
+#[derive(Clone, Debug)]
+struct Limit(u64);
 
-    fn signals(_: &u64) -> Signals {
+impl Parameters for Limit {
+    /// The longest round trip that is not too long.
+    type Derived = Time;
+
+    fn derive(&self, path: &Path) -> Time {
+        path.base_rtt.times(self.0)
+    }
+}
+
+impl CongestionControl for Halver {
+    type Params = Limit;
+
+    fn signals(_: &Limit) -> Signals {
         Signals::NONE
     }
-    fn overhead(_: &u64) -> Overhead {
+    fn overhead(_: &Limit) -> Overhead {
         Overhead { data: 10, ack: 0 }
     }
-    fn new(_: &u64, path: &Path, _: Time) -> Self {
-        Self { window: path.bdp() }
+    fn new(setup: &Setup<Limit>, _: Time) -> Self {
+        Self { window: setup.bdp }
     }
-    fn on_ack(&mut self, limit: &u64, path: &Path, ack: &Ack, _: &IntStack) {
-        if ack.rtt() > path.base_rtt.times(*limit) {
-            self.window = self.window.times_ratio(1, 2).max(path.packet);
+    fn on_ack(&mut self, setup: &Setup<Limit>, ack: &Ack, _: &IntStack) {
+        if ack.rtt() > setup.derived {
+            self.window = self.window.times_ratio(1, 2).max(setup.path.packet);
         } else {
-            self.window += path.packet.times_ratio(path.packet.get(), self.window.get());
+            self.window += setup.path.packet.times_ratio(setup.path.packet.get(), self.window.get());
         }
     }
-    fn allowance(&self, _: &u64, path: &Path) -> Allowance {
-        Allowance { window: self.window, rate: path.line_rate }
+    fn allowance(&self, setup: &Setup<Limit>) -> Allowance {
+        Allowance { window: self.window, rate: setup.path.line_rate }
     }
 }
 
@@ -49,7 +61,7 @@ fn an_algorithm_from_outside_runs_like_one_of_ours() {
     let flows = (0..4).map(|i| flow(i, 4, 1_000_000, us(0))).collect();
     let mut sim = simulation(star(5, gbps(100), us(1)), vec![window(u64::MAX)], flows);
     let (free, _) = run_to_end(&sim);
-    sim.algorithms = vec![Algorithm::from_outside::<Halver>("halver", 2)];
+    sim.algorithms = vec![Algorithm::new::<Halver>("halver", Limit(2))];
     assert_eq!(sim.algorithms[0].name(), "halver");
     let (held, kept) = run_to_end(&sim);
     let peak = |o: &incast_sim::Outcome| o.ports.iter().map(|p| p.peak_queue).max();

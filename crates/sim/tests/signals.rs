@@ -6,8 +6,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use common::*;
-use incast_cc::{Ack, Allowance, Fixed, IntStack, Loss, LossKind, Overhead, Path, Signals};
-use incast_sim::describe::algorithm::{Algorithm, OtherAlgorithm, OtherFlow};
+use incast_cc::{
+    Ack, Allowance, CongestionControl, Fixed, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup,
+    Signals,
+};
+use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::switch::{Buffer, Ecn, Scheduler};
 use incast_units::{Bytes, Rate, Time};
 
@@ -35,33 +38,35 @@ impl fmt::Debug for Listener {
     }
 }
 
-impl OtherAlgorithm for Listener {
-    fn name(&self) -> &str {
-        "listener"
-    }
-    fn signals(&self) -> Signals {
-        self.signals
-    }
-    fn overhead(&self) -> Overhead {
-        Overhead { data: 42, ack: 42 }
-    }
-    fn start(&self, path: &Path, _: Time) -> Box<dyn OtherFlow> {
-        self.heard.lock().unwrap().paths.push(*path);
-        Box::new(self.clone())
-    }
+impl Parameters for Listener {
+    type Derived = ();
+
+    fn derive(&self, _: &Path) {}
 }
 
-impl OtherFlow for Listener {
-    fn on_ack(&mut self, ack: &Ack, int: &IntStack) {
+impl CongestionControl for Listener {
+    type Params = Self;
+
+    fn signals(params: &Self) -> Signals {
+        params.signals
+    }
+    fn overhead(_: &Self) -> Overhead {
+        Overhead { data: 42, ack: 42 }
+    }
+    fn new(setup: &Setup<Self>, _: Time) -> Self {
+        setup.params.heard.lock().unwrap().paths.push(setup.path);
+        setup.params.clone()
+    }
+    fn on_ack(&mut self, _: &Setup<Self>, ack: &Ack, int: &IntStack) {
         self.heard.lock().unwrap().acks.push((*ack, *int));
     }
-    fn on_cnp(&mut self, now: Time) {
+    fn on_cnp(&mut self, _: &Setup<Self>, now: Time) {
         self.heard.lock().unwrap().cnps.push(now);
     }
-    fn on_loss(&mut self, loss: &Loss) {
+    fn on_loss(&mut self, _: &Setup<Self>, loss: &Loss) {
         self.heard.lock().unwrap().losses.push(*loss);
     }
-    fn allowance(&self) -> Allowance {
+    fn allowance(&self, _: &Setup<Self>) -> Allowance {
         Allowance { window: self.window, rate: self.rate }
     }
 }
@@ -69,7 +74,7 @@ impl OtherFlow for Listener {
 fn listener(signals: Signals, window: u64, rate: Rate) -> (Algorithm, Arc<Mutex<Heard>>) {
     let heard = Arc::new(Mutex::new(Heard::default()));
     let listener = Listener { signals, window: Bytes::new(window), rate, heard: Arc::clone(&heard) };
-    (Algorithm::Other(Arc::new(listener)), heard)
+    (Algorithm::new::<Listener>("listener", listener), heard)
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! With every acknowledgement the window changes by `gain · acked · (target − rtt) / rtt`: in one
 //! round trip by `gain` times the relative error.
 
-use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Path, Signals};
+use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
 use incast_units::{Bytes, Time};
 
 /// Parameters of [`Target`], shared by all flows that use it. Ratios are in 1/256, so that all
@@ -29,6 +29,15 @@ pub struct Target {
     window: Bytes,
 }
 
+impl Parameters for TargetParams {
+    /// The target on a path.
+    type Derived = Time;
+
+    fn derive(&self, path: &Path) -> Time {
+        path.base_rtt.times_ratio(self.target, 256)
+    }
+}
+
 impl CongestionControl for Target {
     type Params = TargetParams;
 
@@ -41,22 +50,22 @@ impl CongestionControl for Target {
         Overhead { data: 4, ack: 4 }
     }
 
-    fn new(_: &TargetParams, path: &Path, _: Time) -> Self {
-        Self { window: path.bdp() }
+    fn new(setup: &Setup<TargetParams>, _: Time) -> Self {
+        Self { window: setup.bdp }
     }
 
-    fn on_ack(&mut self, params: &TargetParams, path: &Path, ack: &Ack, _: &IntStack) {
-        let target = path.base_rtt.times_ratio(params.target, 256);
-        let rtt = ack.rtt();
+    fn on_ack(&mut self, setup: &Setup<TargetParams>, ack: &Ack, _: &IntStack) {
+        let (target, rtt) = (setup.derived, ack.rtt());
         let error = if rtt > target { rtt - target } else { target - rtt };
-        let change = ack.acked.times_ratio(params.gain, 256).times_ratio(error.ps(), rtt.ps().max(1));
+        let gain = ack.acked.times_ratio(setup.params.gain, 256);
+        let change = gain.times_ratio(error.ps(), rtt.ps().max(1));
         // Subtraction ends at zero.
         let window = if rtt > target { self.window - change } else { self.window + change };
-        self.window = window.max(path.packet).min(path.bdp().times(2));
+        self.window = window.max(setup.path.packet).min(setup.bdp.times(2));
     }
 
-    fn allowance(&self, _: &TargetParams, path: &Path) -> Allowance {
-        Allowance { window: self.window, rate: path.line_rate }
+    fn allowance(&self, setup: &Setup<TargetParams>) -> Allowance {
+        Allowance { window: self.window, rate: setup.path.line_rate }
     }
 }
 
@@ -76,14 +85,17 @@ mod tests {
             payload: Bytes::new(940),
             hops: 2,
         };
-        let mut flow = Target::new(&TargetParams::default(), &path, Time::ZERO);
+        let setup = Setup::new(TargetParams::default(), path);
+        let mut flow = Target::new(&setup, Time::ZERO);
         assert_eq!(flow.window, Bytes::new(150_000));
         // Target 18 us; measured 36: error 18/36 = 1/2, gain 1/2, a quarter of 8000 acknowledged bytes.
         let ack = Ack {
             now: Time::from_us(36),
             sent: Time::ZERO,
             received: Time::from_us(30),
+            held: Time::ZERO,
             acked: Bytes::new(8000),
+            packet: 0,
             sequence: 0,
             next_sequence: 0,
             inflight: Bytes::new(150_000),
@@ -92,9 +104,10 @@ mod tests {
             marked: 0,
             hop_delay: Time::ZERO,
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         };
-        flow.on_ack(&TargetParams::default(), &path, &ack, &IntStack::EMPTY);
+        flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         assert_eq!(flow.window, Bytes::new(148_000));
     }
 }

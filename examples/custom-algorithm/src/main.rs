@@ -70,7 +70,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
 
 fn main() {
     let oscar = AnyParams::named("oscar", None).expect("OSCAR is in the catalogue");
-    let target = Algorithm::from_outside::<Target>("target", TargetParams::default());
+    let target = Algorithm::new::<Target>("target", TargetParams::default());
     for algorithm in [Algorithm::from(oscar), target] {
         let simulation = microburst(algorithm);
         let mut completions = Completions::default();

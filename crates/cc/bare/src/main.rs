@@ -8,7 +8,8 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use incast_cc::params::Value;
-use incast_cc::{Ack, AnyController, AnyParams, IntStack, Loss, LossKind, Path, Sent};
+use incast_cc::any::Visitor;
+use incast_cc::{Ack, AnyParams, CongestionControl, IntStack, Loss, LossKind, Path, Sent, Setup};
 use incast_units::{Bytes, Rate, Time};
 
 unsafe extern "C" {
@@ -56,6 +57,8 @@ fn exercise(mut params: AnyParams) {
         now: Time::from_us(20),
         sent: Time::from_us(8),
         received: Time::from_us(15),
+        held: Time::ZERO,
+        packet: 0,
         acked: Bytes::new(1060),
         sequence: 1000,
         next_sequence: 2000,
@@ -65,45 +68,46 @@ fn exercise(mut params: AnyParams) {
         marked: 0,
         hop_delay: Time::ZERO,
         receiver_flows: 1,
+        tag: 0,
         hole: false,
     });
     let int = black_box(IntStack::EMPTY);
-    let loss = black_box(Loss { now: Time::ZERO, kind: LossKind::Hole, sequence: 0, next_sequence: 0 });
+    let loss = black_box(Loss { now: Time::ZERO, kind: LossKind::Hole, bytes: Bytes::ZERO, sent: Time::ZERO, sequence: 0, next_sequence: 0 });
     let sent = black_box(Sent { now: Time::ZERO, bytes: Bytes::ZERO, inflight: Bytes::ZERO });
     let now = black_box(Time::ZERO);
     let params = black_box(params);
 
-    let mut flow = params.start(&path, now);
-    let mut call = |call: fn(&mut AnyController, &Inputs<'_>)| {
-        black_box(&mut flow);
-        call(
-            &mut flow,
-            &Inputs { params: &params, path: &path, ack: &ack, int: &int, loss: &loss, sent: &sent, now },
-        );
-        black_box(&mut flow);
-    };
-    call(|flow, i| flow.on_ack(i.params, i.path, i.ack, i.int));
-    call(|flow, i| flow.on_cnp(i.params, i.path, i.now));
-    call(|flow, i| flow.on_loss(i.params, i.path, i.loss));
-    call(|flow, i| flow.on_sent(i.params, i.path, i.sent));
-    call(|flow, i| flow.on_timer(i.params, i.path, i.now));
-    call(|flow, _| {
-        black_box(flow.deadline());
-    });
-    call(|flow, i| {
-        black_box(flow.allowance(i.params, i.path));
-    });
+    params.visit(Calls { path: &path, ack: &ack, int: &int, loss: &loss, sent: &sent, now });
 }
 
-/// What the calls of the contract take.
-struct Inputs<'a> {
-    params: &'a AnyParams,
+/// Every call of the contract on one algorithm.
+struct Calls<'a> {
     path: &'a Path,
     ack: &'a Ack,
     int: &'a IntStack,
     loss: &'a Loss,
     sent: &'a Sent,
     now: Time,
+}
+
+impl Visitor for Calls<'_> {
+    type Output = ();
+
+    fn visit<C: CongestionControl>(self, params: &C::Params) {
+        let setup = black_box(Setup::new(params.clone(), *self.path));
+        let mut flow = black_box(C::new(&setup, self.now));
+        flow.on_ack(&setup, self.ack, self.int);
+        flow = black_box(flow);
+        flow.on_cnp(&setup, self.now);
+        flow = black_box(flow);
+        flow.on_loss(&setup, self.loss);
+        flow = black_box(flow);
+        flow.on_sent(&setup, self.sent);
+        flow = black_box(flow);
+        flow.on_timer(&setup, self.now);
+        flow = black_box(flow);
+        black_box((flow.deadline(), flow.allowance(&setup), flow.tag(&setup), flow.probe(&setup, black_box(0))));
+    }
 }
 
 #[cfg(feature = "allocation")]

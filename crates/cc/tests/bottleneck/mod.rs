@@ -7,7 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use incast_cc::params::{Described, Value};
-use incast_cc::{Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Path, Sent, Signals};
+use incast_cc::{
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Loss, LossKind, Path, Sent, Setup, Signals,
+};
 use incast_units::{Bytes, Rate, Time};
 
 /// What the world talks to: one algorithm for every flow.
@@ -332,6 +334,8 @@ impl<H: Host> World<'_, H> {
             now: self.now,
             sent: packet.sent,
             received,
+            held: Time::ZERO,
+            packet: 0,
             acked: self.path.packet,
             sequence,
             next_sequence,
@@ -341,6 +345,7 @@ impl<H: Host> World<'_, H> {
             marked: u32::from(packet.marked),
             hop_delay: Time::ZERO,
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         };
         self.outcome.acks += 1;
@@ -349,7 +354,10 @@ impl<H: Host> World<'_, H> {
         if self.script.loss_every > 0 && self.random.below(self.script.loss_every) == 0 {
             let kind = if self.random.below(8) == 0 { LossKind::Timeout } else { LossKind::Hole };
             self.outcome.losses += 1;
-            self.host.loss(packet.flow, &Loss { now: self.now, kind, sequence, next_sequence });
+            self.host.loss(
+                packet.flow,
+                &Loss { now: self.now, kind, bytes: Bytes::ZERO, sent: Time::ZERO, sequence, next_sequence },
+            );
         }
         self.after(packet.flow);
     }
@@ -357,41 +365,41 @@ impl<H: Host> World<'_, H> {
 
 /// The algorithm alone.
 pub(crate) struct Alone<C: CongestionControl> {
-    pub(crate) params: C::Params,
-    pub(crate) path: Path,
+    pub(crate) setup: Setup<C::Params>,
     pub(crate) flows: Vec<C>,
 }
 
 impl<C: CongestionControl> Alone<C> {
     pub(crate) fn new(params: C::Params, path: Path, flows: usize) -> Self {
-        let flows = (0..flows).map(|_| C::new(&params, &path, Time::ZERO)).collect();
-        Self { params, path, flows }
+        let setup = Setup::new(params, path);
+        let flows = (0..flows).map(|_| C::new(&setup, Time::ZERO)).collect();
+        Self { setup, flows }
     }
 }
 
 impl<C: CongestionControl> Host for Alone<C> {
     fn ack(&mut self, flow: usize, ack: &Ack, int: &IntStack) {
         let none = IntStack::EMPTY;
-        let int = if C::signals(&self.params).contains(Signals::INT) { int } else { &none };
-        self.flows[flow].on_ack(&self.params, &self.path, ack, int);
+        let int = if C::signals(&self.setup.params).contains(Signals::INT) { int } else { &none };
+        self.flows[flow].on_ack(&self.setup, ack, int);
     }
     fn cnp(&mut self, flow: usize, now: Time) {
-        self.flows[flow].on_cnp(&self.params, &self.path, now);
+        self.flows[flow].on_cnp(&self.setup, now);
     }
     fn loss(&mut self, flow: usize, loss: &Loss) {
-        self.flows[flow].on_loss(&self.params, &self.path, loss);
+        self.flows[flow].on_loss(&self.setup, loss);
     }
     fn sent(&mut self, flow: usize, sent: &Sent) {
-        self.flows[flow].on_sent(&self.params, &self.path, sent);
+        self.flows[flow].on_sent(&self.setup, sent);
     }
     fn timer(&mut self, flow: usize, now: Time) {
-        self.flows[flow].on_timer(&self.params, &self.path, now);
+        self.flows[flow].on_timer(&self.setup, now);
     }
     fn deadline(&self, flow: usize) -> Time {
         self.flows[flow].deadline()
     }
     fn allowance(&self, flow: usize) -> Allowance {
-        self.flows[flow].allowance(&self.params, &self.path)
+        self.flows[flow].allowance(&self.setup)
     }
 }
 

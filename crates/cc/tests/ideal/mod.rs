@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use incast_cc::params::Value;
-use incast_cc::{Ack, AnyController, AnyParams, IntHop, IntStack, Path, Sent, Signals};
+use incast_cc::{Ack, AnyParams, CongestionControl, IntHop, IntStack, Path, Sent, Setup, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 /// Whether window and rate allow at least half of what the path carries.
-pub(crate) fn is_back(flow: &AnyController, params: &AnyParams, path: &Path) -> bool {
-    let allowance = flow.allowance(params, path);
+pub(crate) fn is_back<C: CongestionControl>(flow: &C, setup: &Setup<C::Params>) -> bool {
+    let (allowance, path) = (flow.allowance(setup), &setup.path);
     let half = |x: u64| x.div_ceil(2);
     allowance.rate.bps() >= half(path.line_rate.bps()) && allowance.window.get() >= half(path.bdp().get())
 }
@@ -69,21 +69,21 @@ fn value(params: &AnyParams, name: &str) -> Option<Value> {
 /// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large
 /// window several packets travel and are acknowledged together. Its telemetry is that of one port at
 /// the line's rate that this flow alone uses.
-pub(crate) fn recover(
-    flow: &mut AnyController,
-    params: &AnyParams,
-    path: &Path,
+pub(crate) fn recover<C: CongestionControl>(
+    flow: &mut C,
+    setup: &Setup<C::Params>,
+    bound: u64,
     mut now: Time,
     mut sequence: u64,
 ) -> u64 {
-    let bound = bound(params, path);
-    let stamps = params.signals().contains(Signals::INT);
+    let path = &setup.path;
+    let stamps = C::signals(&setup.params).contains(Signals::INT);
     // Packets under way: when sent, how many, and the bytes in flight with them.
     let mut under_way: VecDeque<(Time, u64, Bytes)> = VecDeque::new();
     let (mut inflight, mut free_at, mut next) = (Bytes::ZERO, now, sequence);
     let (mut packets, mut transmitted, mut timers) = (0, Bytes::ZERO, 0);
-    while !is_back(flow, params, path) {
-        let allowance = flow.allowance(params, path);
+    while !is_back(flow, setup) {
+        let allowance = flow.allowance(setup);
         let open = inflight == Bytes::ZERO || inflight < allowance.window;
         let send = if open { free_at.max(now) } else { Time::NEVER };
         let arrival = under_way.front().map_or(Time::NEVER, |p| p.0 + path.base_rtt);
@@ -91,7 +91,7 @@ pub(crate) fn recover(
         if timer <= send.min(arrival) {
             timers += 1;
             now = now.max(timer);
-            flow.on_timer(params, path, now);
+            flow.on_timer(setup, now);
         } else if send <= arrival {
             now = send;
             let window = allowance.window.min(path.bdp());
@@ -101,7 +101,7 @@ pub(crate) fn recover(
             next += path.payload.times(together).get();
             free_at = now + allowance.rate.time_for(bytes);
             under_way.push_back((now, together, inflight));
-            flow.on_sent(params, path, &Sent { now, bytes, inflight });
+            flow.on_sent(setup, &Sent { now, bytes, inflight });
         } else if let Some((sent, together, inflight_then)) = under_way.pop_front() {
             now = arrival;
             let bytes = path.packet.times(together);
@@ -119,6 +119,8 @@ pub(crate) fn recover(
                 now,
                 sent,
                 received,
+                held: Time::ZERO,
+                packet: 0,
                 acked: bytes,
                 sequence,
                 next_sequence: next,
@@ -128,9 +130,10 @@ pub(crate) fn recover(
                 marked: 0,
                 hop_delay: Time::ZERO,
                 receiver_flows: 1,
+                tag: 0,
                 hole: false,
             };
-            flow.on_ack(params, path, &ack, &int);
+            flow.on_ack(setup, &ack, &int);
             packets += together;
         }
         if packets.max(timers) > bound {

@@ -62,6 +62,8 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             now,
             sent,
             received,
+            held: Time::ZERO,
+            packet: 0,
             acked: path.packet.times(packets),
             sequence,
             next_sequence: sequence + flying,
@@ -71,6 +73,7 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             marked: 0,
             hop_delay: Time::from_ps(queue),
             receiver_flows: 0,
+            tag: 0,
             hole: false,
         });
     }

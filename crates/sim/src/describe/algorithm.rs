@@ -1,202 +1,118 @@
-//! The congestion control of a simulation: an algorithm of the catalogue, or one from outside.
+//! The congestion control of a simulation: an algorithm of the catalogue, or any other type that
+//! implements the same trait.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use incast_cc::any::Visitor;
+use incast_cc::params::Described;
 use incast_cc::{
-    Ack, Allowance, AnyController, AnyParams, CongestionControl, IntStack, Loss, Overhead, Path, Sent,
+    Ack, AnyParams, CongestionControl, IntStack, Internal, Loss, Overhead, Path, Sent, Setup, SetupOf,
     Signals,
 };
-use incast_units::Time;
+use incast_units::{Rate, Time};
 
 /// An algorithm with its parameters.
 #[derive(Clone, Debug)]
-pub enum Algorithm {
-    /// One of [`incast_cc::any::CATALOGUE`].
-    Known(AnyParams),
-    /// Any other.
-    Other(Arc<dyn OtherAlgorithm>),
+pub struct Algorithm {
+    kind: Arc<dyn Kind>,
+    one_thread: bool,
 }
 
 impl From<AnyParams> for Algorithm {
     fn from(params: AnyParams) -> Self {
-        Self::Known(params)
+        struct New(&'static str);
+        impl Visitor for New {
+            type Output = Algorithm;
+            fn visit<C: CongestionControl>(self, params: &C::Params) -> Algorithm
+            where
+                C::Params: Described,
+            {
+                Algorithm::new::<C>(self.0, params.clone())
+            }
+        }
+        params.visit(New(params.info().name))
     }
 }
 
 impl Algorithm {
-    /// An algorithm from outside that implements the same trait as those of the catalogue.
-    pub fn from_outside<C>(name: impl Into<String>, params: C::Params) -> Self
-    where
-        C: CongestionControl + Send + 'static,
-        C::Params: Send + Sync + fmt::Debug + 'static,
-    {
-        Self::Other(Arc::new(FromOutside::<C> { name: name.into(), params: Arc::new(params) }))
+    /// The algorithm `C` with these parameters; `name` is for labels. An algorithm that only ever runs
+    /// in simulation is free of the catalogue's numeric rules; to keep results the same on every
+    /// machine, its arithmetic has to be.
+    pub fn new<C: CongestionControl>(name: impl Into<String>, params: C::Params) -> Self {
+        let kind = Arc::new(Of::<C> { name: name.into(), params, setups: Arc::default() });
+        Self { kind, one_thread: false }
+    }
+
+    /// The same, to be called only from the thread that starts the run, always in the same order.
+    #[must_use]
+    pub fn on_one_thread(self) -> Self {
+        Self { one_thread: true, ..self }
+    }
+
+    /// Whether it is to be called only from the thread that starts the run.
+    #[must_use]
+    pub fn needs_one_thread(&self) -> bool {
+        self.one_thread
     }
 
     /// Its name, for labels.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self {
-            Self::Known(params) => params.info().name,
-            Self::Other(other) => other.name(),
-        }
+        self.kind.name()
     }
 
     /// The signals that it needs.
     #[must_use]
     pub fn signals(&self) -> Signals {
-        match self {
-            Self::Known(params) => params.signals(),
-            Self::Other(other) => other.signals(),
-        }
+        self.kind.signals()
     }
 
     /// The header bytes that it adds.
     #[must_use]
     pub fn overhead(&self) -> Overhead {
-        match self {
-            Self::Known(params) => params.overhead(),
-            Self::Other(other) => other.overhead(),
-        }
+        self.kind.overhead()
     }
 
-    pub(crate) fn start(&self, path: &Path, now: Time) -> Control {
-        match self {
-            Self::Known(params) => Control::Known(params.start(path, now)),
-            Self::Other(other) => Control::Other(other.start(path, now)),
-        }
+    /// The internal quantities that a probe shows.
+    #[must_use]
+    pub fn internals(&self) -> &'static [Internal] {
+        self.kind.internals()
+    }
+
+    /// A place for flows that use it.
+    pub(crate) fn controllers(&self) -> Box<dyn Controllers> {
+        self.kind.controllers()
     }
 }
 
-/// An algorithm from outside the catalogue, with its parameters. It only ever runs in simulation and
-/// is free of the catalogue's numeric rules; to keep results the same everywhere, its arithmetic has
-/// to be.
-pub trait OtherAlgorithm: Send + Sync + fmt::Debug {
-    /// Its name, for labels.
+/// What the simulator asks of an algorithm whose type it does not know.
+trait Kind: Send + Sync + fmt::Debug {
     fn name(&self) -> &str;
-    /// The signals that it needs.
     fn signals(&self) -> Signals;
-    /// The header bytes that it adds.
-    fn overhead(&self) -> Overhead {
-        Overhead::default()
-    }
-    /// The state of a flow that starts at `now` on `path`.
-    fn start(&self, path: &Path, now: Time) -> Box<dyn OtherFlow>;
+    fn overhead(&self) -> Overhead;
+    fn internals(&self) -> &'static [Internal];
+    fn controllers(&self) -> Box<dyn Controllers>;
 }
 
-/// The state of one flow of an algorithm from outside; the calls are those of
-/// [`CongestionControl`], with the parameters and the path inside.
-pub trait OtherFlow: Send {
-    /// An acknowledgement arrived.
-    fn on_ack(&mut self, ack: &Ack, int: &IntStack);
-    /// The receiver reports congestion.
-    fn on_cnp(&mut self, _now: Time) {}
-    /// The transport found a loss and is about to send again.
-    fn on_loss(&mut self, _loss: &Loss) {}
-    /// A packet begins to leave.
-    fn on_sent(&mut self, _sent: &Sent) {}
-    /// The deadline has come.
-    fn on_timer(&mut self, _now: Time) {}
-    /// When `on_timer` is to be called next.
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-    /// What the flow may do now.
-    fn allowance(&self) -> Allowance;
-}
+/// Setups by path, shared by all hosts.
+type Setups<C> = Arc<Mutex<HashMap<Path, Arc<SetupOf<C>>>>>;
 
-/// The state of one flow, of whichever algorithm.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "the known ones are the rule, and a box would cost a miss per packet"
-)]
-pub(crate) enum Control {
-    Known(AnyController),
-    Other(Box<dyn OtherFlow>),
-}
-
-impl fmt::Debug for Control {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Known(known) => known.fmt(f),
-            Self::Other(_) => f.write_str("Other"),
-        }
-    }
-}
-
-macro_rules! call {
-    ($self:ident, $algorithm:ident, $path:ident, $method:ident($($argument:expr),*)) => {
-        match ($self, $algorithm) {
-            (Control::Known(known), Algorithm::Known(params)) => known.$method(params, $path, $($argument),*),
-            (Control::Other(other), _) => other.$method($($argument),*),
-            // A flow is started by its own algorithm and asked with it.
-            (Control::Known(_), Algorithm::Other(_)) => {}
-        }
-    };
-}
-
-impl Control {
-    #[inline]
-    pub(crate) fn on_ack(&mut self, algorithm: &Algorithm, path: &Path, ack: &Ack, int: &IntStack) {
-        call!(self, algorithm, path, on_ack(ack, int));
-    }
-
-    pub(crate) fn on_cnp(&mut self, algorithm: &Algorithm, path: &Path, now: Time) {
-        call!(self, algorithm, path, on_cnp(now));
-    }
-
-    pub(crate) fn on_loss(&mut self, algorithm: &Algorithm, path: &Path, loss: &Loss) {
-        call!(self, algorithm, path, on_loss(loss));
-    }
-
-    #[inline]
-    pub(crate) fn on_sent(&mut self, algorithm: &Algorithm, path: &Path, sent: &Sent) {
-        call!(self, algorithm, path, on_sent(sent));
-    }
-
-    pub(crate) fn on_timer(&mut self, algorithm: &Algorithm, path: &Path, now: Time) {
-        call!(self, algorithm, path, on_timer(now));
-    }
-
-    #[inline]
-    pub(crate) fn deadline(&self) -> Time {
-        match self {
-            Self::Known(known) => known.deadline(),
-            Self::Other(other) => other.deadline(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn allowance(&self, algorithm: &Algorithm, path: &Path) -> Allowance {
-        match (self, algorithm) {
-            (Self::Known(known), Algorithm::Known(params)) => known.allowance(params, path),
-            (Self::Other(other), _) => other.allowance(),
-            (Self::Known(_), Algorithm::Other(_)) => Allowance { window: path.bdp(), rate: path.line_rate },
-        }
-    }
-}
-
-/// A [`CongestionControl`] from outside, made to fit.
-struct FromOutside<C: CongestionControl> {
+/// The algorithm `C` with its parameters.
+struct Of<C: CongestionControl> {
     name: String,
-    params: Arc<C::Params>,
+    params: C::Params,
+    setups: Setups<C>,
 }
 
-impl<C: CongestionControl> fmt::Debug for FromOutside<C>
-where
-    C::Params: fmt::Debug,
-{
+impl<C: CongestionControl> fmt::Debug for Of<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(&self.name).field("params", &self.params).finish()
     }
 }
 
-impl<C> OtherAlgorithm for FromOutside<C>
-where
-    C: CongestionControl + Send + 'static,
-    C::Params: Send + Sync + fmt::Debug + 'static,
-{
+impl<C: CongestionControl> Kind for Of<C> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -209,42 +125,135 @@ where
         C::overhead(&self.params)
     }
 
-    fn start(&self, path: &Path, now: Time) -> Box<dyn OtherFlow> {
-        let flow = C::new(&self.params, path, now);
-        Box::new(FlowFromOutside { flow, params: Arc::clone(&self.params), path: *path })
+    fn internals(&self) -> &'static [Internal] {
+        C::INTERNALS
+    }
+
+    fn controllers(&self) -> Box<dyn Controllers> {
+        let (params, setups) = (self.params.clone(), Arc::clone(&self.setups));
+        Box::new(Pool::<C> { params, setups, flows: Vec::new(), free: Vec::new() })
     }
 }
 
-struct FlowFromOutside<C: CongestionControl> {
-    flow: C,
-    params: Arc<C::Params>,
-    path: Path,
+/// What a flow may do until its controller is called again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Directive {
+    /// A packet may be sent while the bytes in flight are fewer than this.
+    pub(crate) window: u64,
+    /// Packets leave no faster than this.
+    pub(crate) rate: Rate,
+    /// When the controller's timer is to be called; [`Time::NEVER`] without one.
+    pub(crate) deadline: Time,
 }
 
-impl<C> OtherFlow for FlowFromOutside<C>
-where
-    C: CongestionControl + Send,
-    C::Params: Send + Sync,
-{
-    fn on_ack(&mut self, ack: &Ack, int: &IntStack) {
-        self.flow.on_ack(&self.params, &self.path, ack, int);
+/// The controllers of the flows of one algorithm at one host: each of the size of its own state.
+///
+/// These are the calls of [`CongestionControl`] for a flow by its place. Every call answers with what
+/// the flow may do then, so that an event costs one dynamic call.
+pub(crate) trait Controllers: Send {
+    /// A flow starts on `path`; says its place.
+    fn start(&mut self, path: &Path, now: Time) -> (u32, Directive);
+    /// A flow is done; its place may be taken by another.
+    fn end(&mut self, place: u32);
+    /// See [`CongestionControl::on_ack`].
+    fn on_ack(&mut self, place: u32, ack: &Ack, int: &IntStack) -> Directive;
+    /// See [`CongestionControl::on_cnp`].
+    fn on_cnp(&mut self, place: u32, now: Time) -> Directive;
+    /// See [`CongestionControl::on_loss`].
+    fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive;
+    /// See [`CongestionControl::on_sent`]. Answers with the packet's tag too.
+    fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32);
+    /// See [`CongestionControl::on_timer`].
+    fn on_timer(&mut self, place: u32, now: Time) -> Directive;
+}
+
+impl fmt::Debug for dyn Controllers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Controllers")
     }
-    fn on_cnp(&mut self, now: Time) {
-        self.flow.on_cnp(&self.params, &self.path, now);
+}
+
+/// The state of a flow with what it shares with others.
+struct Flow<C: CongestionControl> {
+    state: C,
+    setup: Arc<SetupOf<C>>,
+}
+
+impl<C: CongestionControl> Flow<C> {
+    #[inline]
+    fn directive(&self) -> Directive {
+        let allowance = self.state.allowance(&self.setup);
+        Directive {
+            window: allowance.window.get(),
+            rate: allowance.rate.max(Rate::from_bps(1)),
+            deadline: self.state.deadline(),
+        }
     }
-    fn on_loss(&mut self, loss: &Loss) {
-        self.flow.on_loss(&self.params, &self.path, loss);
+}
+
+struct Pool<C: CongestionControl> {
+    params: C::Params,
+    setups: Setups<C>,
+    flows: Vec<Flow<C>>,
+    free: Vec<u32>,
+}
+
+impl<C: CongestionControl> Pool<C> {
+    fn setup(&self, path: &Path) -> Arc<SetupOf<C>> {
+        // Only a panic poisons the lock, and that ends the run anyway.
+        let mut setups = self.setups.lock().unwrap_or_else(PoisonError::into_inner);
+        let setup = setups.entry(*path).or_insert_with(|| Arc::new(Setup::new(self.params.clone(), *path)));
+        Arc::clone(setup)
     }
-    fn on_sent(&mut self, sent: &Sent) {
-        self.flow.on_sent(&self.params, &self.path, sent);
+
+    /// Calls a flow and asks it what it may do then.
+    #[inline]
+    fn call(&mut self, place: u32, event: impl FnOnce(&mut C, &SetupOf<C>)) -> Directive {
+        let flow = &mut self.flows[place as usize];
+        event(&mut flow.state, &flow.setup);
+        flow.directive()
     }
-    fn on_timer(&mut self, now: Time) {
-        self.flow.on_timer(&self.params, &self.path, now);
+}
+
+impl<C: CongestionControl> Controllers for Pool<C> {
+    fn start(&mut self, path: &Path, now: Time) -> (u32, Directive) {
+        let setup = self.setup(path);
+        let flow = Flow { state: C::new(&setup, now), setup };
+        let directive = flow.directive();
+        if let Some(place) = self.free.pop() {
+            self.flows[place as usize] = flow;
+            return (place, directive);
+        }
+        self.flows.push(flow);
+        (self.flows.len() as u32 - 1, directive)
     }
-    fn deadline(&self) -> Time {
-        self.flow.deadline()
+
+    fn end(&mut self, place: u32) {
+        self.free.push(place);
     }
-    fn allowance(&self) -> Allowance {
-        self.flow.allowance(&self.params, &self.path)
+
+    fn on_ack(&mut self, place: u32, ack: &Ack, int: &IntStack) -> Directive {
+        self.call(place, |state, setup| state.on_ack(setup, ack, int))
+    }
+
+    fn on_cnp(&mut self, place: u32, now: Time) -> Directive {
+        self.call(place, |state, setup| state.on_cnp(setup, now))
+    }
+
+    fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive {
+        self.call(place, |state, setup| state.on_loss(setup, loss))
+    }
+
+    fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32) {
+        let mut tag = 0;
+        let directive = self.call(place, |state, setup| {
+            state.on_sent(setup, sent);
+            tag = state.tag(setup);
+        });
+        (directive, tag)
+    }
+
+    fn on_timer(&mut self, place: u32, now: Time) -> Directive {
+        self.call(place, |state, setup| state.on_timer(setup, now))
     }
 }

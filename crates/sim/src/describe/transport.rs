@@ -2,9 +2,58 @@
 
 use incast_units::{Bytes, Time};
 
+/// Which transport the hosts use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Windows and rates set by a congestion control at the sender.
+    #[default]
+    Window,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// Everything from the lost packet on is sent again.
+    #[default]
+    GoBackN,
+}
+
+/// The base RTT that a flow's algorithm is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseRtt {
+    /// That of the flow's own path.
+    #[default]
+    Path,
+    /// The largest of the network, for every flow, as in the evaluations of HPCC and PowerTCP
+    /// (NSDI 2022, section 4.1: "the maximum RTT in our topology").
+    Network,
+    /// The same value for every flow.
+    Value(Time),
+}
+
+/// Which bytes of a packet count against a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// Its size on the wire.
+    #[default]
+    Wire,
+    /// Its payload, as in HPCC's ns-3 tree.
+    Payload,
+}
+
 /// The behaviour that all hosts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
+    /// Which transport.
+    pub kind: Kind,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// The base RTT that algorithms are told.
+    pub base_rtt: BaseRtt,
+    /// Which bytes count against windows.
+    pub counting: Counting,
+    /// Size of an acknowledgement before what the algorithm adds; `None`: `header` and `ack_extra`.
+    pub ack_size: Option<Bytes>,
     /// Payload of a full data packet.
     pub payload: Bytes,
     /// Header bytes of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8,
@@ -35,6 +84,11 @@ pub struct Transport {
 impl Default for Transport {
     fn default() -> Self {
         Self {
+            kind: Kind::Window,
+            recovery: Recovery::GoBackN,
+            base_rtt: BaseRtt::Path,
+            counting: Counting::Wire,
+            ack_size: None,
             payload: Bytes::new(1000),
             header: Bytes::new(54),
             ack_extra: Bytes::new(4),

@@ -22,8 +22,9 @@ pub(crate) enum Kind {
     Retransmit,
     /// A timer of the congestion control. Entity: the sender's place in its table.
     Control,
-    /// An acknowledgement was held long enough. Entity: the receiver's index of the flow.
-    HeldAck,
+    /// A timer of a receiver: a held acknowledgement is due, or the flow stops. Entity: the receiver's
+    /// index of the flow.
+    Receiver,
 }
 
 impl Kind {
@@ -35,7 +36,7 @@ impl Kind {
         Self::Paced,
         Self::Retransmit,
         Self::Control,
-        Self::HeldAck,
+        Self::Receiver,
     ];
 }
 
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn events_sort_by_time_kind_entity() {
         let mut events = [
-            Event::new(5, Kind::HeldAck, 0),
+            Event::new(5, Kind::Receiver, 0),
             Event::new(5, Kind::Arrival, 1),
             Event::new(5, Kind::Arrival, 0),
             Event::new(4, Kind::Control, 9),
@@ -135,7 +136,7 @@ mod tests {
                 (5, Kind::Departed, 7),
                 (5, Kind::Arrival, 0),
                 (5, Kind::Arrival, 1),
-                (5, Kind::HeldAck, 0)
+                (5, Kind::Receiver, 0)
             ]
         );
     }

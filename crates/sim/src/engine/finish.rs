@@ -9,8 +9,7 @@ use super::windows::Cause;
 use super::world::{Node, Slot, World};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
-use crate::host::NOT_UNDER_WAY;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Ack, Data, Kind, Packet, flag};
 use crate::record::{
     End, FlowRecord, Flusher, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink, at,
 };
@@ -59,6 +58,18 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             if packet.kind == Kind::Data { ends } else { (ends.1, ends.0) }
         }
     };
+    let (sequence, payload, marked) = match packet.kind {
+        Kind::Data => {
+            let data = Data::of(&packet.body);
+            (data.sequence, u64::from(data.payload), 0)
+        }
+        Kind::Ack | Kind::Nack | Kind::Cnp => {
+            let ack = Ack::of(&packet.body);
+            let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
+            (sequence, 0, ack.marked)
+        }
+        Kind::Pause | Kind::Resume => (0, 0, 0),
+    };
     PacketRecord {
         time: Time::from_ps(captured.time),
         node: captured.node,
@@ -74,11 +85,11 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
         flow,
         source,
         destination,
-        sequence: packet.sequence,
-        payload: Bytes::new(if packet.kind == Kind::Data { u64::from(packet.payload) } else { 0 }),
+        sequence,
+        payload: Bytes::new(payload),
         size: Bytes::new(u64::from(packet.size)),
         queue: packet.queue,
-        marked: packet.flags & crate::packet::flag::MARKED != 0 || packet.marked > 0,
+        marked: packet.is(flag::MARKED) || marked > 0,
     }
 }
 
@@ -147,12 +158,12 @@ impl Remains {
             };
             match &slot.node {
                 Node::Host(host) => {
-                    ports.push(host.wire.totals(now, slot.id, 0));
-                    check(0, host.wire.violation(now, largest));
-                    queued += host.waiting_replies().filter(|p| p.kind == Kind::Data).count() as u64;
-                    let open = host.outgoing.iter().filter(|o| o.slot != NOT_UNDER_WAY);
-                    let record = |s: u32| host.senders[s as usize].record(Time::NEVER, Time::NEVER, world);
-                    unfinished.extend(open.map(|o| record(o.slot)));
+                    for (i, nic) in host.nics.iter().enumerate() {
+                        ports.push(nic.wire.totals(now, slot.id, i as u16));
+                        check(i, nic.wire.violation(now, largest));
+                        queued += nic.waiting_replies().filter(|p| p.kind == Kind::Data).count() as u64;
+                    }
+                    unfinished.extend(host.unfinished(world));
                 }
                 Node::Switch(switch) => {
                     for (i, egress) in switch.ports.iter().enumerate() {
@@ -189,7 +200,7 @@ impl Remains {
                 if all { End::Finished } else { End::TimeLimit }
             }
             Cause::Interrupted => End::Interrupted,
-            Cause::Stalled => End::Stalled(stall::diagnose(&self.slots, &world.routes)),
+            Cause::Stalled => End::Stalled(stall::diagnose(&self.slots, world)),
         };
         let fingerprint = fingerprint(&flusher, &ports, &unfinished, now);
         Outcome {

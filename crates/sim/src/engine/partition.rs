@@ -199,7 +199,7 @@ impl Partition {
         }
         fabric.ready = Ready::new(&earliest);
         let mut partition = Self { places, fabric, sampled, samples: 0, arrivals: Vec::new() };
-        partition.catch_up(0);
+        partition.catch_up(0, world);
         partition
     }
 
@@ -321,11 +321,11 @@ impl Partition {
     }
 
     /// Takes all samples due before `time`.
-    pub(crate) fn catch_up(&mut self, time: u64) {
+    pub(crate) fn catch_up(&mut self, time: u64, world: &World) {
         self.samples = u64::MAX;
         for &place in &self.sampled {
             let slot = &mut self.places[place as usize].slot;
-            slot.catch_up(time, &mut self.fabric.tally);
+            slot.catch_up(time, world, &mut self.fabric.tally);
             self.samples = self.samples.min(slot.samples_of_a_step());
         }
     }

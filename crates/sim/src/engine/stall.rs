@@ -1,6 +1,6 @@
 //! Why nothing moves: PFC deadlock, or what the flows wait for.
 
-use super::world::{Node, Slot};
+use super::world::{Node, Slot, World};
 use crate::describe::network::{NodeId, PortId};
 use crate::record::Stall;
 use crate::route::Routes;
@@ -12,19 +12,17 @@ type At = (NodeId, PortId);
 const NAMED: usize = 20;
 
 /// Finds out what waits on what. `slots` are sorted by node.
-pub(crate) fn diagnose(slots: &[Slot], routes: &Routes) -> Stall {
-    let mut stall = Stall { deadlock: deadlock(slots, routes), ..Stall::default() };
+pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
+    let mut stall = Stall { deadlock: deadlock(slots, &world.routes), ..Stall::default() };
     for slot in slots {
         let Node::Host(host) = &slot.node else { continue };
-        for outgoing in &host.outgoing {
-            let Some(sender) = host.senders.get(outgoing.slot as usize) else { continue };
+        for waiting in host.waits(world) {
             stall.unfinished += 1;
-            if stall.flows.len() < NAMED {
-                stall.flows.push((outgoing.flow, sender.waits_for(host.wire.paused != 0)));
-            }
+            stall.flows.push(waiting);
         }
     }
     stall.flows.sort_unstable();
+    stall.flows.truncate(NAMED);
     stall
 }
 

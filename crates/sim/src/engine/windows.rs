@@ -170,7 +170,7 @@ pub(crate) fn run(
     });
     let mut remains = Remains::default();
     for mut partition in parts {
-        partition.catch_up(now.saturating_add(1));
+        partition.catch_up(now.saturating_add(1), world);
         let (slots, packets, tally) = partition.into_parts();
         remains.add(slots, packets, tally);
     }
@@ -214,7 +214,7 @@ fn run_partition(
             reporter.report(&all, &step, look, limits.flows, &mut exchange, world);
         }
         if all.flush || step.end.is_none() {
-            partition.catch_up(step.begin);
+            partition.catch_up(step.begin, world);
         }
         if all.flush {
             exchange.hand_over(&mut partition.tally().records);

@@ -11,10 +11,9 @@ use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::switch::MAX_QUEUES;
-use crate::describe::transport::Transport;
+use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::host::Host;
-use crate::host::receiver::Receiver;
-use crate::packet::{IntRecords, Kind, Packet, flag};
+use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 use crate::port::Port;
 use crate::route::{Routes, Sizes, describe_path, flow_hashes, ideal_time};
 use crate::switch::Switch;
@@ -30,6 +29,8 @@ pub(crate) struct World<'a> {
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
     sizes: Vec<Sizes>,
+    /// The base RTT that each algorithm is told; `None`: that of the flow's path.
+    base_rtts: Vec<Option<Time>>,
     flags: Vec<u8>,
     /// For every host, the flows from it and to it in the order of its indices; kept only when
     /// packets are captured, to name their flows.
@@ -50,10 +51,12 @@ impl<'a> World<'a> {
             .map(|algorithm| {
                 let overhead = algorithm.overhead();
                 let header = transport.header.get();
-                let ack = header + transport.ack_extra.get() + u64::from(overhead.ack);
+                let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
+                let ack = ack.get() + u64::from(overhead.ack);
                 Sizes {
                     payload: transport.payload.get(),
                     header: header + u64::from(overhead.data),
+                    counts_payload: transport.counting == Counting::Payload,
                     ack: ack.max(transport.smallest.get()),
                     smallest: transport.smallest.get(),
                 }
@@ -68,7 +71,16 @@ impl<'a> World<'a> {
                 bit(Signals::INT, flag::INT) | bit(Signals::CNP, flag::CNP)
             })
             .collect();
+        let base_rtts = sizes
+            .iter()
+            .map(|sizes: &Sizes| match transport.base_rtt {
+                BaseRtt::Path => None,
+                BaseRtt::Value(value) => Some(value),
+                BaseRtt::Network => Some(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack)),
+            })
+            .collect();
         let world = Self {
+            base_rtts,
             flows: &simulation.flows,
             algorithms: &simulation.algorithms,
             transport,
@@ -101,6 +113,12 @@ impl<'a> World<'a> {
         }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {
             return fail("flows must be sorted by their start".into());
+        }
+        if simulation.transport.ack_size == Some(Bytes::ZERO) {
+            return fail("the size of an acknowledgement must be above zero".into());
+        }
+        if simulation.transport.base_rtt == BaseRtt::Value(Time::ZERO) {
+            return fail("the base RTT that algorithms are told must be above zero".into());
         }
         for (i, flow) in simulation.flows.iter().enumerate() {
             let hosts = simulation.network.hosts;
@@ -139,13 +157,45 @@ impl<'a> World<'a> {
         Bytes::new(self.sizes.iter().map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
     }
 
-    /// What the algorithm of a flow is told of its path, and the hash of its data packets.
-    pub(crate) fn path(&self, flow: u32) -> (Path, u32) {
+    /// The path of a flow.
+    pub(crate) fn path(&self, flow: u32) -> Path {
+        let (hash, back) = self.hashes(flow);
         let flow = &self.flows[flow as usize];
-        let (hash, back) = flow_hashes(flow.key);
         let forward = self.routes.path(flow.source, flow.destination, hash);
         let back = self.routes.path(flow.destination, flow.source, back);
-        (describe_path(&forward, &back, self.sizes(flow.algorithm)), hash)
+        describe_path(&forward, &back, self.sizes(flow.algorithm))
+    }
+
+    /// What the algorithm of a flow is told of its path.
+    pub(crate) fn told_path(&self, flow: u32) -> Path {
+        let path = self.path(flow);
+        let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
+        Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
+    }
+
+    /// The hash of a flow's data packets and that of its acknowledgements.
+    pub(crate) fn hashes(&self, flow: u32) -> (u32, u32) {
+        flow_hashes(self.flows[flow as usize].key)
+    }
+
+    /// How many packets a flow has in all; without an end, [`u64::MAX`].
+    pub(crate) fn packets(&self, flow: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        if flow.size == Bytes::UNLIMITED {
+            return u64::MAX;
+        }
+        flow.size.get().div_ceil(self.sizes(flow.algorithm).payload)
+    }
+
+    /// Position in a flow of the first payload byte of packet `number` (modulo 2^32).
+    pub(crate) fn position(&self, flow: u32, number: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        (u64::from(number) * self.sizes(flow.algorithm).payload).min(flow.size.get())
+    }
+
+    /// The port of a host with `ports` of them through which packets with this hash leave.
+    pub(crate) fn first_port(&self, hash: u32, ports: usize) -> PortId {
+        ((u64::from(hash) * ports as u64) >> 32) as PortId
     }
 
     /// Completion time of `size` payload bytes of a flow on its idle path.
@@ -160,12 +210,12 @@ impl<'a> World<'a> {
     /// The flow of a packet.
     pub(crate) fn flow_of(&self, packet: &Packet) -> Option<u32> {
         let [from, to] = self.by_host.get(packet.destination as usize)?;
-        let list = match packet.kind {
-            Kind::Data => to,
-            Kind::Ack | Kind::Nack | Kind::Cnp => from,
+        let (list, slot) = match packet.kind {
+            Kind::Data => (to, Data::of(&packet.body).slot),
+            Kind::Ack | Kind::Nack | Kind::Cnp => (from, Ack::of(&packet.body).slot),
             Kind::Pause | Kind::Resume => return None,
         };
-        list.get(packet.slot as usize).copied()
+        list.get(slot as usize).copied()
     }
 
     /// The nodes at the beginning, with their first events.
@@ -176,7 +226,7 @@ impl<'a> World<'a> {
         for (node, ports) in self.routes.ports.iter().enumerate() {
             let id = node as NodeId;
             let body = if node < hosts {
-                Node::Host(Box::new(Host::new(id, &ports[0], simulation.switch.queues)))
+                Node::Host(Box::new(Host::new(id, ports, simulation.switch.queues, self)))
             } else {
                 let table = self.routes.tables[node - hosts].clone();
                 let buffer = Buffer::new(&simulation.switch, ports, self.largest_packet())
@@ -195,10 +245,9 @@ impl<'a> World<'a> {
             else {
                 return Err(Invalid(format!("flow {index} does not join two hosts")));
             };
-            let (from, to) = (source.outgoing.len() as u32, destination.receivers.len() as u32);
+            let from = source.next_outgoing();
+            let to = destination.add_incoming(index, from);
             source.add_outgoing(index, to, sampled.contains(&index));
-            let (_, back) = flow_hashes(flow.key);
-            destination.receivers.push(Receiver::new(flow.source, from, back, flow.algorithm, flow.queue));
         }
         let probes = &simulation.probes;
         for &(node, port) in &probes.captures {
@@ -270,7 +319,7 @@ impl Slot {
 
     fn wire(&mut self, port: PortId) -> Option<&mut Port> {
         match &mut self.node {
-            Node::Host(host) => (port == 0).then_some(&mut host.wire),
+            Node::Host(host) => host.wire(port),
             Node::Switch(switch) => switch.ports.get_mut(usize::from(port)).map(|e| &mut e.wire),
         }
     }
@@ -286,9 +335,9 @@ impl Slot {
         world: &World,
         effects: &mut impl Effects,
     ) {
-        self.catch_up(now, effects.tally());
+        self.catch_up(now, world, effects.tally());
         match &mut self.node {
-            Node::Host(host) => host.arrive(now, packet, int, world, effects),
+            Node::Host(host) => host.arrive(now, port, &packet, int, world, effects),
             Node::Switch(switch) => switch.arrive(now, port, packet, int, &world.routes.attachment, effects),
         }
     }
@@ -296,7 +345,7 @@ impl Slot {
     /// Another event than an arrival.
     #[inline]
     pub(crate) fn handle(&mut self, event: Event, world: &World, effects: &mut impl Effects) {
-        self.catch_up(event.time(), effects.tally());
+        self.catch_up(event.time(), world, effects.tally());
         match &mut self.node {
             Node::Host(host) => host.handle(event, world, effects),
             Node::Switch(switch) => switch.handle(event, effects),
@@ -318,9 +367,9 @@ impl Slot {
     /// Takes all samples due before `time`. The node has not changed since its last event, so they
     /// may be taken late.
     #[inline]
-    pub(crate) fn catch_up(&mut self, time: u64, tally: &mut Tally) {
+    pub(crate) fn catch_up(&mut self, time: u64, world: &World, tally: &mut Tally) {
         if self.sampler.next < time {
-            self.sampler.run(&self.node, time, tally);
+            self.sampler.run(&self.node, time, world, tally);
         }
     }
 }
@@ -374,11 +423,11 @@ impl Sampler {
         }
     }
 
-    fn run(&mut self, node: &Node, before: u64, tally: &mut Tally) {
+    fn run(&mut self, node: &Node, before: u64, world: &World, tally: &mut Tally) {
         while self.port_next < before && self.port_next <= self.until {
             for &port in &self.ports {
                 let sample = match node {
-                    Node::Host(host) => Some(host.sample(self.port_next, port)),
+                    Node::Host(host) => host.sample(self.port_next, port),
                     Node::Switch(switch) => switch.sample(self.port_next, port),
                 };
                 tally.records.port_samples.extend(sample);
@@ -387,7 +436,7 @@ impl Sampler {
         }
         while self.flow_next < before && self.flow_next <= self.until {
             if let Node::Host(host) = node {
-                host.sample_flows(self.flow_next, &mut tally.records.flow_samples);
+                host.sample_flows(self.flow_next, &mut tally.records.flow_samples, world);
             }
             self.flow_next = self.flow_next.saturating_add(self.flow_interval);
         }

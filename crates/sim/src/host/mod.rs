@@ -1,376 +1,164 @@
-//! A host: a NIC that serves acknowledgements first and flows round robin, the senders and the
-//! receivers of its flows.
+//! A host: its network cards, its transport, and the program of flows that it starts.
 
-pub(crate) mod receiver;
-pub(crate) mod sender;
+pub(crate) mod nic;
+pub(crate) mod program;
+pub(crate) mod recovery;
+pub(crate) mod transport;
 
-use std::collections::VecDeque;
-
-use incast_cc::IntStack;
 use incast_units::Time;
-use receiver::Receiver;
-use sender::{Sender, State};
+use nic::Nic;
+use program::Program;
+use transport::{AnyTransport, Context};
 
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
-use crate::packet::{IntRecords, Kind, Packet, PacketQueue, flag, read_int};
+use crate::packet::{IntRecords, Kind, Packet};
 use crate::port::Port;
-use crate::record::{FlowSample, PortSample};
+use crate::record::{FlowRecord, FlowSample, PortSample};
 use crate::route::Out;
 
 /// A host.
 #[derive(Debug)]
 pub(crate) struct Host {
     node: NodeId,
-    pub(crate) wire: Port,
-    /// Acknowledgements, NACKs and CNPs that wait for the wire, by queue.
-    replies: Vec<PacketQueue>,
-    replies_length: u64,
-    /// Flows that may send, in the order of their turns.
-    ready: VecDeque<u32>,
-    /// Flows under way.
-    pub(crate) senders: Vec<Sender>,
-    free: Vec<u32>,
-    /// All flows from here, by start.
-    pub(crate) outgoing: Vec<Outgoing>,
-    /// All flows to here.
-    pub(crate) receivers: Vec<Receiver>,
-    /// Flows open at this receiver.
-    open: u16,
-    /// Sampled flows, indices into `outgoing`.
+    pub(crate) nics: Vec<Nic>,
+    transport: AnyTransport,
+    program: Program,
+    /// Sampled flows, by their index in the program.
     sampled: Vec<u32>,
-    /// Scratch for the telemetry of the acknowledgement in hand.
-    stack: IntStack,
 }
-
-/// A flow from this host, before, while and after it is under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outgoing {
-    /// Index into the simulation's flows.
-    pub(crate) flow: u32,
-    /// The receiver's index of it.
-    pub(crate) peer: u32,
-    /// Place among the senders while it is under way.
-    pub(crate) slot: u32,
-}
-
-/// Marks a flow in [`Outgoing`] that is not under way.
-pub(crate) const NOT_UNDER_WAY: u32 = u32::MAX;
 
 impl Host {
-    pub(crate) fn new(node: NodeId, out: &Out, queues: u8) -> Self {
+    pub(crate) fn new(node: NodeId, ports: &[Out], queues: u8, world: &World) -> Self {
+        let nics = ports.iter().enumerate().map(|(index, out)| Nic::new(index as PortId, out, queues));
         Self {
             node,
-            wire: Port::new(out),
-            replies: (0..queues).map(|_| PacketQueue::default()).collect(),
-            replies_length: 0,
-            ready: VecDeque::new(),
-            senders: Vec::new(),
-            free: Vec::new(),
-            outgoing: Vec::new(),
-            receivers: Vec::new(),
-            open: 0,
+            nics: nics.collect(),
+            transport: AnyTransport::new(world),
+            program: Program::default(),
             sampled: Vec::new(),
-            stack: IntStack::EMPTY,
         }
     }
 
-    /// Adds a flow from here; says its index.
+    /// The index that the next flow from here will have.
+    pub(crate) fn next_outgoing(&self) -> u32 {
+        self.program.next_index()
+    }
+
+    /// Adds a flow from here, which the receiver knows by the index `peer`.
     pub(crate) fn add_outgoing(&mut self, flow: u32, peer: u32, sampled: bool) {
+        let index = self.program.add(flow, peer);
         if sampled {
-            self.sampled.push(self.outgoing.len() as u32);
+            self.sampled.push(index);
         }
-        self.outgoing.push(Outgoing { flow, peer, slot: NOT_UNDER_WAY });
+    }
+
+    /// Adds a flow to here, which the sender knows by the index `peer`; says its index here.
+    pub(crate) fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
+        self.transport.add_incoming(flow, peer)
     }
 
     /// The event that starts the first flow from here.
     pub(crate) fn first_event(&self, world: &World) -> Option<Event> {
-        self.start_event(0, world)
-    }
-
-    fn start_event(&self, index: u32, world: &World) -> Option<Event> {
-        let outgoing = self.outgoing.get(index as usize)?;
-        let start = world.flows[outgoing.flow as usize].start;
-        Some(Event::new(start.ps(), EventKind::Start, index))
+        self.program.start_event(0, world)
     }
 
     /// Handles an event other than an arrival.
     #[inline]
-    pub(crate) fn handle(&mut self, event: Event, world: &World, effects: &mut impl Effects) {
+    pub(crate) fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
+        let Self { nics, transport, program, .. } = self;
+        let cx = &mut Context { world, nics: nics.as_mut_slice(), effects: &mut *effects };
         match event.kind() {
             EventKind::Departed => {
-                self.wire.departed();
-                self.serve(now, world, effects);
-            }
-            EventKind::Start => self.start(now, entity, world, effects),
-            EventKind::Stop => self.stop(now, entity, world, effects),
-            EventKind::Paced => {
-                let Some(sender) = self.senders.get_mut(entity as usize) else { return };
-                if sender.paced_until_now(now) {
-                    self.ready.push_back(entity);
-                    self.serve(now, world, effects);
+                if let Some(source) = cx.nics[entity as usize].departed() {
+                    transport.departed(now, source, cx);
                 }
             }
-            EventKind::Retransmit => {
-                let Some(sender) = self.senders.get_mut(entity as usize) else { return };
-                if sender.retransmit_timer(now, entity, world, effects) {
-                    self.wake(now, entity, effects);
-                    self.serve(now, world, effects);
+            EventKind::Start => {
+                let Some(step) = program.step(entity) else { return };
+                let tally = cx.effects.tally();
+                tally.started += 1;
+                tally.progress = tally.progress.max(now);
+                transport.start(now, entity, step, cx);
+                if let Some(next) = program.start_event(entity + 1, world) {
+                    effects.schedule(next);
                 }
             }
-            EventKind::Control => {
-                let Some(sender) = self.senders.get_mut(entity as usize) else { return };
-                if sender.control_timer(now, entity, world, effects) {
-                    self.wake(now, entity, effects);
-                    self.serve(now, world, effects);
-                }
-            }
-            EventKind::HeldAck => {
-                if let Some(ack) = self.receivers[entity as usize].held_ack(now) {
-                    self.reply(now, ack, &IntRecords::default(), world, effects);
-                }
-            }
-            EventKind::Arrival => {}
+            EventKind::Stop => transport.stop(now, entity, cx),
+            _ => transport.on_timer(event, cx),
         }
-    }
-
-    /// A packet's last bit has arrived.
-    #[inline]
-    pub(crate) fn arrive(
-        &mut self,
-        now: u64,
-        packet: Packet,
-        int: &IntRecords,
-        world: &World,
-        effects: &mut impl Effects,
-    ) {
-        match packet.kind {
-            Kind::Data => self.receive(now, &packet, int, world, effects),
-            Kind::Ack | Kind::Nack => self.acknowledged(now, &packet, int, world, effects),
-            Kind::Cnp => {
-                let slot = self.outgoing[packet.slot as usize].slot;
-                if let Some(sender) = self.senders.get_mut(slot as usize) {
-                    sender.congestion_notified(now, slot, world, effects);
-                    self.wake(now, slot, effects);
-                    self.serve(now, world, effects);
-                }
-            }
-            Kind::Pause | Kind::Resume => {
-                self.wire.set_paused(now, 0, packet.queue, packet.kind == Kind::Pause, effects);
-                self.serve(now, world, effects);
-            }
-        }
-    }
-
-    fn start(&mut self, now: u64, index: u32, world: &World, effects: &mut impl Effects) {
-        let Outgoing { flow, peer, .. } = self.outgoing[index as usize];
-        let slot = self.free.pop().unwrap_or(self.senders.len() as u32);
-        let sender = Sender::new(now, flow, index, peer, world);
-        if let Some(place) = self.senders.get_mut(slot as usize) {
-            *place = sender;
-        } else {
-            self.senders.push(sender);
-        }
-        self.outgoing[index as usize].slot = slot;
-        let sender = &mut self.senders[slot as usize];
-        sender.arm_control(now, slot, effects);
-        if let Some(stop) = sender.stop_event(index, world) {
-            effects.schedule(stop);
-        }
-        let tally = effects.tally();
-        tally.started += 1;
-        tally.progress = tally.progress.max(now);
-        if let Some(next) = self.start_event(index + 1, world) {
-            effects.schedule(next);
-        }
-        self.wake(now, slot, effects);
         self.serve(now, world, effects);
     }
 
-    fn stop(&mut self, now: u64, index: u32, world: &World, effects: &mut impl Effects) {
-        let slot = self.outgoing[index as usize].slot;
-        if let Some(sender) = self.senders.get_mut(slot as usize)
-            && sender.stop_offering()
-        {
-            self.finish(now, slot, Time::from_ps(now), world, effects);
-        }
-    }
-
-    fn acknowledged(
+    /// A packet's last bit has arrived at `port`.
+    #[inline]
+    pub(crate) fn arrive<E: Effects>(
         &mut self,
         now: u64,
+        port: PortId,
         packet: &Packet,
         int: &IntRecords,
         world: &World,
-        effects: &mut impl Effects,
+        effects: &mut E,
     ) {
-        let slot = self.outgoing[packet.slot as usize].slot;
-        let Some(sender) = self.senders.get_mut(slot as usize) else { return };
-        if packet.is(flag::INT) {
-            read_int(int, packet.hops, &world.rates, &mut self.stack);
+        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
+            let wire = &mut self.nics[usize::from(port)].wire;
+            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
         } else {
-            self.stack.count = 0;
-        }
-        if sender.acknowledged(now, slot, packet, &self.stack, world, effects) {
-            self.finish(now, slot, Time::from_ps(packet.received), world, effects);
-        } else {
-            self.wake(now, slot, effects);
+            let cx = &mut Context { world, nics: self.nics.as_mut_slice(), effects: &mut *effects };
+            self.transport.on_packet(now, port, packet, int, cx);
         }
         self.serve(now, world, effects);
     }
 
-    /// A flow is done: record it and free its place.
-    fn finish(&mut self, now: u64, slot: u32, delivered: Time, world: &World, effects: &mut impl Effects) {
-        let sender = &mut self.senders[slot as usize];
-        if sender.state == State::Ready {
-            // Its place may be taken by another flow before its turn comes.
-            self.ready.retain(|s| *s != slot);
+    /// Begins to send on every port that is free and for which something waits; a port that is busy
+    /// then is to say when it falls free.
+    #[inline]
+    fn serve<E: Effects>(&mut self, now: u64, world: &World, effects: &mut E) {
+        for port in 0..self.nics.len() {
+            if !self.nics[port].has_waiting() {
+                continue;
+            }
+            if !self.nics[port].wire.is_busy(now) {
+                self.send_next(now, port, world, effects);
+            }
+            let nic = &mut self.nics[port];
+            if nic.has_waiting() && nic.wire.is_busy(now) {
+                nic.call_when_free(effects);
+            }
         }
-        sender.state = State::Done;
-        let record = sender.record(Time::from_ps(now), delivered, world);
-        self.outgoing[sender.index as usize].slot = NOT_UNDER_WAY;
-        self.free.push(slot);
-        let tally = effects.tally();
-        tally.finished += 1;
-        tally.last_finish = tally.last_finish.max(now);
-        tally.records.flows.push(record);
     }
 
-    /// Something about a flow has changed: give it its turn or its pacing timer if it may send.
-    #[inline]
-    fn wake(&mut self, now: u64, slot: u32, effects: &mut impl Effects) {
-        let sender = &mut self.senders[slot as usize];
-        let waits = match sender.state {
-            State::Blocked => sender.may_send(),
-            // A new rate may have brought the next packet forward.
-            State::Paced => true,
-            State::Ready | State::Done => false,
-        };
-        if !waits {
+    /// Begins to send the next packet on a free port, if there is one.
+    fn send_next<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
+        let Self { nics, transport, .. } = self;
+        let mut int = IntRecords::default();
+        if let Some(packet) = nics[port].next_reply(&mut int) {
+            nics[port].send(now, None, packet, &int, effects);
             return;
         }
-        if sender.next_at <= now {
-            sender.state = State::Ready;
-            self.ready.push_back(slot);
-        } else {
-            sender.pace(slot, effects);
+        while let Some(source) = nics[port].next_source() {
+            let cx = &mut Context { world, nics: nics.as_mut_slice(), effects: &mut *effects };
+            if let Some(packet) = transport.poll_send(now, source, cx) {
+                cx.effects.tally().sent += 1;
+                let done = cx.nics[port].send(now, Some(source), packet, &int, cx.effects);
+                transport.sent(source, done, cx);
+                return;
+            }
         }
     }
 
-    /// Begins to send the next packet if the wire is free; has itself called when it falls free if
-    /// something waits.
-    #[inline]
-    fn serve(&mut self, now: u64, world: &World, effects: &mut impl Effects) {
-        if !self.wire.is_busy(now) {
-            self.send_next(now, world, effects);
-        }
-        if self.wire.is_busy(now) && (self.replies_length > 0 || !self.ready.is_empty()) {
-            self.wire.call_when_free(0, effects);
-        }
-    }
-
-    /// Begins to send the next packet on the free wire, if there is one.
-    fn send_next(&mut self, now: u64, world: &World, effects: &mut impl Effects) {
-        if self.replies_length > 0 {
-            for queue in 0..self.replies.len() {
-                if self.wire.is_paused(queue as u8) {
-                    continue;
-                }
-                let mut int = IntRecords::default();
-                if let Some(packet) = self.replies[queue].pop(&mut int) {
-                    self.replies_length -= u64::from(packet.size);
-                    self.wire.send(now, 0, packet, &int, effects);
-                    return;
-                }
-            }
-        }
-        for _ in 0..self.ready.len() {
-            let Some(slot) = self.ready.pop_front() else { return };
-            let sender = &mut self.senders[slot as usize];
-            if sender.state != State::Ready {
-                continue;
-            }
-            if self.wire.is_paused(sender.queue) {
-                self.ready.push_back(slot);
-                continue;
-            }
-            if !sender.may_send() {
-                sender.state = State::Blocked;
-                continue;
-            }
-            if sender.next_at > now {
-                sender.state = State::Paced;
-                sender.pace(slot, effects);
-                continue;
-            }
-            let packet = sender.next_packet(now, world);
-            effects.tally().sent += 1;
-            let done = self.wire.send(now, 0, packet, &IntRecords::default(), effects);
-            sender.sent(now, slot, u64::from(packet.size), world, effects);
-            if !sender.may_send() {
-                sender.state = State::Blocked;
-            } else if sender.next_at <= done {
-                self.ready.push_back(slot);
-            } else {
-                sender.state = State::Paced;
-                sender.pace(slot, effects);
-            }
-            return;
-        }
-    }
-
-    /// A data packet has arrived.
-    fn receive(
-        &mut self,
-        now: u64,
-        packet: &Packet,
-        int: &IntRecords,
-        world: &World,
-        effects: &mut impl Effects,
-    ) {
-        let receiver = &mut self.receivers[packet.slot as usize];
-        let answer = receiver.receive(now, packet, &mut self.open, world, effects);
-        if let Some(cnp) = answer.cnp {
-            self.reply(now, cnp, int, world, effects);
-        }
-        if let Some(ack) = answer.ack {
-            self.reply(now, ack, int, world, effects);
-        }
-    }
-
-    /// Queues an acknowledgement, NACK or CNP.
-    fn reply(
-        &mut self,
-        now: u64,
-        mut packet: Packet,
-        int: &IntRecords,
-        world: &World,
-        effects: &mut impl Effects,
-    ) {
-        if packet.kind != Kind::Cnp {
-            packet.payload = self.open;
-        }
-        self.replies_length += u64::from(packet.size);
-        self.wire.peak = self.wire.peak.max(self.replies_length);
-        let queue = usize::from(packet.queue).min(self.replies.len() - 1);
-        self.replies[queue].push(packet, packet.is(flag::INT).then_some(int));
-        self.serve(now, world, effects);
-    }
-
-    pub(crate) fn sample(&self, time: u64, port: PortId) -> PortSample {
-        self.wire.sample(time, self.node, port, self.replies_length)
+    pub(crate) fn sample(&self, time: u64, port: PortId) -> Option<PortSample> {
+        let nic = self.nics.get(usize::from(port))?;
+        Some(nic.wire.sample(time, self.node, port, nic.replies_length))
     }
 
     /// Samples the flows that are to be sampled and are under way.
-    pub(crate) fn sample_flows(&self, time: u64, samples: &mut Vec<FlowSample>) {
-        for &index in &self.sampled {
-            let slot = self.outgoing[index as usize].slot;
-            if let Some(sender) = self.senders.get(slot as usize) {
-                samples.push(sender.sample(Time::from_ps(time)));
-            }
-        }
+    pub(crate) fn sample_flows(&self, time: u64, samples: &mut Vec<FlowSample>, world: &World) {
+        let time = Time::from_ps(time);
+        samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, world)));
     }
 
     /// Whether there are flows to sample here.
@@ -378,8 +166,18 @@ impl Host {
         !self.sampled.is_empty()
     }
 
-    /// The host's replies that wait for the wire.
-    pub(crate) fn waiting_replies(&self) -> impl Iterator<Item = &Packet> {
-        self.replies.iter().flat_map(PacketQueue::iter)
+    /// The wire of a port.
+    pub(crate) fn wire(&mut self, port: PortId) -> Option<&mut Port> {
+        self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
+    }
+
+    /// The flows from here that are under way, as far as they have come.
+    pub(crate) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+        self.transport.unfinished(world)
+    }
+
+    /// The flows from here that are under way, with what each waits for.
+    pub(crate) fn waits(&self, world: &World) -> Vec<(u32, String)> {
+        self.transport.waits(&self.nics, world)
     }
 }

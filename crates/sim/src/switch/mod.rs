@@ -214,7 +214,7 @@ impl Switch {
         if packet.kind == Kind::Data {
             packet.note_hop_delay(now - packet.time);
             let length = egress.lengths[queue];
-            let entropy = || draw(self.stream ^ u64::from(packet.hash), packet.sequence ^ u64::from(index));
+            let entropy = || draw(self.stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
             if let Some(marking) = &egress.marking
                 && marking.marks(length, entropy)
             {

@@ -1,23 +1,87 @@
 //! `[transport]`: packet sizes, acknowledgements, loss recovery.
 
 use incast_sim::Simulation;
-use incast_sim::describe::transport::Transport;
+use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Recovery, Transport};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Scope, check_queue};
 use crate::grammar::reading::Reading;
-use crate::grammar::section::section;
-use crate::grammar::setting::Bound;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::{Bound, Setting, Shape};
+use crate::grammar::tree::{Node, Value};
+use crate::grammar::write::Out;
+
+choice! {
+    Kind {
+        "window" => Window: "windows and rates set by a congestion control at the sender",
+    }
+}
+
+choice! {
+    Recovery {
+        "go-back-n" => GoBackN: "everything from the lost packet on is sent again",
+    }
+}
+
+choice! {
+    Counting {
+        "wire" => Wire: "the size of a packet on the wire",
+        "payload" => Payload: "its payload alone",
+    }
+}
+
+impl Setting for BaseRtt {
+    fn shape() -> Shape {
+        let words = Shape::Choice(vec![
+            ("path", "that of the flow's own path"),
+            ("network", "the largest of the network, for every flow"),
+        ]);
+        Shape::Either(vec![words, Time::shape()])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "path" => Some(Self::Path),
+            Value::Text(text) if text == "network" => Some(Self::Network),
+            _ => Time::read(node, key, reading).map(Self::Value),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Path => Some(Out::text(&"path")),
+            Self::Network => Some(Out::text(&"network")),
+            Self::Value(time) => time.write(),
+        }
+    }
+
+    fn within(&self, bound: Bound) -> bool {
+        match self {
+            Self::Path | Self::Network => true,
+            Self::Value(time) => time.within(bound),
+        }
+    }
+}
 
 section! {
     /// What every host does: packet sizes, acknowledgements, loss recovery.
     for Transport with its defaults {
+        /// Which transport.
+        kind: Kind,
+        /// How losses are repaired.
+        recovery: Recovery,
+        /// The base RTT that algorithms are told: each flow's own, the network's largest, or a value.
+        base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
+        /// Which bytes of a packet count against a window.
+        counting: Counting => "OSCAR's public artifact; HPCC's counts payload",
         /// Payload of a full data packet.
         payload: Bytes; Bound::Positive => "public artifacts of HPCC and OSCAR",
         /// Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH 12.
         header: Bytes => "OSCAR's public artifact",
         /// What an acknowledgement carries beyond the header.
         ack_extra: Bytes => "OSCAR's public artifact",
+        /// Size of an acknowledgement before what the algorithm adds; when absent header and ack_extra.
+        ack_size: Option<Bytes>; Bound::Positive,
         /// Smallest packet on the wire.
         smallest: Bytes; Bound::Positive => "Ethernet",
         /// One acknowledgement for so many data packets.

@@ -1,0 +1,260 @@
+//! Go-back-N: the receiver takes packets in order only, and after a loss everything from the lost
+//! packet on is sent again (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
+
+use super::{Acknowledged, Cut, Log, Lost, Record, Recovery};
+use crate::packet::Ack;
+
+/// The sender's half.
+#[derive(Debug)]
+pub(crate) struct GoBackN {
+    cut: Cut,
+    /// First packet not acknowledged.
+    unacknowledged: u64,
+    /// Next packet to send.
+    next: u64,
+    /// One past the last packet ever sent.
+    highest: u64,
+    /// Bytes of the packets from `unacknowledged` up to `next`.
+    inflight: u64,
+    log: Log,
+}
+
+impl GoBackN {
+    /// Everything not acknowledged is to be sent again.
+    fn go_back(&mut self) -> Lost {
+        let sent = self.log.read(self.unacknowledged).unwrap_or_default().sent;
+        let lost = Lost { bytes: self.inflight, sent };
+        self.next = self.unacknowledged;
+        self.inflight = 0;
+        lost
+    }
+}
+
+impl Recovery for GoBackN {
+    fn new(cut: Cut) -> Self {
+        Self { cut, unacknowledged: 0, next: 0, highest: 0, inflight: 0, log: Log::default() }
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u64> {
+        (self.next < self.cut.packets).then_some(self.next)
+    }
+
+    #[inline]
+    fn on_sent(&mut self, record: Record) -> bool {
+        let again = self.next < self.highest;
+        self.log.write(self.unacknowledged, self.next, record);
+        self.inflight += self.cut.bytes(self.next, self.next + 1);
+        self.next += 1;
+        self.highest = self.highest.max(self.next);
+        again
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged {
+        // Numbers travel modulo 2^32; an old acknowledgement lies behind.
+        let ahead = ack.expected.wrapping_sub(self.unacknowledged as u32) as i32;
+        let expected = self.unacknowledged.wrapping_add_signed(i64::from(ahead));
+        let packet = expected.saturating_add_signed(i64::from(ack.offset));
+        let known = ack.offset != i16::MIN && ack.offset != i16::MAX;
+        let in_flight = known && packet >= self.unacknowledged && packet < self.highest;
+        let record = if in_flight { self.log.read(packet) } else { None };
+        let advanced = ahead > 0;
+        let mut bytes = 0;
+        if advanced {
+            bytes = self.cut.bytes(self.unacknowledged, expected);
+            self.unacknowledged = expected;
+            if self.next <= expected {
+                self.next = expected;
+                self.inflight = 0;
+            } else {
+                self.inflight = self.inflight.saturating_sub(bytes);
+            }
+        }
+        let hole = nack && ahead >= 0 && self.next > self.unacknowledged;
+        Acknowledged { bytes, advanced, hole, packet, record }
+    }
+
+    fn on_hole(&mut self) -> Lost {
+        self.go_back()
+    }
+
+    fn on_timeout(&mut self) -> Lost {
+        self.go_back()
+    }
+
+    fn stop(&mut self) {
+        if self.highest < self.cut.packets {
+            self.cut = Cut { packets: self.highest, last: self.cut.full, ..self.cut };
+        }
+    }
+
+    #[inline]
+    fn inflight(&self) -> u64 {
+        self.inflight
+    }
+
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.unacknowledged
+    }
+
+    #[inline]
+    fn position(&self) -> u64 {
+        self.next
+    }
+
+    #[inline]
+    fn is_done(&self) -> bool {
+        self.unacknowledged >= self.cut.packets
+    }
+}
+
+/// The receiver's half.
+#[derive(Debug)]
+pub(crate) struct InOrder {
+    /// The packet expected next.
+    pub(crate) expected: u64,
+    /// The hole that was reported last, and no report of it again before this. (ps)
+    reported: u64,
+    report_after: u64,
+}
+
+/// What a packet is to a receiver that takes packets in order only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The next one.
+    Next,
+    /// One that has arrived before.
+    Duplicate,
+    /// One that is of no use before an earlier one has arrived; whether to tell the sender.
+    Early { report: bool },
+}
+
+impl InOrder {
+    pub(crate) const NEW: Self = Self { expected: 0, reported: u64::MAX, report_after: 0 };
+
+    /// Packet `number` (modulo 2^32) has arrived. A hole is reported again after `interval`.
+    #[inline]
+    pub(crate) fn take(&mut self, now: u64, number: u32, interval: u64) -> Verdict {
+        match number.wrapping_sub(self.expected as u32) as i32 {
+            0 => {
+                self.expected += 1;
+                Verdict::Next
+            }
+            ahead if ahead > 0 => {
+                let report = self.reported != self.expected || now >= self.report_after;
+                if report {
+                    self.reported = self.expected;
+                    self.report_after = now.saturating_add(interval);
+                }
+                Verdict::Early { report }
+            }
+            _ => Verdict::Duplicate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten packets: nine of 1054 B and one of 554 B.
+    const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
+
+    fn ack(expected: u64, offset: i16) -> Ack {
+        Ack {
+            sent: 0,
+            received: 0,
+            held: 0,
+            slot: 0,
+            inflight: 0,
+            expected: expected as u32,
+            offset,
+            flows: 0,
+            packets: 1,
+            marked: 0,
+        }
+    }
+
+    fn sent(flow: &mut GoBackN, at: u64) -> bool {
+        flow.on_sent(Record { sent: at, tag: at as u32, entropy: 0 })
+    }
+
+    #[test]
+    fn bytes_by_hand() {
+        assert_eq!(CUT.bytes(0, 1), 1054);
+        assert_eq!(CUT.bytes(0, 10), 9 * 1054 + 554);
+        assert_eq!(CUT.bytes(9, 10), 554);
+        assert_eq!(CUT.bytes(10, 10), 0);
+        assert_eq!(CUT.bytes(3, 9), 6 * 1054);
+    }
+
+    #[test]
+    fn a_nack_sends_everything_again_from_the_hole() {
+        let mut flow = GoBackN::new(CUT);
+        for at in 0..10 {
+            assert_eq!(flow.next(), Some(at));
+            assert!(!sent(&mut flow, 100 + at));
+        }
+        assert_eq!((flow.next(), flow.inflight()), (None, 9 * 1054 + 554));
+        // Packets 0 and 1 arrived, 2 was lost, 3 caused the report: expected 2, one ahead.
+        let nack = flow.on_ack(&ack(2, 1), true);
+        assert_eq!((nack.bytes, nack.advanced, nack.hole, nack.packet), (2 * 1054, true, true, 3));
+        assert_eq!(nack.record.map(|r| r.tag), Some(103));
+        assert_eq!(flow.on_hole(), Lost { bytes: 7 * 1054 + 554, sent: 102 });
+        assert_eq!((flow.next(), flow.inflight()), (Some(2), 0));
+        assert!(sent(&mut flow, 200));
+        // An acknowledgement of packets that were still under way overtakes what is sent again.
+        let late = flow.on_ack(&ack(6, -1), false);
+        assert_eq!((late.bytes, late.hole, flow.next(), flow.inflight()), (4 * 1054, false, Some(6), 0));
+        // An older one changes nothing.
+        let old = flow.on_ack(&ack(5, -1), false);
+        assert_eq!((old.bytes, old.advanced, old.packet, old.record), (0, false, 4, None));
+        assert!(!flow.is_done());
+        assert!(flow.on_ack(&ack(10, -1), false).advanced);
+        assert!(flow.is_done());
+    }
+
+    #[test]
+    fn a_flow_that_stops_ends_with_what_it_has_sent() {
+        let mut flow = GoBackN::new(CUT);
+        sent(&mut flow, 0);
+        sent(&mut flow, 1);
+        flow.stop();
+        assert_eq!(flow.next(), None);
+        flow.on_timeout();
+        assert_eq!(flow.next(), Some(0));
+        assert_eq!(flow.on_ack(&ack(2, -1), false).bytes, 2 * 1054);
+        assert!(flow.is_done());
+    }
+
+    #[test]
+    fn numbers_pass_two_to_the_thirty_two() {
+        let start = (1 << 32) - 2;
+        let cut = Cut { packets: u64::MAX, full: 1000, last: 1000 };
+        let mut flow = GoBackN { unacknowledged: start, next: start, highest: start, ..GoBackN::new(cut) };
+        for at in 0..4 {
+            sent(&mut flow, at);
+        }
+        let passed = flow.on_ack(&ack(start + 3, -1), false);
+        assert_eq!((passed.bytes, passed.packet, flow.inflight()), (3000, start + 2, 1000));
+        let mut receiver = InOrder { expected: start, ..InOrder::NEW };
+        for number in [start, start + 1, start + 2] {
+            assert_eq!(receiver.take(0, number as u32, 10), Verdict::Next);
+        }
+        assert_eq!(receiver.take(0, (start + 1) as u32, 10), Verdict::Duplicate);
+    }
+
+    #[test]
+    fn a_hole_is_reported_once_an_interval() {
+        let mut receiver = InOrder::NEW;
+        assert_eq!(receiver.take(0, 0, 500), Verdict::Next);
+        assert_eq!(receiver.take(10, 2, 500), Verdict::Early { report: true });
+        assert_eq!(receiver.take(20, 3, 500), Verdict::Early { report: false });
+        assert_eq!(receiver.take(510, 4, 500), Verdict::Early { report: true });
+        assert_eq!(receiver.take(520, 1, 500), Verdict::Next);
+        // The next hole is another one.
+        assert_eq!(receiver.take(530, 3, 500), Verdict::Early { report: true });
+    }
+}

@@ -1,0 +1,76 @@
+//! What a sender keeps of each packet in flight.
+
+/// What is kept of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// When it was last sent. (ps)
+    pub(crate) sent: u64,
+    /// The word of the congestion control ([`incast_cc::CongestionControl::tag`]).
+    pub(crate) tag: u32,
+    /// The hash by which it was sent: its path.
+    pub(crate) entropy: u32,
+}
+
+/// The records of the packets in flight, by their number: a ring that grows to the largest flight.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    ring: Vec<Record>,
+}
+
+impl Log {
+    /// The smallest ring.
+    const LEAST: usize = 16;
+
+    /// Writes the record of packet `number`, when the packets from `oldest` on are to be kept.
+    #[inline]
+    pub(crate) fn write(&mut self, oldest: u64, number: u64, record: Record) {
+        if number - oldest >= self.ring.len() as u64 {
+            self.grow(oldest, number);
+        }
+        let place = number as usize & (self.ring.len() - 1);
+        self.ring[place] = record;
+    }
+
+    /// The record of packet `number`, which must lie between the oldest that was to be kept and the
+    /// last one written.
+    #[inline]
+    pub(crate) fn read(&self, number: u64) -> Option<Record> {
+        let place = number as usize & self.ring.len().wrapping_sub(1);
+        self.ring.get(place).copied()
+    }
+
+    #[cold]
+    fn grow(&mut self, oldest: u64, number: u64) {
+        let size = ((number - oldest + 1) as usize).next_power_of_two().max(Self::LEAST);
+        let mut larger = vec![Record::default(); size];
+        if !self.ring.is_empty() {
+            let first = number.saturating_sub(self.ring.len() as u64).max(oldest);
+            for kept in first..number {
+                larger[kept as usize & (size - 1)] = self.ring[kept as usize & (self.ring.len() - 1)];
+            }
+        }
+        self.ring = larger;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_found_again_while_in_flight() {
+        let mut log = Log::default();
+        assert_eq!(log.read(0), None);
+        let (mut oldest, mut next) = (0_u64, 0_u64);
+        for step in 0..2000_u64 {
+            for _ in 0..crate::random::draw(1, step) % 40 {
+                log.write(oldest, next, Record { sent: 7 * next, tag: next as u32, entropy: 1 });
+                next += 1;
+            }
+            for number in oldest..next {
+                assert_eq!(log.read(number).map(|r| r.sent), Some(7 * number));
+            }
+            oldest = next.min(oldest + crate::random::draw(2, step) % 41);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Loss recovery: which packet a flow sends next, and what an acknowledgement makes of those before.
+//!
+//! A new way to recover is a file here and a line in `recoveries!` below.
+
+mod go_back_n;
+mod log;
+
+pub(crate) use go_back_n::{GoBackN, InOrder, Verdict};
+pub(crate) use log::{Log, Record};
+
+use crate::packet::Ack;
+
+/// How the data of a flow is cut into packets, in the bytes that count against its window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// How many packets there are; [`u64::MAX`] for a flow without an end.
+    pub(crate) packets: u64,
+    /// What a full one counts.
+    pub(crate) full: u64,
+    /// What the last one counts.
+    pub(crate) last: u64,
+}
+
+impl Cut {
+    /// Bytes of the packets from `from` up to, and without, `to`.
+    #[inline]
+    pub(crate) fn bytes(&self, from: u64, to: u64) -> u64 {
+        let all = (to - from) * self.full;
+        if to == self.packets && to > from { all - self.full + self.last } else { all }
+    }
+}
+
+/// Packets that the transport takes to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// Their bytes.
+    pub(crate) bytes: u64,
+    /// When the first of them was last sent. (ps)
+    pub(crate) sent: u64,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    /// Bytes newly acknowledged.
+    pub(crate) bytes: u64,
+    /// Whether everything up to a later position than before has arrived.
+    pub(crate) advanced: bool,
+    /// Whether packets are to be sent again because the receiver reports a hole.
+    pub(crate) hole: bool,
+    /// Number of the packet that caused it.
+    pub(crate) packet: u64,
+    /// The record of that packet; `None` when none is left.
+    pub(crate) record: Option<Record>,
+}
+
+/// The sender's half of a way to recover losses. Packets have numbers from 0.
+pub(crate) trait Recovery {
+    /// The state of a flow that has sent nothing.
+    fn new(cut: Cut) -> Self;
+    /// The number of the packet to send next; `None` when there is none.
+    fn next(&self) -> Option<u64>;
+    /// The packet [`next`](Self::next) is sent. Says whether it was sent before.
+    fn on_sent(&mut self, record: Record) -> bool;
+    /// An acknowledgement arrived; `nack` when it reports a hole.
+    fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged;
+    /// The hole that [`on_ack`](Self::on_ack) spoke of is repaired from now on.
+    fn on_hole(&mut self) -> Lost;
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self) -> Lost;
+    /// No packet is sent that was not sent already.
+    fn stop(&mut self);
+    /// Bytes in flight.
+    fn inflight(&self) -> u64;
+    /// Packets up to which everything was acknowledged.
+    fn acknowledged(&self) -> u64;
+    /// One past the last new packet that the flow is about to send or has sent (snd_nxt).
+    fn position(&self) -> u64;
+    /// Whether everything was acknowledged.
+    fn is_done(&self) -> bool;
+}
+
+macro_rules! recoveries {
+    ($($(#[$doc:meta])* $variant:ident: $recovery:ty;)+) => {
+        /// A flow's loss recovery, of whichever kind.
+        #[derive(Debug)]
+        pub(crate) enum AnyRecovery {
+            $($(#[$doc])* $variant($recovery),)+
+        }
+
+        impl AnyRecovery {
+            pub(crate) fn new(kind: crate::describe::transport::Recovery, cut: Cut) -> Self {
+                match kind {
+                    $(crate::describe::transport::Recovery::$variant => Self::$variant(<$recovery>::new(cut)),)+
+                }
+            }
+            #[inline]
+            pub(crate) fn next(&self) -> Option<u64> {
+                match self { $(Self::$variant(r) => r.next(),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_sent(&mut self, record: Record) -> bool {
+                match self { $(Self::$variant(r) => r.on_sent(record),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged {
+                match self { $(Self::$variant(r) => r.on_ack(ack, nack),)+ }
+            }
+            pub(crate) fn on_hole(&mut self) -> Lost {
+                match self { $(Self::$variant(r) => r.on_hole(),)+ }
+            }
+            pub(crate) fn on_timeout(&mut self) -> Lost {
+                match self { $(Self::$variant(r) => r.on_timeout(),)+ }
+            }
+            pub(crate) fn stop(&mut self) {
+                match self { $(Self::$variant(r) => r.stop(),)+ }
+            }
+            #[inline]
+            pub(crate) fn inflight(&self) -> u64 {
+                match self { $(Self::$variant(r) => r.inflight(),)+ }
+            }
+            #[inline]
+            pub(crate) fn acknowledged(&self) -> u64 {
+                match self { $(Self::$variant(r) => r.acknowledged(),)+ }
+            }
+            #[inline]
+            pub(crate) fn position(&self) -> u64 {
+                match self { $(Self::$variant(r) => r.position(),)+ }
+            }
+            #[inline]
+            pub(crate) fn is_done(&self) -> bool {
+                match self { $(Self::$variant(r) => r.is_done(),)+ }
+            }
+        }
+    };
+}
+
+recoveries! {
+    /// [`go_back_n`].
+    GoBackN: GoBackN;
+}

@@ -1,0 +1,143 @@
+//! Transports: how the data of a flow gets from host to host.
+//!
+//! A host has one transport, which keeps all flows from it and to it. The host's network cards ask it
+//! for packets when a source of data has its turn, and hand it what arrives; timers come back to it.
+//! A new transport is a file here and a line in `transports!` below.
+
+mod window;
+
+use incast_units::Time;
+
+use super::nic::{Nic, Source};
+use super::program::Step;
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event};
+use crate::engine::world::World;
+use crate::packet::{IntRecords, Packet};
+use crate::record::{FlowRecord, FlowSample};
+
+/// What a host and its network cards ask of a transport.
+///
+/// A transport puts a source in line with [`Nic::push`], once until its turn comes; then
+/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if that gave a packet. After a
+/// packet of the source has left and somebody asked for that event ([`Nic::call_when_free`]),
+/// [`departed`](Self::departed) is called.
+pub(crate) trait Transport {
+    /// The transport of one host, without flows.
+    fn new(world: &World) -> Self;
+
+    /// Makes a flow to this host known; says the index by which its packets name it.
+    fn add_incoming(&mut self, flow: u32, peer: u32) -> u32;
+
+    /// The flow `step`, with index `index` here, starts.
+    fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>);
+
+    /// It stops offering data.
+    fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>);
+
+    /// A source has its turn: its next packet, if it may send one.
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet>;
+
+    /// That packet has begun to leave; its last bit will have left at `done`.
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>);
+
+    /// The last bit of a packet of this source has left.
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>);
+
+    /// A packet's last bit has arrived at `port`.
+    fn on_packet<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &Packet,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    );
+
+    /// A timer that it asked for.
+    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>);
+
+    /// The state of a flow from here that is under way.
+    fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample>;
+
+    /// The flows from here that are under way, as far as they have come.
+    fn unfinished(&self, world: &World) -> Vec<FlowRecord>;
+
+    /// The flows from here that are under way, with what each waits for.
+    fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)>;
+}
+
+/// What a transport works with when it is called.
+pub(crate) struct Context<'a, E> {
+    pub(crate) world: &'a World<'a>,
+    /// The network cards of its host.
+    pub(crate) nics: &'a mut [Nic],
+    pub(crate) effects: &'a mut E,
+}
+
+macro_rules! transports {
+    ($($(#[$doc:meta])* $variant:ident: $transport:ty;)+) => {
+        /// A host's transport, of whichever kind.
+        #[derive(Debug)]
+        pub(crate) enum AnyTransport {
+            $($(#[$doc])* $variant(Box<$transport>),)+
+        }
+
+        impl AnyTransport {
+            pub(crate) fn new(world: &World) -> Self {
+                match world.transport.kind {
+                    $(crate::describe::transport::Kind::$variant => {
+                        Self::$variant(Box::new(<$transport>::new(world)))
+                    })+
+                }
+            }
+            pub(crate) fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
+                match self { $(Self::$variant(t) => t.add_incoming(flow, peer),)+ }
+            }
+            pub(crate) fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
+                match self { $(Self::$variant(t) => t.start(now, index, step, cx),)+ }
+            }
+            pub(crate) fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>) {
+                match self { $(Self::$variant(t) => t.stop(now, index, cx),)+ }
+            }
+            #[inline]
+            pub(crate) fn poll_send<E: Effects>(
+                &mut self, now: u64, source: Source, cx: &mut Context<'_, E>,
+            ) -> Option<Packet> {
+                match self { $(Self::$variant(t) => t.poll_send(now, source, cx),)+ }
+            }
+            #[inline]
+            pub(crate) fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
+                match self { $(Self::$variant(t) => t.sent(source, done, cx),)+ }
+            }
+            #[inline]
+            pub(crate) fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
+                match self { $(Self::$variant(t) => t.departed(now, source, cx),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_packet<E: Effects>(
+                &mut self, now: u64, port: PortId, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>,
+            ) {
+                match self { $(Self::$variant(t) => t.on_packet(now, port, packet, int, cx),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
+                match self { $(Self::$variant(t) => t.on_timer(event, cx),)+ }
+            }
+            pub(crate) fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
+                match self { $(Self::$variant(t) => t.sample(time, index, world),)+ }
+            }
+            pub(crate) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+                match self { $(Self::$variant(t) => t.unfinished(world),)+ }
+            }
+            pub(crate) fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+                match self { $(Self::$variant(t) => t.waits(nics, world),)+ }
+            }
+        }
+    };
+}
+
+transports! {
+    /// [`window`].
+    Window: window::Window;
+}

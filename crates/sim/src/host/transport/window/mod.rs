@@ -1,0 +1,264 @@
+//! The window transport: what is in flight is limited by a window and paced by a rate, both set by a
+//! congestion control at the sender; the receiver acknowledges.
+
+mod receiver;
+mod sender;
+
+use incast_cc::IntStack;
+use incast_units::Time;
+
+use super::{Context, Transport};
+use crate::describe::algorithm::Controllers;
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::packet::{Ack, IntRecords, Kind, Packet, flag, read_int};
+use crate::record::{FlowRecord, FlowSample};
+use receiver::Receivers;
+use sender::{Sender, State};
+
+/// The flows from and to one host. A source is the place of a sender.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Flows under way.
+    senders: Vec<Sender>,
+    free: Vec<u32>,
+    /// Place of each flow among the senders while it is under way, by its index.
+    places: Vec<u32>,
+    /// The congestion control of the flows of each algorithm, made when the first of them starts.
+    controllers: Vec<Option<Box<dyn Controllers>>>,
+    receivers: Receivers,
+    /// Scratch for the telemetry of the acknowledgement in hand.
+    stack: IntStack,
+}
+
+/// Marks a flow that is not under way.
+const NOT_UNDER_WAY: u32 = u32::MAX;
+
+impl Window {
+    /// The place of the flow with this index while it is under way.
+    fn place(&self, index: u32) -> Option<u32> {
+        self.places.get(index as usize).copied().filter(|place| *place != NOT_UNDER_WAY)
+    }
+
+    fn under_way(&self) -> impl Iterator<Item = &Sender> {
+        self.senders.iter().filter(|sender| sender.state != State::Done)
+    }
+
+    /// Something about a flow has changed: puts it in line or sets its pacing timer if it may send.
+    #[inline]
+    fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[place as usize];
+        let nic = &mut cx.nics[usize::from(sender.port)];
+        match sender.state {
+            State::Leaving if nic.is_leaving(now, place) => {
+                if sender.may_send() {
+                    nic.call_when_free(cx.effects);
+                }
+                return;
+            }
+            State::Leaving | State::Blocked if !sender.may_send() => return,
+            State::Ready | State::Done => return,
+            // A new rate may have brought the next packet of a paced flow forward.
+            State::Leaving | State::Blocked | State::Paced => {}
+        }
+        if sender.next_at <= now {
+            sender.state = State::Ready;
+            nic.push(sender.queue, place);
+        } else {
+            sender.pace(place, cx.effects);
+        }
+    }
+
+    /// A flow is done: records it and frees its place.
+    fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: Time, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[place as usize];
+        if sender.state == State::Ready {
+            // Its place may be taken by another flow before its turn comes.
+            cx.nics[usize::from(sender.port)].remove(sender.queue, place);
+        }
+        sender.state = State::Done;
+        let record = sender.record(Time::from_ps(now), delivered, cx.world);
+        if let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] {
+            controllers.end(sender.controller);
+        }
+        self.places[sender.index as usize] = NOT_UNDER_WAY;
+        self.free.push(place);
+        let tally = cx.effects.tally();
+        tally.finished += 1;
+        tally.last_finish = tally.last_finish.max(now);
+        tally.records.flows.push(record);
+    }
+
+    fn acknowledged<E: Effects>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        let body = Ack::of(&packet.body);
+        let Some(place) = self.place(body.slot) else { return };
+        if packet.is(flag::INT) {
+            read_int(int, packet.hops, &cx.world.rates, &mut self.stack);
+        } else {
+            self.stack.count = 0;
+        }
+        let sender = &mut self.senders[place as usize];
+        let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
+        let controllers = controllers.as_mut();
+        if sender.acknowledged(now, place, packet, &self.stack, controllers, cx.world, cx.effects) {
+            self.finish(now, place, Time::from_ps(body.received), cx);
+        } else {
+            self.wake(now, place, cx);
+        }
+    }
+}
+
+impl Transport for Window {
+    fn new(world: &World) -> Self {
+        Self {
+            senders: Vec::new(),
+            free: Vec::new(),
+            places: Vec::new(),
+            controllers: Vec::new(),
+            receivers: Receivers::new(world),
+            stack: IntStack::EMPTY,
+        }
+    }
+
+    fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
+        self.receivers.add(flow, peer)
+    }
+
+    fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
+        let mut sender = Sender::new(now, index, step, cx.nics.len(), cx.world);
+        let place = self.free.pop().unwrap_or(self.senders.len() as u32);
+        let algorithm = usize::from(sender.algorithm);
+        if self.controllers.len() <= algorithm {
+            self.controllers.resize_with(algorithm + 1, || None);
+        }
+        let controllers =
+            self.controllers[algorithm].get_or_insert_with(|| cx.world.algorithms[algorithm].controllers());
+        let controller = controllers.start(&cx.world.told_path(step.flow), Time::from_ps(now));
+        sender.begin(now, place, controller, cx.world, cx.effects);
+        if let Some(stop) = sender.stop_event(cx.world) {
+            cx.effects.schedule(stop);
+        }
+        if let Some(free) = self.senders.get_mut(place as usize) {
+            *free = sender;
+        } else {
+            self.senders.push(sender);
+        }
+        if self.places.len() <= index as usize {
+            self.places.resize(index as usize + 1, NOT_UNDER_WAY);
+        }
+        self.places[index as usize] = place;
+        self.wake(now, place, cx);
+    }
+
+    fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>) {
+        if let Some(place) = self.place(index)
+            && self.senders[place as usize].stop_offering()
+        {
+            self.finish(now, place, Time::from_ps(now), cx);
+        }
+    }
+
+    #[inline]
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+        let sender = &mut self.senders[source as usize];
+        if sender.state != State::Ready {
+            return None;
+        }
+        if !sender.may_send() {
+            sender.state = State::Blocked;
+            return None;
+        }
+        if sender.next_at > now {
+            // Its rate has fallen since it became ready.
+            sender.pace(source, cx.effects);
+            return None;
+        }
+        let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
+        sender.next_packet(now, source, controllers.as_mut(), cx.world, cx.effects)
+    }
+
+    #[inline]
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[source as usize];
+        sender.state = State::Leaving;
+        if sender.may_send() {
+            if sender.next_at <= done {
+                cx.nics[usize::from(sender.port)].call_when_free(cx.effects);
+            } else {
+                sender.pace(source, cx.effects);
+            }
+        }
+    }
+
+    #[inline]
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
+        if self.senders[source as usize].state == State::Leaving {
+            self.wake(now, source, cx);
+        }
+    }
+
+    #[inline]
+    fn on_packet<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &Packet,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        match packet.kind {
+            Kind::Data => self.receivers.on_data(now, port, packet, int, cx),
+            Kind::Ack | Kind::Nack => self.acknowledged(now, packet, int, cx),
+            Kind::Cnp => {
+                let Some(place) = self.place(Ack::of(&packet.body).slot) else { return };
+                let sender = &mut self.senders[place as usize];
+                let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
+                sender.congestion_notified(now, place, controllers.as_mut(), cx.world, cx.effects);
+                self.wake(now, place, cx);
+            }
+            // The network card reads these.
+            Kind::Pause | Kind::Resume => {}
+        }
+    }
+
+    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
+        let (now, entity) = (event.time(), event.entity());
+        if event.kind() == EventKind::Receiver {
+            return self.receivers.on_timer(now, entity, cx);
+        }
+        let Some(sender) = self.senders.get_mut(entity as usize) else { return };
+        let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
+        let controllers = controllers.as_mut();
+        let changed = match event.kind() {
+            EventKind::Paced => sender.paced_until(now),
+            EventKind::Retransmit => sender.retransmit_timer(now, entity, controllers, cx.world, cx.effects),
+            EventKind::Control => sender.control_timer(now, entity, controllers, cx.world, cx.effects),
+            _ => false,
+        };
+        if changed {
+            self.wake(now, entity, cx);
+        }
+    }
+
+    fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
+        Some(self.senders[self.place(index)? as usize].sample(time, world))
+    }
+
+    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, world)).collect()
+    }
+
+    fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+        let paused = |sender: &Sender| nics[usize::from(sender.port)].wire.is_paused(sender.queue);
+        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), world))).collect()
+    }
+}

@@ -1,0 +1,304 @@
+//! The receiving side of the flows to one host: in-order delivery, acknowledgements, NACKs and CNPs.
+
+use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
+use incast_units::{Bytes, Time};
+
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::recovery::{InOrder, Verdict};
+use crate::host::transport::Context;
+use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
+
+/// The flows to one host.
+#[derive(Debug)]
+pub(super) struct Receivers {
+    rules: ReceiverRules,
+    incoming: Vec<Incoming>,
+    /// Of the flows that have begun to arrive and have not yet arrived in full.
+    states: Vec<State>,
+    free: Vec<u32>,
+    open: OpenFlows,
+}
+
+/// A flow to this host, before, while and after it arrives.
+#[derive(Clone, Copy, Debug)]
+struct Incoming {
+    flow: u32,
+    /// The sender's index of it.
+    peer: u32,
+    /// Place among the states while it arrives.
+    place: u32,
+    /// When the last byte arrived. (ps)
+    completed: u64,
+}
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+/// A moment that never comes.
+const NEVER: u64 = u64::MAX;
+
+/// The receiving side of one flow while it arrives.
+#[derive(Debug)]
+struct State {
+    order: InOrder,
+    control: Rules,
+    /// Whether it counts among the open flows.
+    open: bool,
+    /// Hash of what goes back.
+    hash: u32,
+    /// The acknowledgement that is held back, with the telemetry of the packet that caused it.
+    held: Option<Box<(Packet, IntRecords)>>,
+}
+
+impl Receivers {
+    pub(super) fn new(world: &World) -> Self {
+        let transport = &world.transport;
+        Self {
+            rules: ReceiverRules {
+                ack_every: transport.ack_every,
+                ack_delay: transport.ack_delay,
+                cnp_interval: transport.cnp_interval,
+            },
+            incoming: Vec::new(),
+            states: Vec::new(),
+            free: Vec::new(),
+            open: OpenFlows::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, flow: u32, peer: u32) -> u32 {
+        self.incoming.push(Incoming { flow, peer, place: NOWHERE, completed: NEVER });
+        self.incoming.len() as u32 - 1
+    }
+
+    /// A data packet has arrived at `port`.
+    #[inline]
+    pub(super) fn on_data<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &Packet,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        cx.effects.tally().delivered += 1;
+        let data = Data::of(&packet.body);
+        let incoming = self.incoming[data.slot as usize];
+        if incoming.completed != NEVER {
+            return self.answer_duplicate(now, port, packet, &data, int, cx);
+        }
+        let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
+        let state = &mut self.states[place as usize];
+        let verdict = state.order.take(now, data.number, cx.world.transport.nack_interval.ps());
+        let last = packet.is(flag::LAST) && verdict == Verdict::Next;
+        let arrival = Arrival {
+            now: Time::from_ps(now),
+            inflight: Bytes::new(u64::from(data.inflight)),
+            marked: packet.is(flag::MARKED),
+            notify: packet.is(flag::CNP),
+            urgent: last || verdict != Verdict::Next,
+        };
+        if verdict == (Verdict::Early { report: false }) {
+            if state.control.notify(&self.rules, &arrival) {
+                let cnp = congestion_notification(&incoming, state.hash, cx.world);
+                cx.nics[usize::from(port)].reply(now, cnp, int, cx.effects);
+            }
+            return;
+        }
+        let response = state.control.on_data(&self.rules, &arrival);
+        if verdict == Verdict::Next {
+            let tally = cx.effects.tally();
+            tally.progress = tally.progress.max(now);
+        }
+        if last {
+            self.incoming[data.slot as usize].completed = now;
+            if std::mem::replace(&mut state.open, false) {
+                self.open.close();
+            }
+        }
+        if response.notify {
+            let cnp = congestion_notification(&incoming, state.hash, cx.world);
+            cx.nics[usize::from(port)].reply(now, cnp, int, cx.effects);
+        }
+        let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
+        let expected = state.order.expected;
+        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, expected, cx.world);
+        let Some(echo) = response.ack else {
+            if let Some(held) = &mut state.held {
+                **held = (ack, *int);
+            } else {
+                let due = state.control.deadline().ps();
+                state.held = Some(Box::new((ack, *int)));
+                cx.effects.schedule(Event::new(due, EventKind::Receiver, data.slot));
+            }
+            return;
+        };
+        state.held = None;
+        self.reply(now, port, ack, &echo, int, cx);
+        if last {
+            self.end(data.slot);
+        }
+    }
+
+    /// A timer of the flow `slot` has come: a held acknowledgement is due, or the flow has stopped.
+    pub(super) fn on_timer<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) {
+        let incoming = self.incoming[slot as usize];
+        let Some(state) = self.states.get_mut(incoming.place as usize) else { return };
+        if state.open && cx.world.flows[incoming.flow as usize].stop.ps() <= now {
+            state.open = false;
+            self.open.close();
+        }
+        let Some(echo) = state.control.on_timer(Time::from_ps(now)) else { return };
+        if let Some((ack, int)) = state.held.take().map(|held| *held) {
+            let port = cx.world.first_port(ack.hash, cx.nics.len());
+            self.reply(now, port, ack, &echo, &int, cx);
+        }
+    }
+
+    /// The first packet of a flow has arrived: gives it a state.
+    fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> u32 {
+        let incoming = &mut self.incoming[slot as usize];
+        let flow = &cx.world.flows[incoming.flow as usize];
+        let state = State {
+            order: InOrder::NEW,
+            control: Rules::NEW,
+            open: true,
+            hash: cx.world.hashes(incoming.flow).1,
+            held: None,
+        };
+        let place = self.free.pop().unwrap_or(self.states.len() as u32);
+        if let Some(free) = self.states.get_mut(place as usize) {
+            *free = state;
+        } else {
+            self.states.push(state);
+        }
+        incoming.place = place;
+        self.open.open();
+        if flow.stop != Time::NEVER {
+            // Nothing in the packets says that a flow has stopped; it counts as open until then.
+            cx.effects.schedule(Event::new(flow.stop.ps(), EventKind::Receiver, slot));
+        }
+        place
+    }
+
+    /// A flow has arrived in full.
+    fn end(&mut self, slot: u32) {
+        let incoming = &mut self.incoming[slot as usize];
+        self.free.push(incoming.place);
+        incoming.place = NOWHERE;
+    }
+
+    /// A packet of a flow that has arrived in full: its last acknowledgement was lost.
+    fn answer_duplicate<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &Packet,
+        data: &Data,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        let incoming = self.incoming[data.slot as usize];
+        let hash = cx.world.hashes(incoming.flow).1;
+        let packets = cx.world.packets(incoming.flow);
+        // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
+        // the first copy, not of this one.
+        let data = Data { sent: incoming.completed, ..*data };
+        let ack =
+            acknowledgement(Kind::Ack, incoming.completed, packet, &data, &incoming, hash, packets, cx.world);
+        let echo = Echo {
+            packets: 1,
+            marked: u32::from(packet.is(flag::MARKED)),
+            inflight: Bytes::new(u64::from(data.inflight)),
+            held: Time::ZERO,
+        };
+        self.reply(now, port, ack, &echo, int, cx);
+    }
+
+    /// Queues an acknowledgement or a NACK, with what it says of the packets that it stands for.
+    fn reply<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        mut packet: Packet,
+        echo: &Echo,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        let ack = Ack {
+            held: echo.held.ps(),
+            inflight: u32::try_from(echo.inflight.get()).unwrap_or(u32::MAX),
+            packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
+            marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
+            flows: u16::try_from(self.open.count()).unwrap_or(u16::MAX),
+            ..Ack::of(&packet.body)
+        };
+        packet.body = ack.body();
+        cx.nics[usize::from(port)].reply(now, packet, int, cx.effects);
+    }
+}
+
+/// A packet to the sender that echoes a data packet.
+#[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
+#[inline]
+fn acknowledgement(
+    kind: Kind,
+    now: u64,
+    packet: &Packet,
+    data: &Data,
+    incoming: &Incoming,
+    hash: u32,
+    expected: u64,
+    world: &World,
+) -> Packet {
+    let flow = &world.flows[incoming.flow as usize];
+    let offset = data.number.wrapping_sub(expected as u32) as i32;
+    let ack = Ack {
+        sent: data.sent,
+        received: now,
+        held: 0,
+        slot: incoming.peer,
+        inflight: data.inflight,
+        expected: expected as u32,
+        offset: offset.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16,
+        flows: 0,
+        packets: 1,
+        marked: 0,
+    };
+    Packet {
+        destination: flow.source,
+        hash,
+        hop_delay: packet.hop_delay,
+        size: world.sizes(flow.algorithm).ack as u16,
+        queue: world.transport.ack_queue.unwrap_or(flow.queue),
+        flags: packet.flags & flag::INT,
+        hops: packet.hops,
+        body: ack.body(),
+        ..Packet::blank(kind)
+    }
+}
+
+/// A congestion notification packet to the sender.
+fn congestion_notification(incoming: &Incoming, hash: u32, world: &World) -> Packet {
+    let ack = Ack {
+        sent: 0,
+        received: 0,
+        held: 0,
+        slot: incoming.peer,
+        inflight: 0,
+        expected: 0,
+        offset: 0,
+        flows: 0,
+        packets: 0,
+        marked: 1,
+    };
+    Packet {
+        destination: world.flows[incoming.flow as usize].source,
+        hash,
+        size: world.transport.header.max(world.transport.smallest).get() as u16,
+        queue: world.transport.cnp_queue,
+        body: ack.body(),
+        ..Packet::blank(Kind::Cnp)
+    }
+}

@@ -1,0 +1,483 @@
+//! The sending side of one flow: its window, its pace, its timers.
+
+use incast_cc::{Ack, IntStack, Loss, LossKind, Sent};
+use incast_units::{Bytes, Rate, Time};
+
+use crate::describe::algorithm::{Controllers, Directive};
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::program::Step;
+use crate::host::recovery::{AnyRecovery, Cut, Lost, Record};
+use crate::packet::{self, Data, Kind, Packet, flag};
+use crate::record::{FlowRecord, FlowSample};
+
+/// What a flow waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its turn on the wire.
+    Ready,
+    /// The end of its packet that is leaving; if that has left, the same as blocked.
+    Leaving,
+    /// The time of its next packet.
+    Paced,
+    /// Window, or nothing to send.
+    Blocked,
+    /// Nothing: it is done.
+    Done,
+}
+
+/// A moment that never comes.
+const NEVER: u64 = u64::MAX;
+
+/// Most doublings of the retransmission timer.
+const LARGEST_BACKOFF: u8 = 6;
+
+/// The sending side of one flow.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) state: State,
+    pub(super) queue: u8,
+    backoff: u8,
+    pub(super) port: PortId,
+    pub(super) algorithm: u16,
+    pub(super) flow: u32,
+    /// Index among the host's flows.
+    pub(super) index: u32,
+    /// The receiver's index of the flow.
+    peer: u32,
+    destination: u32,
+    hash: u32,
+    timeouts: u32,
+    /// Place of its congestion control among those of its algorithm.
+    pub(super) controller: u32,
+    recovery: AnyRecovery,
+    /// Payload to send.
+    size: u64,
+    window: u64,
+    rate: Rate,
+    /// Time between two full packets at `rate`. (ps)
+    gap: u64,
+    /// When the next packet may leave. (ps)
+    pub(super) next_at: u64,
+    last_start: u64,
+    last_size: u64,
+    /// Time of the pending [`EventKind::Paced`] that counts.
+    paced_at: u64,
+    /// When the retransmission timer runs out, and time of the pending [`EventKind::Retransmit`] that
+    /// counts, which is never later.
+    retransmit_at: u64,
+    retransmit_event: u64,
+    /// When the congestion control wants its timer, and time of the pending [`EventKind::Control`]
+    /// that counts.
+    deadline: u64,
+    control_event: u64,
+    start: u64,
+    last_rtt: u64,
+    packets: u64,
+    resent: u64,
+    marked: u64,
+}
+
+impl Sender {
+    /// A flow that starts; its congestion control is at `controller` and allows `directive`.
+    pub(super) fn new(now: u64, index: u32, step: Step, ports: usize, world: &World) -> Self {
+        let flow = &world.flows[step.flow as usize];
+        let hash = world.hashes(step.flow).0;
+        let sizes = world.sizes(flow.algorithm);
+        let size = flow.size.get();
+        let packets = if flow.size == Bytes::UNLIMITED { u64::MAX } else { size.div_ceil(sizes.payload) };
+        let full = sizes.counted(sizes.payload);
+        let last = match size % sizes.payload {
+            _ if packets == u64::MAX => full,
+            0 => full,
+            rest => sizes.counted(rest),
+        };
+        Self {
+            state: State::Blocked,
+            queue: flow.queue,
+            backoff: 0,
+            port: world.first_port(hash, ports),
+            algorithm: flow.algorithm,
+            flow: step.flow,
+            index,
+            peer: step.peer,
+            destination: flow.destination,
+            hash,
+            timeouts: 0,
+            controller: 0,
+            recovery: AnyRecovery::new(world.transport.recovery, Cut { packets, full, last }),
+            size,
+            window: 0,
+            rate: Rate::ZERO,
+            gap: 0,
+            next_at: now,
+            last_start: now,
+            last_size: 0,
+            paced_at: NEVER,
+            retransmit_at: NEVER,
+            retransmit_event: NEVER,
+            deadline: NEVER,
+            control_event: NEVER,
+            start: now,
+            last_rtt: 0,
+            packets: 0,
+            resent: 0,
+            marked: 0,
+        }
+    }
+
+    /// Its congestion control has begun.
+    pub(super) fn begin<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controller: (u32, Directive),
+        world: &World,
+        effects: &mut E,
+    ) {
+        self.controller = controller.0;
+        self.obey(now, place, controller.1, world, effects);
+    }
+
+    /// The event at which it stops offering data, if it has a set time for that.
+    pub(super) fn stop_event(&self, world: &World) -> Option<Event> {
+        let stop = world.flows[self.flow as usize].stop;
+        (stop != Time::NEVER).then(|| Event::new(stop.ps(), EventKind::Stop, self.index))
+    }
+
+    /// Whether it has something to send and room in its window. One packet may always be in flight.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        let inflight = self.recovery.inflight();
+        (inflight == 0 || inflight < self.window) && self.recovery.next().is_some()
+    }
+
+    /// The next packet, taken off the flow's data.
+    #[inline]
+    pub(super) fn next_packet<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) -> Option<Packet> {
+        let number = self.recovery.next()?;
+        let sizes = world.sizes(self.algorithm);
+        let sequence = number * sizes.payload;
+        let payload = sizes.payload.min(self.size - sequence);
+        let size = sizes.data(payload);
+        let mut flags = world.flags(self.algorithm);
+        if sequence + payload == self.size {
+            flags |= flag::LAST;
+        }
+        let counted = sizes.counted(payload);
+        let inflight = self.recovery.inflight() + counted;
+        let sent =
+            Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
+        let (directive, tag) = controllers.on_sent(self.controller, &sent);
+        self.resent += u64::from(self.recovery.on_sent(Record { sent: now, tag, entropy: self.hash }));
+        self.packets += 1;
+        self.last_start = now;
+        self.last_size = size;
+        self.obey(now, place, directive, world, effects);
+        self.next_at = now.saturating_add(self.gap_for(size, world));
+        if self.retransmit_at == NEVER {
+            self.restart_retransmit(now, place, world, effects);
+        }
+        let data = Data {
+            sequence,
+            sent: now,
+            slot: self.peer,
+            inflight: u32::try_from(inflight).unwrap_or(u32::MAX),
+            number: number as u32,
+            payload: payload as u16,
+        };
+        Some(Packet {
+            destination: self.destination,
+            hash: self.hash,
+            size: size as u16,
+            queue: self.queue,
+            flags,
+            body: data.body(),
+            ..Packet::blank(Kind::Data)
+        })
+    }
+
+    /// An acknowledgement or a NACK came. Says whether the flow is done.
+    #[inline]
+    pub(super) fn acknowledged<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        packet: &Packet,
+        int: &IntStack,
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) -> bool {
+        let body = packet::Ack::of(&packet.body);
+        let acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
+        if acknowledged.advanced {
+            self.backoff = 0;
+            self.restart_retransmit(now, place, world, effects);
+        }
+        self.marked += u64::from(body.marked);
+        self.last_rtt = now - body.sent - body.held;
+        if self.recovery.is_done() {
+            return true;
+        }
+        let payload = world.sizes(self.algorithm).payload;
+        let position = self.recovery.position() * payload;
+        let ack = Ack {
+            now: Time::from_ps(now),
+            sent: Time::from_ps(body.sent),
+            received: Time::from_ps(body.received),
+            held: Time::from_ps(body.held),
+            acked: Bytes::new(acknowledged.bytes),
+            packet: acknowledged.packet * payload,
+            sequence: self.recovery.acknowledged() * payload,
+            next_sequence: position.min(self.size),
+            inflight: Bytes::new(u64::from(body.inflight)),
+            inflight_now: Bytes::new(self.recovery.inflight()),
+            packets: u32::from(body.packets),
+            marked: u32::from(body.marked),
+            hop_delay: packet.hop_delay(),
+            receiver_flows: u32::from(body.flows),
+            tag: acknowledged.record.map_or(0, |r| r.tag),
+            hole: packet.kind == Kind::Nack,
+        };
+        let mut directive = controllers.on_ack(self.controller, &ack, int);
+        if acknowledged.hole {
+            let lost = self.recovery.on_hole();
+            directive = self.lost(now, LossKind::Hole, lost, position, controllers, world);
+        }
+        self.obey(now, place, directive, world, effects);
+        false
+    }
+
+    /// The receiver reports congestion.
+    pub(super) fn congestion_notified<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) {
+        let directive = controllers.on_cnp(self.controller, Time::from_ps(now));
+        self.obey(now, place, directive, world, effects);
+    }
+
+    /// The retransmission timer's event has come. Says whether anything is to be sent again.
+    pub(super) fn retransmit_timer<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) -> bool {
+        if self.retransmit_event != now || self.state == State::Done {
+            return false;
+        }
+        self.retransmit_event = NEVER;
+        if self.retransmit_at > now {
+            self.arm_retransmit(place, effects);
+            return false;
+        }
+        self.retransmit_at = NEVER;
+        if self.recovery.inflight() == 0 {
+            return false;
+        }
+        self.timeouts += 1;
+        self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
+        let position = self.recovery.position() * world.sizes(self.algorithm).payload;
+        let lost = self.recovery.on_timeout();
+        let directive = self.lost(now, LossKind::Timeout, lost, position, controllers, world);
+        self.obey(now, place, directive, world, effects);
+        true
+    }
+
+    /// The congestion control's timer event has come. Says whether it did anything.
+    pub(super) fn control_timer<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) -> bool {
+        if self.control_event != now || self.state == State::Done {
+            return false;
+        }
+        self.control_event = NEVER;
+        let due = self.deadline <= now;
+        if due {
+            let directive = controllers.on_timer(self.controller, Time::from_ps(now));
+            self.obey(now, place, directive, world, effects);
+        } else {
+            self.arm_control(now, place, effects);
+        }
+        due
+    }
+
+    /// Schedules the congestion control's next timer if it is earlier than the pending one. A deadline
+    /// that has passed comes at the next instant, so that no algorithm can hold the time still.
+    #[inline]
+    fn arm_control<E: Effects>(&mut self, now: u64, place: u32, effects: &mut E) {
+        let deadline = self.deadline.max(now.saturating_add(1));
+        if deadline < self.control_event {
+            self.control_event = deadline;
+            effects.schedule(Event::new(deadline, EventKind::Control, place));
+        }
+    }
+
+    /// Waits for the time of the next packet.
+    pub(super) fn pace<E: Effects>(&mut self, place: u32, effects: &mut E) {
+        self.state = State::Paced;
+        if self.next_at < self.paced_at {
+            self.paced_at = self.next_at;
+            effects.schedule(Event::new(self.next_at, EventKind::Paced, place));
+        }
+    }
+
+    /// A pacing event has come. Says whether the flow waited for it.
+    pub(super) fn paced_until(&mut self, now: u64) -> bool {
+        if self.paced_at != now {
+            return false;
+        }
+        self.paced_at = NEVER;
+        self.state == State::Paced
+    }
+
+    /// Stops offering data. Says whether that makes the flow done.
+    pub(super) fn stop_offering(&mut self) -> bool {
+        self.recovery.stop();
+        self.state != State::Done && self.recovery.is_done()
+    }
+
+    /// The record of the flow at its end, or as far as it has come.
+    pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
+        let bytes = self.acknowledged_bytes(world);
+        FlowRecord {
+            flow: self.flow,
+            start: Time::from_ps(self.start),
+            finish,
+            delivered,
+            bytes: Bytes::new(bytes),
+            packets: self.packets,
+            resent: self.resent,
+            marked: self.marked,
+            timeouts: self.timeouts,
+            base_rtt: world.path(self.flow).base_rtt,
+            ideal: world.ideal_time(self.flow, bytes),
+        }
+    }
+
+    pub(super) fn sample(&self, time: Time, world: &World) -> FlowSample {
+        FlowSample {
+            time,
+            flow: self.flow,
+            window: Bytes::new(self.window),
+            rate: self.rate,
+            rtt: Time::from_ps(self.last_rtt),
+            inflight: Bytes::new(self.recovery.inflight()),
+            acked: Bytes::new(self.acknowledged_bytes(world)),
+        }
+    }
+
+    /// What the flow waits for, in words.
+    pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
+        let acknowledged = Bytes::new(self.acknowledged_bytes(world));
+        let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
+        let reason = match self.state {
+            State::Ready | State::Paced if paused => "its host's link is paused",
+            State::Ready => "its turn on its host's link",
+            State::Paced => "the time of its next packet at its rate",
+            State::Blocked | State::Leaving if self.recovery.next().is_none() => {
+                "acknowledgements of its last packets"
+            }
+            State::Blocked | State::Leaving => "room in its window",
+            State::Done => "nothing",
+        };
+        format!("waits for {reason} ({sent}, {} timeouts)", self.timeouts)
+    }
+
+    /// Payload acknowledged.
+    fn acknowledged_bytes(&self, world: &World) -> u64 {
+        let payload = world.sizes(self.algorithm).payload;
+        self.recovery.acknowledged().saturating_mul(payload).min(self.size)
+    }
+
+    fn gap_for(&self, size: u64, world: &World) -> u64 {
+        let sizes = world.sizes(self.algorithm);
+        if size == sizes.data(sizes.payload) { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
+    }
+
+    /// Does as its congestion control says.
+    #[inline]
+    fn obey<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        directive: Directive,
+        world: &World,
+        effects: &mut E,
+    ) {
+        self.window = directive.window;
+        if directive.rate != self.rate {
+            let sizes = world.sizes(self.algorithm);
+            self.rate = directive.rate;
+            self.gap = self.rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
+            if self.last_size > 0 {
+                self.next_at = self.last_start.saturating_add(self.gap_for(self.last_size, world));
+            }
+        }
+        self.deadline = directive.deadline.ps();
+        if self.deadline != NEVER {
+            self.arm_control(now, place, effects);
+        }
+    }
+
+    /// Tells the congestion control of a loss; `position` is how far the flow had sent before.
+    fn lost(
+        &self,
+        now: u64,
+        kind: LossKind,
+        lost: Lost,
+        position: u64,
+        controllers: &mut dyn Controllers,
+        world: &World,
+    ) -> Directive {
+        let loss = Loss {
+            now: Time::from_ps(now),
+            kind,
+            bytes: Bytes::new(lost.bytes),
+            sent: Time::from_ps(lost.sent),
+            sequence: self.acknowledged_bytes(world),
+            next_sequence: position.min(self.size),
+        };
+        controllers.on_loss(self.controller, &loss)
+    }
+
+    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) {
+        if self.recovery.inflight() == 0 {
+            self.retransmit_at = NEVER;
+            return;
+        }
+        let timeout = world.transport.rto.ps() << self.backoff;
+        self.retransmit_at = now.saturating_add(timeout);
+        self.arm_retransmit(place, effects);
+    }
+
+    /// Sees to it that an event comes no later than the timer runs out. One that comes too early is
+    /// set again; one that was set before an earlier one counts no more.
+    fn arm_retransmit<E: Effects>(&mut self, place: u32, effects: &mut E) {
+        if self.retransmit_at < self.retransmit_event {
+            self.retransmit_event = self.retransmit_at;
+            effects.schedule(Event::new(self.retransmit_at, EventKind::Retransmit, place));
+        }
+    }
+}
