@@ -47,22 +47,20 @@ class OscarFlow(incast.Flow):
             if spread
             else 0.0
         )
-        self.update(delay, slope, self.inflight / n, n * self.path.packet * 8e12 / span, span)
+        self.update(delay, slope, self.inflight / n, n * self.path.packet * 8e12 / span)
         self.begin_batch(ack.sent)
 
-    def update(self, delay: float, slope: float, inflight: float, rate: float, span: int) -> None:
+    def update(self, delay: float, slope: float, inflight: float, rate: float) -> None:
         """Algorithm 2, lines 4 to 11: delays in ps, inflight in bytes, rate in bit/s."""
         params, path = self.params, self.path
         if delay <= 1.08 * path.base_rtt:  # the queue is empty: probe
             u = self.u + params.u_hai
         else:
             of_window = inflight * 8e12 / (delay * path.line_rate)
-            of_rate = rate / ((1 + max(slope, -0.9)) * path.line_rate)
-            if span > 3 * params.tau * path.base_rtt:
-                of_rate = of_window  # the flow was idle: the batch knows no rate
+            of_rate = rate / (max(1 + slope, 1e-9) * path.line_rate)
             below = delay < params.target * path.base_rtt
             u = (max if below else min)(of_window, of_rate) + params.u_ai
-        self.u = min(max(u, 0.001), 1.0)
+        self.u = min(u, 1.0)
 
     def allowance(self) -> tuple[float, float]:
         """Lines 12 and 13: one ratio sets both window and rate."""

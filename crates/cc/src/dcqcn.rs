@@ -21,9 +21,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Sent, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Sent, Setup, Signals,
 };
-use crate::params::{Described, Param, Preset, choice, param};
+use crate::limits::{RateWindow, least_share};
+use crate::params::{Described, Param, Preset, Value, choice, param};
 
 choice! {
     /// Which reaction point.
@@ -75,10 +76,12 @@ pub struct DcqcnParams {
     pub cut_interval: Time,
     /// Whether a cut sets the target to the rate even before any increase. Mellanox flavour only.
     pub clamp_target: bool,
-    /// Whether the bytes in flight are limited to one base BDP.
-    pub windowed: bool,
-    /// Smallest rate, as a fraction of the line rate.
+    /// How the bytes in flight are limited beside the rate.
+    pub window: RateWindow,
+    /// The part of the smallest rate that is a fraction of the line rate.
     pub floor: Fixed,
+    /// The part of it that is absolute.
+    pub floor_rate: Rate,
 }
 
 impl DcqcnParams {
@@ -97,8 +100,9 @@ impl DcqcnParams {
             hyper_growing: true,
             cut_interval: Time::from_us(4),
             clamp_target: false,
-            windowed: false,
+            window: RateWindow::None,
             floor: Fixed::ratio(1, 1000),
+            floor_rate: Rate::ZERO,
         }
     }
 
@@ -111,6 +115,8 @@ impl DcqcnParams {
             recovery: 1,
             r_ai: Fixed::ratio(2, 10_000),
             r_hai: Fixed::ratio(2, 1000),
+            floor: Fixed::ZERO,
+            floor_rate: Rate::from_gbps(1),
             ..Self::paper()
         }
     }
@@ -131,10 +137,20 @@ impl Default for DcqcnParams {
     }
 }
 
-impl Parameters for DcqcnParams {
-    type Derived = ();
+/// What DCQCN derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DcqcnDerived {
+    /// Smallest rate, as a share of the line rate.
+    pub floor: Fixed,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for DcqcnParams {
+    type Derived = DcqcnDerived;
+
+    fn derive(&self, path: &Path) -> DcqcnDerived {
+        DcqcnDerived { floor: least_share(self.floor, self.floor_rate, path) }
+    }
 }
 
 impl Described for DcqcnParams {
@@ -145,7 +161,7 @@ impl Described for DcqcnParams {
         Preset { name: "paper", meaning: "DCQCN, SIGCOMM 2015", params: Self::paper },
         Preset {
             name: "mellanox",
-            meaning: "the ConnectX flavour of HPCC's public artifact, with its run script's timers",
+            meaning: "the ConnectX flavour of HPCC's public artifact, with its run script's timers; with window = rate its dcqcn_vwin",
             params: Self::mellanox,
         },
         Preset {
@@ -254,18 +270,27 @@ impl Described for DcqcnParams {
             "HPCC's public artifact: false"
         ),
         param!(
-            Flag "windowed",
-            windowed,
-            "whether the bytes in flight are limited to one base BDP",
-            "DCQCN has no window; OSCAR, NSDI'26, Appendix C.6 adds one"
+            choice "window",
+            window,
+            RateWindow,
+            "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+            "DCQCN: none; OSCAR, NSDI'26, Appendix C.6: bdp; HPCC's public artifact with VAR_WIN: rate"
         ),
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 10_000),
+            Fixed::ZERO,
             Fixed::ONE,
-            "smallest rate as a fraction of the line rate",
+            "smallest rate as a fraction of the line rate, to which floor_rate is added",
             "OSCAR's public artifact: 0.001"
+        ),
+        param!(
+            Rate "floor_rate",
+            floor_rate,
+            Rate::ZERO,
+            Rate::from_gbps(100),
+            "added to the smallest rate",
+            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
 }
@@ -331,19 +356,20 @@ impl Dcqcn {
         self.alpha_at += params.alpha_timer.times(ticks);
     }
 
-    fn cut(&mut self, params: &DcqcnParams, now: Time) {
+    fn cut(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
         let keep = Fixed::ONE - self.alpha * Fixed::ratio(1, 2);
-        self.rate = (self.rate * keep).max(params.floor);
+        self.rate = (self.rate * keep).max(setup.derived.floor);
         (self.by_time, self.by_bytes, self.bytes) = (0, 0, 0);
-        self.rate_due = now + params.rate_timer;
+        self.rate_due = now + setup.params.rate_timer;
     }
 
-    fn notified(&mut self, params: &DcqcnParams, now: Time) {
+    fn notified(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
+        let params = &setup.params;
         match params.flavour {
             Flavour::Paper => {
                 self.settle(params, now);
                 self.target = self.rate;
-                self.cut(params, now);
+                self.cut(setup, now);
                 self.alpha = (Fixed::ONE - params.g) * self.alpha + params.g;
                 self.alpha_at = now;
             }
@@ -423,16 +449,14 @@ impl CongestionControl for Dcqcn {
     }
 
     fn on_ack(&mut self, setup: &Setup<DcqcnParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, .. } = setup;
-        if params.feedback == Feedback::Ack && ack.marked > 0 {
-            self.notified(params, ack.now);
+        if setup.params.feedback == Feedback::Ack && ack.marked > 0 {
+            self.notified(setup, ack.now);
         }
     }
 
     fn on_cnp(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
-        let Setup { params, .. } = setup;
-        if params.feedback == Feedback::Cnp {
-            self.notified(params, now);
+        if setup.params.feedback == Feedback::Cnp {
+            self.notified(setup, now);
         }
     }
 
@@ -450,13 +474,13 @@ impl CongestionControl for Dcqcn {
     }
 
     fn on_timer(&mut self, setup: &Setup<DcqcnParams>, now: Time) {
-        let Setup { params, .. } = setup;
+        let params = &setup.params;
         if now >= self.cut_due {
             self.settle(params, now);
             if params.clamp_target || self.by_time > 0 {
                 self.target = self.rate;
             }
-            self.cut(params, now);
+            self.cut(setup, now);
             self.cut_due = Time::NEVER;
         }
         if now >= self.rate_due {
@@ -473,8 +497,24 @@ impl CongestionControl for Dcqcn {
     fn allowance(&self, setup: &Setup<DcqcnParams>) -> Allowance {
         let Setup { params, path, .. } = setup;
         Allowance {
-            window: if params.windowed { setup.bdp.max(Bytes::new(1)) } else { Bytes::UNLIMITED },
+            window: params.window.window(setup.bdp, self.rate),
             rate: Rate::from_bps(self.rate.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
+        }
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "alpha", meaning: "estimate of the marked share when it was last used (alpha)" },
+        Internal { name: "target_rate", meaning: "target rate (R_T)" },
+        Internal { name: "current_rate", meaning: "current rate (R_C)" },
+    ];
+
+    fn probe(&self, setup: &Setup<DcqcnParams>, place: usize) -> Option<Value> {
+        let rate = |share: Fixed| Value::Rate(Rate::from_bps(share.scale(setup.path.line_rate.bps())));
+        match place {
+            0 => Some(Value::Ratio(self.alpha)),
+            1 => Some(rate(self.target)),
+            2 => Some(rate(self.rate)),
+            _ => None,
         }
     }
 }
@@ -507,8 +547,16 @@ mod tests {
         assert_eq!((flow.bytes, flow.by_bytes), (0, 0));
         let free = Allowance { window: Bytes::UNLIMITED, rate: Rate::from_gbps(100) };
         assert_eq!(flow.allowance(&Setup::new(params, PATH)), free);
-        let windowed = DcqcnParams { windowed: true, ..params };
+        let windowed = DcqcnParams { window: RateWindow::Bdp, ..params };
         assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(150_000));
+        // In proportion to the rate: 150 KB, after a cut to a quarter 37.5 KB; at least one byte.
+        let follows = DcqcnParams { window: RateWindow::Rate, ..params };
+        assert_eq!(flow.allowance(&Setup::new(follows, PATH)).window, Bytes::new(150_000));
+        flow.rate = Fixed::ratio(1, 4);
+        assert_eq!(flow.allowance(&Setup::new(follows, PATH)).window, Bytes::new(37_500));
+        assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(150_000));
+        flow.rate = Fixed::from_bits(1);
+        assert_eq!(flow.allowance(&Setup::new(follows, PATH)).window, Bytes::new(1));
         assert_eq!(Dcqcn::signals(&params), Signals::CNP.and(Signals::ECN));
         assert_eq!(Dcqcn::signals(&DcqcnParams::mellanox()), Signals::ECN);
         assert_eq!(size_of::<Dcqcn>(), 80);
@@ -617,6 +665,16 @@ mod tests {
             flow.on_cnp(&Setup::new(params, PATH), us(50 * n));
         }
         close(flow.rate, 0.001);
+        // HPCC's artifact: 1 Gbps, 0.01 of this line.
+        let params = DcqcnParams { flavour: Flavour::Paper, ..DcqcnParams::mellanox() };
+        for n in 20..40 {
+            flow.notified(&Setup::new(params, PATH), us(50 * n));
+        }
+        close(flow.rate, 0.01);
+        // More than the line is the line.
+        let params = DcqcnParams { floor_rate: Rate::from_gbps(100), floor: Fixed::ONE, ..params };
+        flow.notified(&Setup::new(params, PATH), us(2000));
+        close(flow.rate, 1.0);
     }
 
     #[test]

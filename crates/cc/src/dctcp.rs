@@ -5,21 +5,23 @@
 //!
 //! Where the paper leaves it to TCP: after a cut or a halving the window neither shrinks again nor
 //! grows until everything sent before it is acknowledged (congestion window reduced, RFC 3168); a
-//! hole halves the window, a timeout leaves one packet (RFC 5681); a window that is not used does
+//! hole halves the window; a timeout leaves one packet, from which the flow doubles its window each
+//! round trip up to ssthresh = max(FlightSize/2, 2 packets) (RFC 5681); a window that is not used does
 //! not grow (RFC 7661), which matters here because a flow alone on its path is held by its own
 //! link's rate and would grow for ever.
 //!
-//! Like every algorithm here it starts with one base BDP, in congestion avoidance; slow start is an
-//! option. The "hardware" DCTCP of the HPCC repository works on rates; its increase, 615 Mbps per
+//! Like every algorithm here it starts with one base BDP, in congestion avoidance; to start with slow
+//! start is an option. The "hardware" DCTCP of the HPCC repository works on rates; its increase, 615 Mbps per
 //! window at 100 Gbps, is one packet per round trip of 13 us, so that it needs no preset of its own.
 
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
+    Signals,
 };
-use crate::params::{Described, Param, Preset, param};
+use crate::params::{Described, Param, Preset, Value, param};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +54,25 @@ impl Default for DctcpParams {
     }
 }
 
-impl Parameters for DctcpParams {
-    type Derived = ();
+/// What DCTCP derives once from its parameters and a path; in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct DctcpDerived {
+    /// A full packet.
+    pub packet: Fixed,
+    /// Smallest window.
+    pub floor: Fixed,
+    /// Growth in a round trip.
+    pub increase: Fixed,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for DctcpParams {
+    type Derived = DctcpDerived;
+
+    fn derive(&self, path: &Path) -> DctcpDerived {
+        let packet = Fixed::whole(path.packet.get());
+        DctcpDerived { packet, floor: self.min_window * packet, increase: self.increase * packet }
+    }
 }
 
 impl Described for DctcpParams {
@@ -114,7 +131,7 @@ impl Described for DctcpParams {
     ];
 }
 
-/// The state of one flow under DCTCP: 72 bytes.
+/// The state of one flow under DCTCP: 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Dctcp {
@@ -128,6 +145,8 @@ pub struct Dctcp {
     window_end: u64,
     /// An acknowledgement beyond this position ends the reduction; everything below was sent before.
     reduced_until: u64,
+    /// Where the last timeout found the first unacknowledged byte; `u64::MAX` before the first.
+    timed_out: u64,
     /// Packets acknowledged in this window of observation.
     acked: u64,
     /// How many of them were marked.
@@ -139,21 +158,17 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    fn floor(params: &DctcpParams, path: &Path) -> Fixed {
-        params.min_window * Fixed::whole(path.packet.get())
-    }
-
     /// Multiplies the window by `keep`, once per window of data.
-    fn reduce(&mut self, params: &DctcpParams, path: &Path, keep: Fixed, until: u64) {
-        self.window = (self.window * keep).max(Self::floor(params, path));
+    fn reduce(&mut self, setup: &Setup<DctcpParams>, keep: Fixed, until: u64) {
+        self.window = (self.window * keep).max(setup.derived.floor);
         self.threshold = self.window;
         self.reducing = true;
         self.reduced_until = until;
     }
 
-    fn grow(&mut self, params: &DctcpParams, path: &Path, ack: &Ack) {
-        let (acked, packet) = (Fixed::whole(ack.acked.get()), Fixed::whole(path.packet.get()));
-        let before = Fixed::whole((ack.inflight_now + ack.acked + path.packet).get());
+    fn grow(&mut self, setup: &Setup<DctcpParams>, ack: &Ack) {
+        let acked = Fixed::whole(ack.acked.get());
+        let before = Fixed::whole((ack.inflight_now + ack.acked + setup.path.packet).get());
         if before < self.window {
             return;
         }
@@ -161,7 +176,7 @@ impl Dctcp {
             acked
         } else {
             // Below one packet, one more for each acknowledged packet would not be one per RTT.
-            params.increase * packet * (acked / self.window.max(packet))
+            setup.derived.increase * (acked / self.window.max(setup.derived.packet))
         };
     }
 }
@@ -178,18 +193,19 @@ impl CongestionControl for Dctcp {
     }
 
     fn new(setup: &Setup<DctcpParams>, _now: Time) -> Self {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
         let (window, threshold) = if params.slow_start {
             (Fixed::whole(path.packet.times(params.initial_window).get()), Fixed::MAX)
         } else {
             (Fixed::whole(path.bdp().get()), Fixed::ZERO)
         };
         Self {
-            window: window.max(Self::floor(params, path)),
+            window: window.max(derived.floor),
             threshold,
             alpha: params.alpha_init,
             window_end: 0,
             reduced_until: 0,
+            timed_out: u64::MAX,
             acked: 0,
             marked: 0,
             rtt: path.base_rtt,
@@ -198,7 +214,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, path, .. } = setup;
+        let params = &setup.params;
         self.rtt = ack.rtt();
         self.acked = self.acked.saturating_add(u64::from(ack.packets));
         self.marked = self.marked.saturating_add(u64::from(ack.marked));
@@ -217,23 +233,27 @@ impl CongestionControl for Dctcp {
         }
         if ack.marked > 0 {
             let keep = Fixed::ONE - self.alpha * Fixed::ratio(1, 2);
-            self.reduce(params, path, keep, ack.next_sequence);
+            self.reduce(setup, keep, ack.next_sequence);
         } else {
-            self.grow(params, path, ack);
+            self.grow(setup, ack);
         }
     }
 
     fn on_loss(&mut self, setup: &Setup<DctcpParams>, loss: &Loss) {
-        let Setup { params, path, .. } = setup;
+        let Setup { path, derived, .. } = setup;
         match loss.kind {
             LossKind::Hole | LossKind::Trim if self.reducing && loss.sequence < self.reduced_until => {}
-            LossKind::Hole | LossKind::Trim => {
-                self.reduce(params, path, Fixed::ratio(1, 2), loss.next_sequence)
-            }
+            LossKind::Hole | LossKind::Trim => self.reduce(setup, Fixed::ratio(1, 2), loss.next_sequence),
             LossKind::Timeout => {
-                let half = self.window * Fixed::ratio(1, 2);
-                self.window = Fixed::whole(path.packet.get()).max(Self::floor(params, path));
-                self.threshold = if params.slow_start { half } else { Fixed::ZERO };
+                // RFC 5681, Equation 4; a second timeout of the same segment leaves ssthresh alone.
+                if loss.sequence != self.timed_out {
+                    let flight = Bytes::new(loss.next_sequence.saturating_sub(loss.sequence));
+                    let flight = flight.times_ratio(path.packet.get(), path.payload.get());
+                    let two = derived.packet + derived.packet;
+                    self.threshold = (Fixed::whole(flight.get()) * Fixed::ratio(1, 2)).max(two);
+                }
+                self.timed_out = loss.sequence;
+                self.window = derived.packet.max(derived.floor);
                 self.reducing = false;
             }
         }
@@ -248,6 +268,23 @@ impl CongestionControl for Dctcp {
             Rate::of(window, self.rtt).min(path.line_rate).max(Rate::from_bps(1))
         };
         Allowance { window, rate }
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "alpha", meaning: "estimate of the marked share (alpha)" },
+        Internal {
+            name: "ssthresh",
+            meaning: "window up to which the flow doubles it each round trip (ssthresh)",
+        },
+    ];
+
+    fn probe(&self, _setup: &Setup<DctcpParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Ratio(self.alpha)),
+            1 if self.threshold == Fixed::MAX => None,
+            1 => Some(Value::Bytes(Bytes::new(self.threshold.floor()))),
+            _ => None,
+        }
     }
 }
 
@@ -288,7 +325,7 @@ mod tests {
         let full = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
         assert_eq!(flow(&params).allowance(&Setup::new(params, PATH)), full);
         assert_eq!(Dctcp::signals(&params), Signals::ECN);
-        assert_eq!(size_of::<Dctcp>(), 72);
+        assert_eq!(size_of::<Dctcp>(), 80);
     }
 
     #[test]
@@ -359,19 +396,43 @@ mod tests {
         lost(&mut flow, &params, LossKind::Timeout, 5000);
         close(flow.window, 1000.0);
         assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, Rate::from_gbps(100));
-        // In congestion avoidance: one packet more for one acknowledged.
-        acked(&mut flow, &params, 6000, 7000, false);
-        close(flow.window, 2000.0);
-        // With slow start it doubles up to half of what it was, 75 KB.
-        let params = DctcpParams { slow_start: true, ..params };
-        flow.window = Fixed::whole(150_000);
-        lost(&mut flow, &params, LossKind::Timeout, 5000);
+        // Then 135,000 B of payload in flight, in packets of 900 in 1000 B: 150,000 B. Slow start up to
+        // half of them (RFC 5681, Equation 4), however the flow began: 74 packets acknowledged lead to
+        // 75,000 B, from which it grows by 1000 · 1000/75,000 B.
+        lost(&mut flow, &params, LossKind::Timeout, 165_000);
+        close(flow.threshold, 75_000.0);
         for n in 0..74 {
-            acked(&mut flow, &params, 8000 + n, 9000 + n, false);
+            acked(&mut flow, &params, 168_000 + n, 169_000 + n, false);
         }
         close(flow.window, 75_000.0);
-        acked(&mut flow, &params, 9000, 10_000, false);
+        acked(&mut flow, &params, 169_000, 170_000, false);
         assert!(flow.window > Fixed::whole(75_013) && flow.window < Fixed::whole(75_014));
+    }
+
+    #[test]
+    fn a_second_timeout_of_the_same_segment_leaves_ssthresh_alone() {
+        // RFC 5681, section 3.1: nothing but that segment is in flight then.
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        let mut timeout = |sequence, next_sequence| {
+            let loss = Loss {
+                now: us(100),
+                kind: LossKind::Timeout,
+                bytes: Bytes::ZERO,
+                sent: Time::ZERO,
+                sequence,
+                next_sequence,
+            };
+            flow.on_loss(&Setup::new(params, PATH), &loss);
+            crate::testing::float(flow.threshold)
+        };
+        // 90 KB of payload: 100 KB.
+        assert_eq!(timeout(0, 90_000), 50_000.0);
+        assert_eq!(timeout(0, 900), 50_000.0);
+        // Another segment, one packet in flight: at least two packets.
+        assert_eq!(timeout(900, 1800), 2000.0);
+        assert_eq!(timeout(900, 90_000), 2000.0);
+        assert_eq!(timeout(1800, 91_800), 50_000.0);
     }
 
     #[test]

@@ -92,8 +92,10 @@ pub struct BatchRules {
     /// The delay of the path without queues.
     pub base_delay: Time,
     /// Whether the next batch begins with the send time of the next acknowledged packet, and not
-    /// with that of the packet that closed the last one (Algorithm 1 line 12). A batch of `n` packets
-    /// then spans `n − 1` gaps, and its rate comes out `n/(n − 1)` times too high.
+    /// with that of the packet that closed the last one (Algorithm 1 line 12), and closes with the
+    /// first packet sent later than a period after that, not with one sent just a period after it.
+    /// A batch of `n` packets then spans `n − 1` gaps, and its rate comes out `n/(n − 1)` times too
+    /// high.
     pub start_with_next: bool,
     /// Let only three acknowledgements of a batch into the gradient: the first, the first of its
     /// second half, and the last. This is what is left of it under ACK coalescing (OSCAR-ACKC,
@@ -128,6 +130,8 @@ impl Estimate {
 
 /// Delays farther from the base count as this far in the gradient.
 const FARTHEST_DELAY: Time = Time::from_ps(1 << 37);
+/// Packets sent more ticks than this from the start of their batch count as this far in the gradient.
+const FARTHEST_TICKS: u64 = 1 << 30;
 /// Fewest acknowledgements of a batch (OSCAR, Algorithm 1 line 7).
 const LEAST_SAMPLES: u32 = 3;
 
@@ -137,12 +141,14 @@ const LEAST_SAMPLES: u32 = 3;
 /// The gradient's coordinates are kept small: send times relative to the batch's start, delays
 /// relative to the base delay, both in ticks of `2^s` picoseconds. Let the period have `b` bits of
 /// picoseconds and let `2^N` exceed twice the number of full packets that fit into it at line rate.
-/// Send times count up to four periods from the start, delays up to 2^37 ps (137 ms) from the base;
-/// then Σx² fits into 62 bits if `2(b + 2 − s) + N ≤ 62`, Σxy if `(b + 2 − s) + (37 − s) + N ≤ 62`,
-/// and `s` is the smallest number that satisfies both. A tick is 16 ps at 100 Gbps and a period of
-/// 6 µs, 131 ns at 1.6 Tbps and 10 ms: a period always has more than 70 000 of them. Beyond these
-/// bounds (far more packets than the line can carry) sums saturate: the gradient is wrong then, but
-/// nothing overflows.
+/// `s` is the smallest number with which packets up to four periods from the start and delays up to
+/// 2^37 ps (137 ms) from the base satisfy `2(b + 2 − s) + N ≤ 62` and `(b + 2 − s) + (37 − s) + N ≤ 62`.
+/// A tick is 16 ps at 100 Gbps and a period of 6 µs, 131 ns at 1.6 Tbps and 10 ms: a period always has
+/// more than 70 000 of them. At most three packets of a batch lie farther than a period from its start
+/// (the batch closes with the first of them unless it has fewer than three), so that with send times
+/// of up to 2^30 ticks from the start (17 ms at 100 Gbps) Σx² stays below 2^58 + 3 · 2^60. A packet
+/// that lies so far away and met more than 2^32 ticks of delay saturates Σxy, as do far more packets
+/// than the line can carry: the gradient is wrong then, but nothing overflows.
 ///
 /// Time here has 64 bits and does not wrap, so the reset of Appendix A.1 is not needed; whoever
 /// carries 4-byte send times on a wire restores them before they come here.
@@ -191,12 +197,12 @@ impl BatchedEstimator {
         self.inflight_sum += sample.inflight.times(u64::from(sample.packets));
 
         let span = sample.sent - self.start;
-        let closes = span >= rules.period && self.samples >= LEAST_SAMPLES;
+        let over = span > rules.period || (span == rules.period && !rules.start_with_next);
+        let closes = over && self.samples >= LEAST_SAMPLES;
         let (seen, half) = (self.line.count(), rules.period.times_ratio(1, 2));
         if !rules.three_points || seen == 0 || (seen == 1 && span >= half) || closes {
-            let farthest = rules.period.times(4);
-            let x = self.ticks(sample.sent, self.start, farthest);
-            let y = self.ticks(sample.delay, rules.base_delay, FARTHEST_DELAY);
+            let x = self.ticks(sample.sent, self.start, FARTHEST_TICKS);
+            let y = self.ticks(sample.delay, rules.base_delay, FARTHEST_DELAY.ps() >> (self.shift & 63));
             self.line.add(x, y);
         }
         if !closes {
@@ -254,14 +260,10 @@ impl BatchedEstimator {
         };
     }
 
-    /// `at − origin` in ticks, at most `farthest` to either side.
-    fn ticks(&self, at: Time, origin: Time, farthest: Time) -> i64 {
-        let shift = self.shift & 63;
-        if at >= origin {
-            ((at - origin).min(farthest).ps() >> shift) as i64
-        } else {
-            -(((origin - at).min(farthest).ps() >> shift) as i64)
-        }
+    /// `at − origin` in ticks, at most `farthest` of them to either side.
+    fn ticks(&self, at: Time, origin: Time, farthest: u64) -> i64 {
+        let ticks = |span: Time| (span.ps() >> (self.shift & 63)).min(farthest) as i64;
+        if at >= origin { ticks(at - origin) } else { -ticks(origin - at) }
     }
 }
 
@@ -377,14 +379,109 @@ mod tests {
 
     #[test]
     fn batch_that_starts_with_the_next_packet_spans_one_gap_less() {
-        // From the packet sent at 102 µs the fourth, at 108 µs, is 6 µs away.
-        let rules = BatchRules { start_with_next: true, ..rules(Time::from_us(6), Time::from_us(10)) };
+        // From the packet sent at 102 µs the fourth, at 108 µs, is 6 µs away, beyond the period of 5 µs.
+        let rules = BatchRules { start_with_next: true, ..rules(Time::from_us(5), Time::from_us(10)) };
         let mut estimator =
             BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
         let estimate = four(&mut estimator, &rules, 100).unwrap();
         assert_eq!(estimate.span, Time::from_us(6));
         // 4 · 1000 B / 6 µs = 5.33 Gbps.
         assert_eq!(estimate.rate(Bytes::new(1000)), Rate::from_bps(5_333_333_333));
+        // Just a period away, the fourth does not close it.
+        let rules = BatchRules { period: Time::from_us(6), ..rules };
+        let mut estimator =
+            BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
+        assert_eq!(four(&mut estimator, &rules, 100), None);
+    }
+
+    #[test]
+    fn packets_far_from_the_start_keep_their_slope() {
+        // Period 6 µs at 100 Gbps: a tick of 16 ps. Three packets 5 ms apart, 312.5 million ticks, rise
+        // by 0.25 in 1; 2^30 ticks are 17.2 ms.
+        let rules = rules(Time::from_us(6), Time::ZERO);
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
+        assert_eq!(estimator.tick(), Time::from_ps(16));
+        let at = |ms: u64, estimator: &mut BatchedEstimator| {
+            let (sent, delay) = (Time::from_ms(ms), Time::from_us(250 * ms));
+            estimator.add(&Sample { sent, delay, packets: 1, inflight: Bytes::new(1) }, &rules)
+        };
+        assert_eq!(at(5, &mut estimator), None);
+        assert_eq!(at(10, &mut estimator), None);
+        assert_eq!(at(15, &mut estimator).unwrap().gradient, Fixed::ratio(1, 4));
+        // The sums at that edge: three packets at 2^30 ticks, whatever they met.
+        let (x, y) = (1_i64 << 30, 1_i64 << 32);
+        assert!(3 * i128::from(x * x) + (1 << 58) < i128::from(i64::MAX));
+        assert!(x.checked_mul(y).is_some());
+    }
+
+    #[test]
+    fn a_packet_of_the_batch_before_joins_at_a_negative_time() {
+        // The batch from 100 µs with a packet sent at 98 µs, out of order: x = −2, 2, 4, 8 µs and
+        // y = 1, 2, 4, 5 µs above the base of 10 µs. n = 4, Σx = 12, Σy = 12, Σx² = 88, Σxy = 58:
+        // (4·58 − 12·12)/(4·88 − 144) = 88/208. As a positive time it would be 0.583.
+        let rules = rules(Time::from_us(8), Time::from_us(10));
+        let mut estimator =
+            BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
+        let mut estimate = None;
+        for (sent, delay) in [(98, 11), (102, 12), (104, 14), (108, 15)] {
+            let (sent, delay) = (Time::from_us(sent), Time::from_us(delay));
+            estimate = estimator.add(&Sample { sent, delay, packets: 1, inflight: Bytes::new(5) }, &rules);
+        }
+        let estimate = estimate.unwrap();
+        assert!((f(estimate.gradient) - 88.0 / 208.0).abs() < 1e-4, "{}", estimate.gradient);
+        // It spans from the start to the packet that closed it, and counts them all.
+        assert_eq!((estimate.span, estimate.packets), (Time::from_us(8), 4));
+        assert_eq!(estimate.delay, Time::from_us(13));
+        // Delays below the base count as negative too: y = −1, 0, 1, 2 over x = 2, 4, 6, 8.
+        let mut estimate = None;
+        for (sent, delay) in [(110, 9), (112, 10), (114, 11), (116, 12)] {
+            let (sent, delay) = (Time::from_us(sent), Time::from_us(delay));
+            estimate = estimator.add(&Sample { sent, delay, packets: 1, inflight: Bytes::new(5) }, &rules);
+        }
+        assert!((f(estimate.unwrap().gradient) - 0.5).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_packet_out_of_order_does_not_close_a_batch() {
+        // Sent before the start, however far: its span is none.
+        let rules = rules(Time::from_us(8), Time::ZERO);
+        let mut estimator =
+            BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::from_us(100));
+        for sent in [101, 102, 103, 50, 80] {
+            let sample = Sample {
+                sent: Time::from_us(sent),
+                delay: Time::from_us(9),
+                packets: 1,
+                inflight: Bytes::new(5),
+            };
+            assert_eq!(estimator.add(&sample, &rules), None, "{sent}");
+        }
+        let closing =
+            Sample { sent: Time::from_us(109), delay: Time::from_us(9), packets: 1, inflight: Bytes::new(5) };
+        assert_eq!(estimator.add(&closing, &rules).map(|e| (e.span, e.packets)), Some((Time::from_us(9), 6)));
+    }
+
+    #[test]
+    fn ticks_are_as_wide_as_the_bound_asks() {
+        // b bits of the period, N of twice its packets of 1000 B, and the larger of
+        // ⌈(2b + N − 58)/2⌉ and ⌈(b + N − 23)/2⌉:
+        // 6 µs = 6·10^6 ps, b = 23; 100 Gbps: 75 packets, 150, N = 8: max(−2, 8)/2 = 4.
+        // 5 µs, b = 23; 62 packets, 125, N = 7: max(−5, 7)/2 = 4 (rounded up).
+        // 6 µs at 10 Gbps: 7500 B, 15, N = 4: 4/2 = 2.
+        // 10 ms = 10^10 ps, b = 34; 1.6 Tbps: 2·10^9 B, 4 000 000, N = 22: max(32, 33)/2 = 17.
+        // 40 ms, b = 36; 10 Gbps: 5·10^7 B, 100 000, N = 17: max(31, 30)/2 = 16.
+        // 1 µs at 1 Gbps, b = 20; 125 B, no packet, N = 0: 0.
+        for (period, gbps, bits) in [
+            (Time::from_us(6), 100, 4),
+            (Time::from_us(5), 100, 4),
+            (Time::from_us(6), 10, 2),
+            (Time::from_ms(10), 1600, 17),
+            (Time::from_ms(40), 10, 16),
+            (Time::from_us(1), 1, 0),
+        ] {
+            let estimator = BatchedEstimator::new(&path(Rate::from_gbps(gbps)), period, Time::ZERO);
+            assert_eq!(estimator.tick(), Time::from_ps(1 << bits), "{period} at {gbps} Gbps");
+        }
     }
 
     #[test]

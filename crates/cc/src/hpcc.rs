@@ -9,8 +9,8 @@
 //!
 //! The first acknowledgement only stores its telemetry, and the reference is not renewed before one
 //! of a packet sent after it, as in the authors' public artifact. The same holds for one that brings
-//! another number of hops than the one before: it came on another path. Telemetry here carries no
-//! path identity, so that a change between paths of equal length goes unnoticed unless a clock or a
+//! another number of hops than the one before: it came on another path. One without telemetry says
+//! nothing and leaves the record as it is. Telemetry here carries no path identity, so that a change between paths of equal length goes unnoticed unless a clock or a
 //! counter runs backwards; with packet spraying the measured utilisations are meaningless
 //! (OSCAR, Appendix A.3).
 
@@ -18,9 +18,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Parameters, Path, Sent, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Param, Preset, choice, param};
+use crate::limits::least_share;
+use crate::params::{Described, Param, Preset, Value, choice, param};
 
 choice! {
     /// The window that a multiplicative step starts from.
@@ -47,8 +48,10 @@ pub struct HpccParams {
     pub reference: Reference,
     /// Whether the utilisation is smoothed over a base RTT (the end of MeasureInflight).
     pub smoothing: bool,
-    /// Smallest window and rate, as a fraction of base BDP and line rate.
+    /// The part of the smallest window and rate that is a fraction of base BDP and line rate.
     pub floor: Fixed,
+    /// The part of the smallest rate that is absolute.
+    pub floor_rate: Rate,
 }
 
 impl HpccParams {
@@ -60,6 +63,7 @@ impl HpccParams {
             reference: Reference::Original,
             smoothing: true,
             floor: Fixed::ratio(1, 1000),
+            floor_rate: Rate::ZERO,
         }
     }
 
@@ -68,7 +72,13 @@ impl HpccParams {
     }
 
     fn artifact() -> Self {
-        Self { max_stage: 0, w_ai: Fixed::ratio(4, 10_000), floor: Fixed::ratio(1, 100), ..Self::paper() }
+        Self {
+            max_stage: 0,
+            w_ai: Fixed::ratio(4, 10_000),
+            floor: Fixed::ZERO,
+            floor_rate: Rate::from_gbps(1),
+            ..Self::paper()
+        }
     }
 }
 
@@ -78,10 +88,20 @@ impl Default for HpccParams {
     }
 }
 
-impl Parameters for HpccParams {
-    type Derived = ();
+/// What HPCC derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HpccDerived {
+    /// Smallest window and rate, as a share of base BDP and line rate.
+    pub floor: Fixed,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for HpccParams {
+    type Derived = HpccDerived;
+
+    fn derive(&self, path: &Path) -> HpccDerived {
+        HpccDerived { floor: least_share(self.floor, self.floor_rate, path) }
+    }
 }
 
 impl Described for HpccParams {
@@ -101,7 +121,7 @@ impl Described for HpccParams {
         },
         Preset {
             name: "artifact",
-            meaning: "the run script of HPCC's public artifact at 100Gbps: every step multiplicative",
+            meaning: "the run script of HPCC's public artifact: every step multiplicative, rates from 1Gbps on",
             params: Self::artifact,
         },
     ];
@@ -146,88 +166,24 @@ impl Described for HpccParams {
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 10_000),
+            Fixed::ZERO,
             Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate",
-            "OSCAR's public artifact: 0.001; HPCC's: 1Gbps, 0.01 at 100Gbps"
+            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
+            "HPCC states none; OSCAR's public artifact: 0.001"
+        ),
+        param!(
+            Rate "floor_rate",
+            floor_rate,
+            Rate::ZERO,
+            Rate::from_gbps(100),
+            "added to the smallest rate, and its share of the line rate to the smallest window",
+            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
 }
 
-/// Snapshots of the window that the synchronised reference looks back into.
-const SNAPSHOTS: usize = 32;
-/// Snapshots taken in one round trip.
-const SNAPSHOTS_PER_RTT: u64 = 8;
-
-/// The window in force when some packet was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-struct Snapshot {
-    /// When, in ticks of 2^10 ps, modulo 2^32 (4.4 s).
-    at: u32,
-    /// The window in units of 2^-31 base BDP; zero in a place not yet used.
-    ratio: u32,
-}
-
-fn ticks(time: Time) -> u32 {
-    (time.ps() >> 10) as u32
-}
-
-/// What the window was when a packet was sent, for the synchronised reference.
-///
-/// The public artifact of OSCAR keeps a record for every packet in flight. In a state of fixed size
-/// this keeps a ring of them, taken as packets leave and at least an eighth of a round trip apart:
-/// a slow flow has every packet recorded, a fast one finds the latest record not after its packet.
-/// The round trip that spaces them is the larger of base and last measured one. As a round trip
-/// cannot grow faster than time passes, n of them hold 8·(1 + ln(RTT/base RTT)) records, so the ring
-/// reaches back a whole round trip until that is 20 times its base; beyond, the oldest record serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-struct History {
-    ring: [Snapshot; SNAPSHOTS],
-    /// Place of the next snapshot.
-    next: u32,
-    /// When the latest was taken, in ticks.
-    latest: u32,
-}
-
-impl History {
-    const EMPTY: Self = Self { ring: [Snapshot { at: 0, ratio: 0 }; SNAPSHOTS], next: 0, latest: 0 };
-
-    fn record(&mut self, now: Time, rtt: Time, ratio: Fixed) {
-        let (at, spacing) = (ticks(now), ticks(rtt.times_ratio(1, SNAPSHOTS_PER_RTT)));
-        let empty = self.next == 0 && self.ring.first().is_some_and(|s| s.ratio == 0);
-        if !empty && at.wrapping_sub(self.latest) < spacing {
-            return;
-        }
-        if let Some(place) = self.ring.get_mut(self.next as usize) {
-            *place = Snapshot { at, ratio: (ratio.bits() >> 1) as u32 };
-        }
-        self.next = (self.next + 1) & (SNAPSHOTS as u32 - 1);
-        self.latest = at;
-    }
-
-    /// The window when a packet that left at `sent` was sent; `otherwise` when there is no record.
-    fn find(&self, sent: Time, otherwise: Fixed) -> Fixed {
-        let sent = ticks(sent);
-        let (mut before, mut after) = ((u32::MAX, 0), (u32::MAX, 0));
-        for snapshot in self.ring.iter().filter(|s| s.ratio != 0) {
-            let age = sent.wrapping_sub(snapshot.at);
-            if age < 1 << 31 {
-                before = before.min((age, snapshot.ratio));
-            } else {
-                after = after.min((age.wrapping_neg(), snapshot.ratio));
-            }
-        }
-        match (before, after) {
-            ((_, 0), (_, 0)) => otherwise,
-            ((_, 0), (_, ratio)) | ((_, ratio), _) => Fixed::from_bits(i64::from(ratio) << 1),
-        }
-    }
-}
-
-/// The state of one flow under HPCC: 480 bytes, of which 168 are the telemetry of the last
-/// acknowledgement and 264 the look-back of the synchronised reference.
+/// The state of one flow under HPCC: 208 bytes, of which 168 are the telemetry of the last
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Hpcc {
@@ -241,11 +197,8 @@ pub struct Hpcc {
     ratio: Fixed,
     /// The reference is renewed by an acknowledgement beyond this position (lastUpdateSeq).
     last_update: u64,
-    /// Last measured round trip, but at least the base; spaces the look-back.
-    rtt: Time,
     /// Additive steps since the last multiplicative one (incStage).
     stage: u32,
-    history: History,
 }
 
 /// Utilisation of one port between two records of it, and the time between them (the loop of
@@ -286,10 +239,11 @@ impl Hpcc {
     }
 
     /// ComputeWind of Algorithm 1.
-    fn compute(&mut self, params: &HpccParams, from: Fixed, commit: bool) {
+    fn compute(&mut self, setup: &Setup<HpccParams>, from: Fixed, commit: bool) {
+        let Setup { params, derived, .. } = setup;
         let multiplicative = self.utilisation >= params.eta || u64::from(self.stage) >= params.max_stage;
         let scaled = if multiplicative { from / (self.utilisation / params.eta) } else { from };
-        self.ratio = (scaled + params.w_ai).clamp_to(params.floor, Fixed::ONE);
+        self.ratio = (scaled + params.w_ai).clamp_to(derived.floor, Fixed::ONE);
         if commit {
             self.stage = if multiplicative { 0 } else { self.stage.saturating_add(1) };
             self.reference = self.ratio;
@@ -300,31 +254,33 @@ impl Hpcc {
 impl CongestionControl for Hpcc {
     type Params = HpccParams;
 
-    fn signals(_params: &HpccParams) -> Signals {
-        Signals::INT
+    fn signals(params: &HpccParams) -> Signals {
+        match params.reference {
+            Reference::Original => Signals::INT,
+            Reference::Synchronised => Signals::INT.and(Signals::PACKET_TAG),
+        }
     }
 
     fn overhead(_params: &HpccParams) -> Overhead {
         Overhead { data: 42, ack: 42 }
     }
 
-    fn new(setup: &Setup<HpccParams>, _now: Time) -> Self {
-        let Setup { path, .. } = setup;
+    fn new(_setup: &Setup<HpccParams>, _now: Time) -> Self {
         Self {
             previous: IntStack::EMPTY,
             utilisation: Fixed::ONE,
             reference: Fixed::ONE,
             ratio: Fixed::ONE,
             last_update: 0,
-            rtt: path.base_rtt,
             stage: 0,
-            history: History::EMPTY,
         }
     }
 
     fn on_ack(&mut self, setup: &Setup<HpccParams>, ack: &Ack, int: &IntStack) {
         let Setup { params, path, .. } = setup;
-        self.rtt = ack.rtt().max(path.base_rtt);
+        if int.count == 0 {
+            return;
+        }
         let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
         self.previous = *int;
         if first {
@@ -336,19 +292,19 @@ impl CongestionControl for Hpcc {
         let commit = ack.sequence > self.last_update;
         let from = match params.reference {
             Reference::Original => self.reference,
-            Reference::Synchronised => self.history.find(ack.sent, self.reference),
+            // A packet of which no record is left brings no tag.
+            Reference::Synchronised if ack.tag == 0 => self.reference,
+            Reference::Synchronised => Fixed::from_bits(i64::from(ack.tag) << 1),
         };
-        self.compute(params, from, commit);
+        self.compute(setup, from, commit);
         if commit {
             self.last_update = ack.next_sequence;
         }
     }
 
-    fn on_sent(&mut self, setup: &Setup<HpccParams>, sent: &Sent) {
-        let Setup { params, .. } = setup;
-        if params.reference == Reference::Synchronised {
-            self.history.record(sent.now, self.rtt, self.ratio);
-        }
+    /// The window in force, in units of 2^-31 base BDP; it is at most one BDP.
+    fn tag(&self, _setup: &Setup<HpccParams>) -> u32 {
+        ((self.ratio.bits() >> 1) as u32).max(1)
     }
 
     fn allowance(&self, setup: &Setup<HpccParams>) -> Allowance {
@@ -358,12 +314,27 @@ impl CongestionControl for Hpcc {
             rate: Rate::from_bps(self.ratio.scale(path.line_rate.bps())).max(Rate::from_bps(1)),
         }
     }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "u", meaning: "smoothed utilisation of the busiest port (U)" },
+        Internal { name: "reference_window", meaning: "reference window (W_c)" },
+        Internal { name: "stage", meaning: "additive steps since the last multiplicative one (incStage)" },
+    ];
+
+    fn probe(&self, setup: &Setup<HpccParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Ratio(self.utilisation)),
+            1 => Some(Value::Bytes(Bytes::new(self.reference.scale(setup.bdp.get())))),
+            2 => Some(Value::Count(u64::from(self.stage))),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close, port, then};
+    use crate::testing::{PATH, ack, close, float, port, then};
 
     const RTT: Time = Time::from_us(12);
 
@@ -388,7 +359,7 @@ mod tests {
         assert_eq!(hpcc.previous, port(us(12), 0, 0));
         assert_eq!(Hpcc::signals(&params), Signals::INT);
         assert_eq!(Hpcc::overhead(&params), Overhead { data: 42, ack: 42 });
-        assert_eq!(size_of::<Hpcc>(), 480);
+        assert_eq!(size_of::<Hpcc>(), 208);
     }
 
     #[test]
@@ -484,23 +455,55 @@ mod tests {
                 smoothing: false,
                 ..HpccParams::default()
             };
-            let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
-            for n in 0..12 {
-                let sent = Sent { now: us(n), bytes: PATH.packet, inflight: PATH.packet };
-                hpcc.on_sent(&Setup::new(params, PATH), &sent);
-            }
+            let setup = Setup::new(params, PATH);
+            let mut hpcc = Hpcc::new(&setup, Time::ZERO);
+            // Twelve packets leave before the first comes back, and one with each acknowledgement.
+            let mut tags = [hpcc.tag(&setup); 24];
             for n in 0..12 {
                 let now = us(12 + n);
                 let commit = if n == 5 { 150_001 } else { 1000 * n };
                 let int = port(now, 150_000, 12_500 * n);
-                hpcc.on_ack(&Setup::new(params, PATH), &ack(now, RTT, commit, 150_000), &int);
-                let sent = Sent { now, bytes: PATH.packet, inflight: PATH.packet };
-                hpcc.on_sent(&Setup::new(params, PATH), &sent);
+                let ack = Ack { tag: tags[n as usize], ..ack(now, RTT, commit, 150_000) };
+                hpcc.on_ack(&setup, &ack, &int);
+                tags[12 + n as usize] = hpcc.tag(&setup);
             }
+            // The next come back with tags of their own: from the half that was in force then.
+            assert_eq!(tags[0], 1 << 31);
+            assert_eq!(tags[23], (hpcc.ratio.bits() >> 1) as u32);
             hpcc.ratio
         };
         close(run(Reference::Original), 0.25);
         close(run(Reference::Synchronised), 0.5);
+    }
+
+    #[test]
+    fn a_tag_is_the_window_of_its_packet() {
+        // U = 2 and eta = 1: half of 0.75, the window when the packet left, whatever the reference is;
+        // without a record (a tag of zero) half of the reference.
+        let params = HpccParams {
+            reference: Reference::Synchronised,
+            w_ai: Fixed::ZERO,
+            eta: Fixed::ONE,
+            smoothing: false,
+            ..HpccParams::default()
+        };
+        let setup = Setup::new(params, PATH);
+        assert_eq!(Hpcc::signals(&params), Signals::INT.and(Signals::PACKET_TAG));
+        let mut hpcc = started(&params);
+        hpcc.ratio = Fixed::ratio(3, 4);
+        let tag = hpcc.tag(&setup);
+        assert_eq!(tag, 3 << 29);
+        hpcc.on_ack(&setup, &ack(us(13), RTT, 2000, 150_000), &port(us(13), 150_000, 12_500));
+        hpcc.reference = Fixed::ratio(1, 8);
+        for (tag, window) in [(tag, 0.375), (0, 0.0625)] {
+            let mut hpcc = hpcc;
+            let ack = Ack { tag, ..ack(us(14), RTT, 3000, 150_000) };
+            hpcc.on_ack(&setup, &ack, &port(us(14), 150_000, 25_000));
+            close(hpcc.ratio, window);
+        }
+        // The smallest window has a tag too.
+        hpcc.ratio = Fixed::from_bits(1);
+        assert_eq!(hpcc.tag(&setup), 1);
     }
 
     #[test]
@@ -537,33 +540,18 @@ mod tests {
             hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20 + n), RTT, 3000 * n, 3000), &IntStack::EMPTY);
         }
         close(hpcc.ratio, 1.0);
+        // No telemetry in between leaves the record: the next is compared over both. 0.5 of the line
+        // in 6 us with no queue: U = 0.5 · 0.5 + 0.5 · U.
+        let mut hpcc = before;
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(16), RTT, 2500, 150_000), &IntStack::EMPTY);
+        assert_eq!((hpcc.previous, hpcc.ratio), (before.previous, before.ratio));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(19), RTT, 3000, 150_000), &port(us(19), 0, 50_000));
+        close(hpcc.utilisation, 0.5 * 0.5 + 0.5 * float(before.utilisation));
         // Another number of hops is another path: stored, not compared.
         let mut hpcc = before;
         let int = then(port(us(20), 900_000, 20_000), &port(us(21), 900_000, 20_000));
         hpcc.on_ack(&Setup::new(params, PATH), &ack(us(27), RTT, 3000, 150_000), &int);
         assert_eq!((hpcc.ratio, hpcc.previous.count), (before.ratio, 2));
-    }
-
-    #[test]
-    fn history_finds_the_latest_record_not_after_the_packet() {
-        let half = Fixed::ratio(1, 2);
-        let mut history = History::EMPTY;
-        assert_eq!(history.find(us(1), half), half);
-        // A spacing of 8 us / 8 = 1 us; one record per packet sent 1.5 us apart, 100 of them, across
-        // the wrap of the 32-bit ticks at 2^42 ps.
-        let start = Time::from_ps((1 << 42) - 75_000_000);
-        let at = |n: u64| start + Time::from_ns(1500 * n);
-        for n in 0..100 {
-            history.record(at(n), us(8), Fixed::ratio(n + 1, 256));
-            // Too soon after: not recorded.
-            history.record(at(n) + Time::from_ns(500), us(8), Fixed::ONE);
-        }
-        for n in 68..100 {
-            assert_eq!(history.find(at(n), half), Fixed::ratio(n + 1, 256), "{n}");
-            assert_eq!(history.find(at(n) + Time::from_ns(1400), half), Fixed::ratio(n + 1, 256), "{n}");
-        }
-        // What has been overwritten: the oldest left.
-        assert_eq!(history.find(at(10), half), Fixed::ratio(69, 256));
     }
 
     #[test]
@@ -579,5 +567,65 @@ mod tests {
         );
         close(hpcc.ratio, 0.001);
         assert_eq!(hpcc.allowance(&Setup::new(params, PATH)).window, Bytes::new(149)); // 150 B less 2^-32
+        // The artifact's 1 Gbps is 0.01 of this line and 0.04 of one of 25 Gbps.
+        let params = HpccParams { w_ai: Fixed::ZERO, ..HpccParams::artifact() };
+        for (path, share) in [(PATH, 0.01), (Path { line_rate: Rate::from_gbps(25), ..PATH }, 0.04)] {
+            let mut hpcc = Hpcc::new(&Setup::new(params, path), Time::ZERO);
+            for n in 1..3 {
+                let int = port(us(24 * n), u64::MAX / 2, n << 40);
+                hpcc.on_ack(&Setup::new(params, path), &ack(us(24 * n), RTT, 2000, 3000), &int);
+            }
+            close(hpcc.ratio, share);
+        }
+    }
+
+    #[test]
+    fn the_queue_term_is_that_of_the_ports_own_rate() {
+        // A port of 400 Gbps with 300 KB of queue: a BDP of 400 Gbps · 12 us = 600 KB, half of it; its
+        // output of 25 KB in 1 us is 200 of 400 Gbps. u = 0.5 + 0.5. (With 100 Gbps: 2 + 2.)
+        let params = HpccParams { smoothing: false, ..HpccParams::default() };
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
+        let fast = |at: Time, queue: u64, transmitted: u64| {
+            let mut stack = port(at, queue, transmitted);
+            stack.hops[0].rate = Rate::from_gbps(400);
+            stack
+        };
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12), RTT, 1000, 150_000), &fast(us(12), 300_000, 0));
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(13), RTT, 2000, 150_000),
+            &fast(us(13), 300_000, 25_000),
+        );
+        close(hpcc.utilisation, 1.0);
+        // The smaller of both queues counts, whichever it is: now 150 KB of 600, and 0.5 of output.
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(14), RTT, 3000, 150_000),
+            &fast(us(14), 150_000, 50_000),
+        );
+        close(hpcc.utilisation, 0.75);
+        hpcc.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(15), RTT, 4000, 150_000),
+            &fast(us(15), 300_000, 75_000),
+        );
+        close(hpcc.utilisation, 0.75);
+    }
+
+    #[test]
+    fn a_counter_that_runs_backwards_is_another_port() {
+        // Two ports; the first one's counter runs backwards, which at face value would be a rate of
+        // nearly 2^64 B or one of zero: it is left out, and the second, 0.25 of its line, counts.
+        let params = HpccParams { smoothing: false, ..HpccParams::default() };
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
+        let before = then(port(us(10), 600_000, 50_000), &port(us(12), 0, 50_000));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 1000, 2000), &before);
+        let now = then(port(us(11), 600_000, 49_999), &port(us(13), 0, 53_125));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(19), RTT, 2000, 3000), &now);
+        close(hpcc.utilisation, 0.25);
+        // It is stored all the same: the next record is compared with it.
+        let next = then(port(us(12), 0, 62_499), &port(us(14), 0, 53_125));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20), RTT, 3000, 4000), &next);
+        close(hpcc.utilisation, 1.0);
     }
 }

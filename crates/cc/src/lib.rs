@@ -11,6 +11,7 @@
 //! * [`fixed`]: the one number type, [`Fixed`].
 //! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
+//! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
 //! * one module per algorithm, named as its paper names it.
 //! * [`any`]: every algorithm behind one type, and the registry that lists them.
 #![no_std]
@@ -23,6 +24,7 @@ pub mod dctcp;
 pub mod estimator;
 pub mod fixed;
 pub mod hpcc;
+pub mod limits;
 pub mod oscar;
 pub mod params;
 pub mod powertcp;

@@ -11,13 +11,16 @@
 //! * Algorithm 2 line 12 prints `max(u·D_target·µ, BDP_base)`; the text beside it ("does not set the
 //!   window above the base BDP") and the public artifact take the **minimum**. So do we.
 //! * Line 4 compares with RTT_base; section 4.2 adds an ε without a value. See `epsilon`.
-//! * A batch that spans more than three periods says nothing about the rate: the flow was idle. The
-//!   window loop alone decides then (public artifact). See `wide_batch`.
-//! * The gradient counts as at least −0.9, so that `1 + g` stays positive (public artifact).
-//! * `u` is at most 1 and at least 0.001 (public artifact).
+//! * A gradient below −1 counts as −1 and gives the largest rate step: `1 + g` is the arrival rate,
+//!   which cannot be negative.
+//! * `u` is at most 1, which nothing sees: beyond it window and rate are at their largest already.
 //! * Batches that closed before are not repaired when packets arrive out of order; a packet sent
 //!   before the batch's start joins it at a negative time.
 //! * Losses are left to the transport (Appendix A.1).
+//!
+//! Rules that only the public artifact has are options, off in the preset `paper`: the end of the
+//! rate loop in wide batches (`wide_batch`), the steepest fall that counts (`steepest_fall`), the
+//! smallest `u` (`floor`), the dead band, batches that start with the next packet.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -53,8 +56,10 @@ pub struct OscarParams {
     pub epsilon_time: Time,
     /// How far below the target delay the accelerating branch ends.
     pub dead_band: Time,
-    /// A batch that spans more periods than this carries no rate and no gradient.
+    /// A batch that spans more periods than this carries no rate and no gradient; zero for no limit.
     pub wide_batch: Fixed,
+    /// The gradient counts as at least minus this.
+    pub steepest_fall: Fixed,
     /// Smallest `u`.
     pub floor: Fixed,
     /// Whether a batch starts with the next acknowledged packet instead of the closing one.
@@ -79,8 +84,9 @@ impl OscarParams {
             epsilon: Fixed::ratio(8, 100),
             epsilon_time: Time::ZERO,
             dead_band: Time::ZERO,
-            wide_batch: Fixed::whole(3),
-            floor: Fixed::ratio(1, 1000),
+            wide_batch: Fixed::ZERO,
+            steepest_fall: Fixed::ONE,
+            floor: Fixed::ZERO,
             start_with_next: false,
             one_way_delay: false,
             three_points: false,
@@ -97,6 +103,9 @@ impl OscarParams {
             epsilon: Fixed::ZERO,
             epsilon_time: Time::from_us(1),
             dead_band: Time::from_ns(500),
+            wide_batch: Fixed::whole(3),
+            steepest_fall: Fixed::ratio(9, 10),
+            floor: Fixed::ratio(1, 1000),
             start_with_next: true,
             ..Self::paper()
         }
@@ -274,23 +283,31 @@ impl Described for OscarParams {
         param!(
             Ratio "wide_batch",
             wide_batch,
+            Fixed::ZERO,
+            Fixed::whole(1000),
+            "batches spanning more periods than this (an idle flow) move by the window loop alone; 0: none",
+            "OSCAR Algorithm 2: none; its public artifact: 3"
+        ),
+        param!(
+            Ratio "steepest_fall",
+            steepest_fall,
+            Fixed::ZERO,
             Fixed::ONE,
-            Fixed::whole(4),
-            "batches spanning more periods than this (an idle flow) move by the window loop alone",
-            "OSCAR's public artifact: 3"
+            "the gradient counts as at least minus this",
+            "OSCAR Algorithm 2 states none, 1 is the physical limit; its public artifact: 0.9"
         ),
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 1_000_000),
+            Fixed::ZERO,
             Fixed::ONE,
             "smallest ratio of window and rate",
-            "OSCAR's public artifact: 0.001"
+            "OSCAR states none (an update adds u_ai or u_hai); its public artifact: 0.001"
         ),
         param!(
             Flag "start_with_next",
             start_with_next,
-            "whether a batch starts with the next acknowledged packet, not the one that closed the last",
+            "whether a batch starts with the next acknowledged packet, not the one that closed the last, and closes only beyond its period",
             "OSCAR Algorithm 1 line 12: false; its public artifact: true"
         ),
         param!(
@@ -313,9 +330,6 @@ impl Described for OscarParams {
         ),
     ];
 }
-
-/// The gradient counts as at least −0.9.
-const STEEPEST_FALL: Fixed = Fixed::from_bits(-3_865_470_566);
 
 /// The state of one flow. Size: 88 bytes.
 ///
@@ -345,11 +359,9 @@ impl Oscar {
             self.u + params.u_hai
         } else {
             let u_w = window_ratio(path, estimate);
-            let u_r = if estimate.span == Time::ZERO || estimate.span > derived.widest {
-                u_w
-            } else {
-                rate_ratio(path, estimate)
-            };
+            let idle = params.wide_batch > Fixed::ZERO && estimate.span > derived.widest;
+            let u_r =
+                if estimate.span == Time::ZERO || idle { u_w } else { rate_ratio(params, path, estimate) };
             let multiplied = if estimate.delay + params.dead_band < derived.target_delay {
                 u_w.max(u_r)
             } else {
@@ -370,9 +382,10 @@ fn window_ratio(path: &Path, estimate: &Estimate) -> Fixed {
 
 /// u_r = rate / ((1 + gradient) · µ) (Algorithm 2 line 8), as the time that the line needs for the
 /// batch over the time in which it was sent.
-fn rate_ratio(path: &Path, estimate: &Estimate) -> Fixed {
+fn rate_ratio(params: &OscarParams, path: &Path, estimate: &Estimate) -> Fixed {
     let batch = path.line_rate.time_for(path.packet.times(estimate.packets));
-    Fixed::ratio(batch.ps(), estimate.span.ps()) / (Fixed::ONE + estimate.gradient.max(STEEPEST_FALL))
+    let gradient = estimate.gradient.max(-params.steepest_fall);
+    Fixed::ratio(batch.ps(), estimate.span.ps()) / (Fixed::ONE + gradient)
 }
 
 impl CongestionControl for Oscar {
@@ -527,11 +540,19 @@ mod tests {
     }
 
     #[test]
-    fn gradient_counts_as_at_least_minus_0_9() {
+    fn the_steepest_fall_that_counts_is_an_option() {
         // Falling 0.95 in 1 from 20 µs, 1000 B in 2 µs: 3 packets, mean send time 4 µs, mean delay
-        // 16.2 µs, u_w = (1000 B: 0.08)/16.2 = 0.005; u_r = 0.04/(1 − 0.9) = 0.4, + 0.001.
-        let flow = batch(&OscarParams::default(), 2000, 20_000, -950, 1000);
+        // 16.2 µs, u_w = (1000 B: 0.08)/16.2 = 0.005; u_r = 0.04/(1 − 0.95) = 0.8, + 0.001. Limited to
+        // −0.9, as in the artifact: 0.04/(1 − 0.9) = 0.4.
+        let paper = OscarParams::default();
+        let flow = batch(&paper, 2000, 20_000, -950, 1000);
+        assert!(is_near(flow.u, 0.801), "{}", flow.u);
+        let limited = OscarParams { steepest_fall: OscarParams::artifact().steepest_fall, ..paper };
+        let flow = batch(&limited, 2000, 20_000, -950, 1000);
         assert!(is_near(flow.u, 0.401), "{}", flow.u);
+        // Falling faster than time passes: nothing arrived at the bottleneck, the largest step.
+        let flow = batch(&paper, 2000, 20_000, -1050, 1000);
+        assert_eq!(flow.u, Fixed::ONE);
     }
 
     #[test]
@@ -551,38 +572,66 @@ mod tests {
         assert_eq!(flow.u, Fixed::ONE); // capped
     }
 
+    /// Three packets, the first sent at `first_us` and the others as far apart, with the given delays.
+    fn three(params: &OscarParams, first_us: u64, delays_ns: [u64; 3]) -> Oscar {
+        let mut flow = Oscar::new(&Setup::new(*params, PATH), Time::ZERO);
+        for (i, rtt) in (1..).zip(delays_ns) {
+            let ack = ack(Time::from_us(first_us * i), Time::from_ns(rtt), 150_000);
+            flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
+        }
+        flow
+    }
+
     #[test]
-    fn a_wide_batch_moves_by_the_window_loop_alone() {
-        // Three packets 7 µs apart span 21 µs > 3 · 6 µs. Delay 16 µs is below the target, where the
-        // larger step would count: u_w = 12/16 = 0.75, and u_r = 0.24/21 would be smaller; falling by
-        // 0.2 in 1 from 18.8 µs their mean is 18.8 − 0.2 · 14 = 16 µs.
-        let params = OscarParams::default();
-        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
-        for (sent, rtt) in [(7, 17_400), (14, 16_000), (21, 14_600)] {
-            let ack = ack(Time::from_us(sent), Time::from_ns(rtt), 150_000);
-            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
-        }
-        assert!(is_near(flow.u, 0.751), "{}", flow.u);
-        // Above the target the smaller step counts, and the meaningless rate must not be it:
-        // u_w = 12/36, not u_r = 0.0114.
-        let mut flow = Oscar::new(&Setup::new(params, PATH), Time::ZERO);
-        for sent in [7, 14, 21] {
-            let ack = ack(Time::from_us(sent), Time::from_us(36), 150_000);
-            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
-        }
+    fn a_wide_batch_may_move_by_the_window_loop_alone() {
+        // Three packets 7 µs apart span 21 µs > 3 · 6 µs. Above the target the smaller step counts.
+        // Delay 36 µs: u_w = 12/36; the rate of three packets in 21 µs is u_r = 0.24/21 = 0.0114.
+        // The listing has no exception for it, the artifact has.
+        let paper = OscarParams::default();
+        let flow = three(&paper, 7, [36_000; 3]);
+        assert!(is_near(flow.u, 0.24 / 21.0 + 0.001), "{}", flow.u);
+        let guarded = OscarParams { wide_batch: Fixed::whole(3), ..paper };
+        let flow = three(&guarded, 7, [36_000; 3]);
         assert!(is_near(flow.u, 1.0 / 3.0 + 0.001), "{}", flow.u);
+        // Delay falling by 0.2 in 1 to a mean of 16 µs, below the target, where the larger counts:
+        // u_w = 12/16 = 0.75, with and without.
+        for params in [paper, guarded] {
+            let flow = three(&params, 7, [17_400, 16_000, 14_600]);
+            assert!(is_near(flow.u, 0.751), "{}", flow.u);
+        }
+        // Six µs apart they span three periods, not more: no exception.
+        let flow = three(&guarded, 6, [36_000; 3]);
+        assert!(is_near(flow.u, 0.24 / 18.0 + 0.001), "{}", flow.u);
+    }
+
+    #[test]
+    fn the_gradient_of_a_wide_batch_is_right() {
+        // Three packets 100 µs apart (80 ns of line each), delays rising by 0.1 in 1 to 40, 50 and
+        // 60 µs: u_r = (0.24/300)/1.1 = 0.000727, u_w = 12/50. In ticks of 16 ps the last packet lies
+        // 18.75 million from the start, fifty periods.
+        let flow = three(&OscarParams::default(), 100, [40_000, 50_000, 60_000]);
+        assert!(is_near(flow.u, 0.24 / 300.0 / 1.1 + 0.001), "{}", flow.u);
     }
 
     #[test]
     fn ratio_stays_between_floor_and_one() {
         // 1 s of delay: u_w = 8.48e-8, floor 0.001.
-        let params = OscarParams { u_ai: Fixed::ZERO, ..OscarParams::default() };
+        let floor = OscarParams::artifact().floor;
+        let params = OscarParams { u_ai: Fixed::ZERO, floor, ..OscarParams::default() };
         let flow = batch(&params, 1000, 1_000_000_000, 0, 1060);
-        assert_eq!(flow.u, params.floor);
+        assert_eq!(flow.u, floor);
         let allowance = flow.allowance(&Setup::new(params, PATH));
         // 0.001 · 225 KB = 225 B (the floor is rounded to 2^-32, so a byte less), 100 Mbps.
         assert!(allowance.window.get().abs_diff(225) <= 1);
         assert!(allowance.rate.bps().abs_diff(100_000_000) < 100);
+        // Without a floor, as in the paper, what is left is U_AI, and something may always be sent.
+        let flow = batch(&OscarParams::default(), 1000, 1_000_000_000, 0, 1060);
+        assert!(is_near(flow.u, 0.001_000_085), "{}", flow.u);
+        let none = OscarParams { floor: Fixed::ZERO, ..params };
+        let flow = batch(&none, 1000, 4_000_000_000_000, 0, 1);
+        assert_eq!(flow.u, Fixed::ZERO);
+        let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
+        assert_eq!(flow.allowance(&Setup::new(none, PATH)), least);
         // 1.5 MB in flight at 13 µs: u_w = 120/13, capped.
         assert_eq!(batch(&params, 1000, 13_000, 0, 1_500_000).u, Fixed::ONE);
     }

@@ -6,9 +6,12 @@
 //!
 //! Algorithm 1 as it is read here: line 20 compares Γ′ with Γ_norm, and line 21 assigns it, where the
 //! normalised power Γ′_norm of line 19 is meant; the first acknowledgement only records its
-//! telemetry (prevInt is not defined before), and so does one with another number of hops; Δt counts
-//! at most τ, so that the weight of line 24 stays within 1; cwnd_old is renewed once per round trip,
-//! with the window just computed (line 7).
+//! telemetry (prevInt is not defined before), and so does one with another number of hops; one without
+//! telemetry says nothing; Δt counts at most τ, so that the weight of line 24 stays within 1;
+//! cwnd_old is renewed once per round trip, with the window just computed (line 7).
+//!
+//! The window is at most one base BDP, as in both public artifacts: rate = cwnd/τ (line 6) would be
+//! above the line rate otherwise.
 //!
 //! Windows are kept as a ratio to the base BDP; as rate = cwnd/τ (line 6), that is also the ratio of
 //! the rate to the line rate.
@@ -21,9 +24,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntHop, IntStack, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Param, Preset, choice, param};
+use crate::limits::least_share;
+use crate::params::{Described, Param, Preset, Value, choice, param};
 
 choice! {
     /// The window in the last term of line 27.
@@ -47,8 +51,8 @@ choice! {
 
 impl Pacing {
     /// What a window of `ratio` base BDP allows.
-    pub(crate) fn allowance(self, ratio: Fixed, path: &Path) -> Allowance {
-        let window = Bytes::new(ratio.scale(path.bdp().get())).max(Bytes::new(1));
+    pub(crate) fn allowance(self, ratio: Fixed, path: &Path, bdp: Bytes) -> Allowance {
+        let window = Bytes::new(ratio.scale(bdp.get())).max(Bytes::new(1));
         let share = match self {
             Self::Line if window >= path.packet => Fixed::ONE,
             Self::Line | Self::Window => ratio.min(Fixed::ONE),
@@ -74,10 +78,14 @@ pub struct PowerTcpParams {
     pub last_term: LastTerm,
     /// How packets are spaced.
     pub pacing: Pacing,
+    /// Whether Δt counts at most τ in the average of the power.
+    pub bounded_dt: bool,
     /// Largest window, as a multiple of the base BDP.
     pub window_cap: Fixed,
-    /// Smallest window and rate, as a fraction of base BDP and line rate.
+    /// The part of the smallest window and rate that is a fraction of base BDP and line rate.
     pub floor: Fixed,
+    /// The part of the smallest rate that is absolute.
+    pub floor_rate: Rate,
 }
 
 impl PowerTcpParams {
@@ -89,8 +97,10 @@ impl PowerTcpParams {
             arrival_floor: Fixed::ZERO,
             last_term: LastTerm::Current,
             pacing: Pacing::Window,
-            window_cap: Fixed::whole(2),
+            bounded_dt: true,
+            window_cap: Fixed::ONE,
             floor: Fixed::ratio(1, 1000),
+            floor_rate: Rate::ZERO,
         }
     }
 
@@ -99,7 +109,8 @@ impl PowerTcpParams {
             target: Fixed::ratio(95, 100),
             arrival_floor: Fixed::ratio(1, 2),
             last_term: LastTerm::Old,
-            window_cap: Fixed::ONE,
+            floor: Fixed::ZERO,
+            floor_rate: Rate::from_mbps(100),
             ..Self::paper()
         }
     }
@@ -109,7 +120,7 @@ impl PowerTcpParams {
             target: Fixed::ratio(95, 100),
             last_term: LastTerm::Old,
             pacing: Pacing::Line,
-            window_cap: Fixed::ONE,
+            bounded_dt: false,
             ..Self::paper()
         }
     }
@@ -121,10 +132,25 @@ impl Default for PowerTcpParams {
     }
 }
 
-impl Parameters for PowerTcpParams {
-    type Derived = ();
+/// What PowerTCP derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PowerTcpDerived {
+    /// Smallest window and rate, as a share of base BDP and line rate.
+    pub floor: Fixed,
+    /// β = HostBw·τ/N, as a ratio to the base BDP.
+    pub beta: Fixed,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for PowerTcpParams {
+    type Derived = PowerTcpDerived;
+
+    fn derive(&self, path: &Path) -> PowerTcpDerived {
+        PowerTcpDerived {
+            floor: least_share(self.floor, self.floor_rate, path),
+            beta: Fixed::ONE / self.flows,
+        }
+    }
 }
 
 impl Described for PowerTcpParams {
@@ -192,20 +218,34 @@ impl Described for PowerTcpParams {
             "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"
         ),
         param!(
+            Flag "bounded_dt",
+            bounded_dt,
+            "whether the time between two records counts at most one base RTT in the average of the power",
+            "PowerTCP Algorithm 1 line 24, whose weight must be in [0, 1], and its public artifact: true; OSCAR's: false"
+        ),
+        param!(
             Ratio "window_cap",
             window_cap,
             Fixed::ratio(1, 10),
             Fixed::whole(1000),
             "largest window as a multiple of the base BDP",
-            "PowerTCP states none, its equilibrium is BDP + beta: 2; its and OSCAR's public artifacts: 1"
+            "PowerTCP Algorithm 1 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 10_000),
+            Fixed::ZERO,
             Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate",
-            "OSCAR's public artifact: 0.001"
+            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
+            "PowerTCP states none; OSCAR's public artifact: 0.001"
+        ),
+        param!(
+            Rate "floor_rate",
+            floor_rate,
+            Rate::ZERO,
+            Rate::from_gbps(100),
+            "added to the smallest rate, and its share of the line rate to the smallest window",
+            "PowerTCP's public artifact: 100Mbps"
         ),
     ];
 }
@@ -225,6 +265,12 @@ pub struct PowerTcp {
     old: Fixed,
     /// An acknowledgement beyond this position renews `old`.
     last_update: u64,
+}
+
+/// A computed window within its limits. A negative one, as a power that may be negative gives it
+/// (OSCAR's public artifact), is the largest: there it becomes a huge unsigned number.
+pub(crate) fn limited(window: Fixed, floor: Fixed, cap: Fixed) -> Fixed {
+    if window.is_negative() { cap } else { window.clamp_to(floor, cap) }
 }
 
 /// Normalised power of one port between two records of it (lines 11 to 19), and the time between
@@ -255,8 +301,8 @@ impl PowerTcp {
             }
         }
         let Some((power, dt)) = strongest else { return false };
-        let weight =
-            Fixed::ratio(dt.min(path.base_rtt).ps(), path.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
+        let weight = Fixed::ratio(dt.ps(), path.base_rtt.ps());
+        let weight = if params.bounded_dt { weight.min(Fixed::ONE) } else { weight };
         self.power += weight * (power - self.power);
         true
     }
@@ -280,7 +326,10 @@ impl CongestionControl for PowerTcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
+        if int.count == 0 {
+            return;
+        }
         let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
         self.previous = *int;
         if first {
@@ -293,10 +342,9 @@ impl CongestionControl for PowerTcp {
             LastTerm::Current => self.window,
             LastTerm::Old => self.old,
         };
-        let beta = Fixed::ONE / params.flows;
-        self.window = (params.gamma * (self.old / (self.power / params.target) + beta)
-            + (Fixed::ONE - params.gamma) * kept)
-            .clamp_to(params.floor, params.window_cap);
+        let window = params.gamma * (self.old / (self.power / params.target) + derived.beta)
+            + (Fixed::ONE - params.gamma) * kept;
+        self.window = limited(window, derived.floor, params.window_cap);
         if ack.sequence > self.last_update {
             self.old = self.window;
             self.last_update = ack.next_sequence;
@@ -304,8 +352,20 @@ impl CongestionControl for PowerTcp {
     }
 
     fn allowance(&self, setup: &Setup<PowerTcpParams>) -> Allowance {
-        let Setup { params, path, .. } = setup;
-        params.pacing.allowance(self.window, path)
+        setup.params.pacing.allowance(self.window, &setup.path, setup.bdp)
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "power", meaning: "smoothed normalised power (Gamma_smooth)" },
+        Internal { name: "cwnd_old", meaning: "window of one round trip ago (cwnd_old)" },
+    ];
+
+    fn probe(&self, setup: &Setup<PowerTcpParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Ratio(self.power)),
+            1 => Some(Value::Bytes(Bytes::new(self.old.scale(setup.bdp.get())))),
+            _ => None,
+        }
     }
 }
 
@@ -362,7 +422,7 @@ mod tests {
     fn a_draining_queue_is_less_power_than_its_length() {
         // The queue fell from 150 KB to 137.5 KB while 12.5 KB left: nothing arrived, λ = 0.
         // Γ_smooth = 11/12; cwnd = 0.9 · (12/11 + 0.006) + 0.1 = 1.087218182.
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams { window_cap: Fixed::whole(2), ..PowerTcpParams::default() };
         let mut flow = started(&params, 150_000);
         flow.on_ack(
             &Setup::new(params, PATH),
@@ -371,9 +431,14 @@ mod tests {
         );
         close(flow.power, 11.0 / 12.0);
         close(flow.window, 1.087_218_182);
-        // A rate is never above the line's, a window above one BDP may be.
+        // A rate is never above the line's, a window above one BDP may be, where that is asked for.
         let allowance = flow.allowance(&Setup::new(params, PATH));
         assert_eq!((allowance.window.get(), allowance.rate), (163_082, Rate::from_gbps(100)));
+        for params in [PowerTcpParams::paper(), PowerTcpParams::artifact(), PowerTcpParams::oscar()] {
+            let mut flow = started(&params, 150_000);
+            flow.on_ack(&Setup::new(params, PATH), &ack(us(24), RTT, 2000, 160_000), &port(us(24), 0, 0));
+            close(flow.window, 1.0);
+        }
         // With the arrival floor of the public artifact, λ = B/2 and v = 1 + 137.5/150:
         // Γ_norm = 23/24, Γ_smooth = 287/288; /0.95; cwnd = 0.9 · (0.95 · 288/287 + 0.006) + 0.1 =
         // 0.963379094.
@@ -424,6 +489,36 @@ mod tests {
         let mut flow = started(&params, 0);
         flow.on_ack(&Setup::new(params, PATH), &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
         close(flow.power, 0.5);
+        // OSCAR's artifact does go beyond: 1 + 10 · (0.5 − 1) = −4, and the window,
+        // 0.9 · (1/(−4/0.95) + 0.006) + 0.1 = −0.10835, becomes the largest. In one and a half round
+        // trips, 18 us, 180 KB arrive (0.8 of the line) and 30 KB of them stay (v = 1.2): Γ_norm = 0.96,
+        // Γ_smooth = 1 + 1.5 · (0.96 − 1) = 0.94, cwnd = 0.9 · (0.95/0.94 + 0.006) + 0.1.
+        let params = PowerTcpParams { window_cap: Fixed::whole(2), ..PowerTcpParams::oscar() };
+        let mut flow = started(&params, 0);
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
+        close(flow.power, -4.0);
+        close(flow.window, 2.0);
+        let mut flow = started(&params, 0);
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(us(30), RTT, 2000, 160_000),
+            &port(us(30), 30_000, 150_000),
+        );
+        close(flow.power, 0.94);
+        close(flow.window, 0.9 * (0.95 / 0.94 + 0.006) + 0.1);
+    }
+
+    #[test]
+    fn an_ack_without_telemetry_says_nothing() {
+        // The next one with telemetry is compared with the one before, over both.
+        let params = PowerTcpParams::default();
+        let mut flow = started(&params, 0);
+        let before = flow;
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(13), RTT, 2000, 150_000), &IntStack::EMPTY);
+        assert_eq!(flow, before);
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 3000, 150_000), &port(us(18), 0, 37_500));
+        // 37.5 KB in 6 us, half the line: 1 + (0.5 − 1)/2.
+        close(flow.power, 0.75);
     }
 
     #[test]
@@ -461,10 +556,10 @@ mod tests {
     #[test]
     fn pacing_and_limits() {
         // Window only: line rate while a packet (1000 B of 150 KB) fits, cwnd/τ below.
-        let two = Pacing::Line.allowance(Fixed::ratio(2, 150), &PATH);
+        let two = Pacing::Line.allowance(Fixed::ratio(2, 150), &PATH, PATH.bdp());
         assert_eq!((two.window.get(), two.rate), (1999, Rate::from_gbps(100)));
-        let half = Pacing::Line.allowance(Fixed::ratio(1, 300), &PATH);
-        assert_eq!(half, Pacing::Window.allowance(Fixed::ratio(1, 300), &PATH));
+        let half = Pacing::Line.allowance(Fixed::ratio(1, 300), &PATH, PATH.bdp());
+        assert_eq!(half, Pacing::Window.allowance(Fixed::ratio(1, 300), &PATH, PATH.bdp()));
         assert_eq!(half.rate.bps() / 100_000, 3333);
         // Enormous power: the floor. None at all: the cap.
         let params = PowerTcpParams::default();
@@ -478,6 +573,16 @@ mod tests {
         assert!(flow.window <= Fixed::ratio(107, 1000));
         let mut flow = started(&params, 150_000);
         flow.on_ack(&Setup::new(params, PATH), &ack(us(24), RTT, 2000, 3000), &port(us(24), 0, 0));
-        close(flow.window, 2.0);
+        close(flow.window, 1.0);
+        // 100 Mbps of 25 Gbps are 0.004, of 100 Gbps 0.001.
+        let params = PowerTcpParams { gamma: Fixed::ONE, flows: Fixed::MAX, ..PowerTcpParams::artifact() };
+        for (path, share) in [(PATH, 0.001), (Path { line_rate: Rate::from_gbps(25), ..PATH }, 0.004)] {
+            let mut flow = PowerTcp::new(&Setup::new(params, path), Time::ZERO);
+            for n in 1..3 {
+                let int = port(us(24 * n), u64::MAX / 2, 1 << (40 + n));
+                flow.on_ack(&Setup::new(params, path), &ack(us(24 * n), RTT, 2000, 3000), &int);
+            }
+            close(flow.window, share);
+        }
     }
 }

@@ -7,9 +7,12 @@
 //!
 //! Where the paper leaves something open:
 //! * It prints no values for most of its parameters; `paper` takes those of the simulator csg-htsim,
-//!   whose authors call several of them guesses. Each parameter names its source.
+//!   whose authors call several of them guesses. Each parameter names its source. `htsim` does also
+//!   what csg-htsim does otherwise than the paper.
 //! * The RTT of "at most once per RTT" and of the pacing is the latest measurement, so that a
-//!   decrease needs the acknowledgement of a packet sent after the last one.
+//!   decrease needs the acknowledgement of a packet sent after the last one; csg-htsim smooths it.
+//! * A window that is not used does not grow (as RFC 7661 says for TCP): a flow that its own link
+//!   holds back would grow it for ever, and a newcomer would meet all of it as a queue.
 //! * t_last_decrease moves when the window became smaller. (At "not larger", the letter of the
 //!   listing, a window held at its limit would never be allowed to shrink.)
 //! * Delay is the whole round trip: the contract does not divide it into fabric and endpoint.
@@ -22,9 +25,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
+    Signals,
 };
-use crate::params::{Described, Param, Preset, choice, param};
+use crate::params::{Described, Param, Preset, Value, choice, param};
 
 choice! {
     /// What the parameters that are windows count in.
@@ -66,6 +70,14 @@ pub struct SwiftParams {
     pub retx_reset: u64,
     /// What the windows above count in.
     pub unit: Unit,
+    /// Whether a window grows that is not used.
+    pub grow_unused: bool,
+    /// Whether the additive step is in proportion to 1/window below one packet too.
+    pub ai_below_packet: bool,
+    /// Whether decreases and pacing go by the smoothed RTT instead of the latest.
+    pub smoothed_rtt: bool,
+    /// Whether flow scaling counts whole packets.
+    pub whole_packets: bool,
 }
 
 impl SwiftParams {
@@ -81,9 +93,24 @@ impl SwiftParams {
             beta: Fixed::ratio(8, 10),
             max_mdf: Fixed::ratio(1, 2),
             min_cwnd: Fixed::ratio(1, 100),
-            max_cwnd: Fixed::whole(1_000_000),
+            max_cwnd: Fixed::whole(1000),
             retx_reset: 5,
             unit: Unit::Packet,
+            grow_unused: false,
+            ai_below_packet: false,
+            smoothed_rtt: false,
+            whole_packets: false,
+        }
+    }
+
+    fn htsim() -> Self {
+        Self {
+            hop: Time::ZERO,
+            min_cwnd: Fixed::ratio(1, 400),
+            grow_unused: true,
+            smoothed_rtt: true,
+            whole_packets: true,
+            ..Self::paper()
         }
     }
 
@@ -97,23 +124,10 @@ impl SwiftParams {
             min_cwnd: Fixed::ratio(1, 10_000),
             max_cwnd: Fixed::ONE,
             unit: Unit::Bdp,
+            grow_unused: true,
+            ai_below_packet: true,
             ..Self::paper()
         }
-    }
-
-    /// The target delay without flow scaling.
-    fn unscaled_target(&self, path: &Path) -> Time {
-        self.base_target
-            + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
-            + self.hop.times(u64::from(path.hops))
-    }
-
-    /// One `unit` in bytes.
-    fn unit_bytes(&self, path: &Path) -> Fixed {
-        Fixed::whole(match self.unit {
-            Unit::Packet => path.packet.get(),
-            Unit::Bdp => path.bdp().get(),
-        })
     }
 
     /// α and β of flow scaling (section 3.5), for a range of one. Without a span between `fs_min`
@@ -134,10 +148,52 @@ impl Default for SwiftParams {
     }
 }
 
-impl Parameters for SwiftParams {
-    type Derived = ();
+/// What Swift derives once from its parameters and a path; windows in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SwiftDerived {
+    /// A full packet.
+    pub packet: Fixed,
+    /// One `unit`.
+    pub unit: Fixed,
+    /// Additive increase per RTT.
+    pub ai: Fixed,
+    /// Smallest window, at least one byte.
+    pub min_cwnd: Fixed,
+    /// Largest window.
+    pub max_cwnd: Fixed,
+    /// α of flow scaling, for a range of one.
+    pub fs_alpha: Fixed,
+    /// β of flow scaling, for a range of one.
+    pub fs_beta: Fixed,
+    /// Target delay without flow scaling.
+    pub unscaled_target: Time,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for SwiftParams {
+    type Derived = SwiftDerived;
+
+    fn derive(&self, path: &Path) -> SwiftDerived {
+        let packet = Fixed::whole(path.packet.get());
+        let unit = match self.unit {
+            Unit::Packet => packet,
+            Unit::Bdp => Fixed::whole(path.bdp().get()),
+        };
+        let (fs_alpha, fs_beta) = self.scaling();
+        let min_cwnd = (self.min_cwnd * unit).max(Fixed::ONE);
+        SwiftDerived {
+            packet,
+            unit,
+            ai: self.ai * unit,
+            min_cwnd,
+            max_cwnd: (self.max_cwnd * unit).max(min_cwnd),
+            fs_alpha,
+            fs_beta,
+            unscaled_target: self.base_target
+                + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
+                + self.hop.times(u64::from(path.hops)),
+        }
+    }
 }
 
 impl Described for SwiftParams {
@@ -149,6 +205,11 @@ impl Described for SwiftParams {
             name: "paper",
             meaning: "Swift, SIGCOMM 2020, with the values of the simulator csg-htsim where it prints none",
             params: Self::paper,
+        },
+        Preset {
+            name: "htsim",
+            meaning: "as in csg-htsim: its hop term has no effect, a smoothed RTT guards decreases, unused windows grow",
+            params: Self::htsim,
         },
         Preset {
             name: "oscar",
@@ -179,7 +240,7 @@ impl Described for SwiftParams {
             Time::ZERO,
             Time::from_ms(1),
             "target delay per link from sender to receiver",
-            "Swift section 3.5 without a value; csg-htsim: 20us/6.55; OSCAR's public artifact: none"
+            "Swift section 3.5 without a value; csg-htsim: 20us/6.55, in effect none; OSCAR's public artifact: none"
         ),
         param!(
             Time "fs_range",
@@ -235,7 +296,7 @@ impl Described for SwiftParams {
             Fixed::ratio(1, 1_000_000),
             Fixed::whole(1000),
             "smallest window, in unit",
-            "csg-htsim: 10 bytes of packets of about 1000; OSCAR's public artifact: 0.0001 base BDP"
+            "csg-htsim: 10 bytes, 0.01 of a packet of 1000 and 0.0025 of its own of 4000; OSCAR's public artifact: 0.0001 base BDP"
         ),
         param!(
             Ratio "max_cwnd",
@@ -243,7 +304,7 @@ impl Described for SwiftParams {
             Fixed::ratio(1, 100),
             Fixed::whole(1_000_000_000),
             "largest window, in unit",
-            "Swift without a value, here in effect none; OSCAR's public artifact: 1 base BDP"
+            "Swift without a value; csg-htsim: 1000 packets; OSCAR's public artifact: 1 base BDP"
         ),
         param!(
             Count "retx_reset",
@@ -260,22 +321,46 @@ impl Described for SwiftParams {
             "what fs_min, fs_max, ai, min_cwnd and max_cwnd count in: full packets or base BDPs",
             "Swift: packets; OSCAR's public artifact: base BDPs"
         ),
+        param!(
+            Flag "grow_unused",
+            grow_unused,
+            "whether a window grows that the bytes in flight do not fill",
+            "Swift without a word; RFC 7661 for TCP: false; csg-htsim and OSCAR's public artifact: true"
+        ),
+        param!(
+            Flag "ai_below_packet",
+            ai_below_packet,
+            "whether the step of an acknowledged packet is ai/window below one packet too, and not ai",
+            "Swift Algorithm 1 and csg-htsim: false; OSCAR's public artifact: true"
+        ),
+        param!(
+            Flag "smoothed_rtt",
+            smoothed_rtt,
+            "whether \"once per RTT\" and the pacing go by the RTT smoothed with 1/8, and not by the latest",
+            "Swift Algorithm 1 without a word; csg-htsim: true"
+        ),
+        param!(
+            Flag "whole_packets",
+            whole_packets,
+            "whether flow scaling counts the whole packets of the window (below one it adds all of fs_range)",
+            "Swift section 3.5: false; csg-htsim: true"
+        ),
     ];
 }
 
-/// The state of one flow. Size: 48 bytes.
+/// The state of one flow. Size: 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Swift {
     /// The window in bytes.
     cwnd: Fixed,
-    /// α and β of flow scaling for a range of one: the same for all flows, kept because they cost
-    /// two roots and three divisions.
-    fs_alpha: Fixed,
-    fs_beta: Fixed,
     last_decrease: Time,
+    /// Latest or smoothed; the base RTT before the first measurement.
     rtt: Time,
-    timeouts: u64,
+    /// Timeouts in a row.
+    timeouts: u32,
+    /// Whether an RTT was measured.
+    measured: bool,
 }
 
 impl Swift {
@@ -287,10 +372,15 @@ impl Swift {
 
     /// Target delay (section 3.5): base, hops, and flow scaling clamp(α/√cwnd + β, 0, range).
     #[must_use]
-    pub fn target_delay(&self, params: &SwiftParams, path: &Path) -> Time {
-        let cwnd = self.cwnd / params.unit_bytes(path);
-        let share = (self.fs_alpha / cwnd.sqrt() + self.fs_beta).clamp_to(Fixed::ZERO, Fixed::ONE);
-        params.unscaled_target(path) + Time::from_ps(share.scale(params.fs_range.ps()))
+    pub fn target_delay(&self, setup: &Setup<SwiftParams>) -> Time {
+        let Setup { params, derived, .. } = setup;
+        let cwnd = if params.whole_packets {
+            Fixed::whole((self.cwnd / derived.packet).floor()) * (derived.packet / derived.unit)
+        } else {
+            self.cwnd / derived.unit
+        };
+        let share = (derived.fs_alpha / cwnd.sqrt() + derived.fs_beta).clamp_to(Fixed::ZERO, Fixed::ONE);
+        derived.unscaled_target + Time::from_ps(share.scale(params.fs_range.ps()))
     }
 
     /// A decrease by `factor`, if the last one is a round trip ago.
@@ -300,11 +390,19 @@ impl Swift {
         }
     }
 
+    fn increase(&mut self, setup: &Setup<SwiftParams>, ack: &Ack) {
+        let Setup { params, path, derived, .. } = setup;
+        let before = Fixed::whole((ack.inflight_now + ack.acked + path.packet).get());
+        if before < self.cwnd && !params.grow_unused {
+            return;
+        }
+        let per = if params.ai_below_packet { self.cwnd } else { self.cwnd.max(derived.packet) };
+        self.cwnd += derived.ai * (Fixed::whole(ack.acked.get()) / per);
+    }
+
     /// The end of Algorithm 1: the window's limits, and when it last shrank.
-    fn settle(&mut self, params: &SwiftParams, path: &Path, before: Fixed, now: Time) {
-        let unit = params.unit_bytes(path);
-        let low = (params.min_cwnd * unit).max(Fixed::ONE);
-        self.cwnd = self.cwnd.clamp_to(low, (params.max_cwnd * unit).max(low));
+    fn settle(&mut self, setup: &Setup<SwiftParams>, before: Fixed, now: Time) {
+        self.cwnd = self.cwnd.clamp_to(setup.derived.min_cwnd, setup.derived.max_cwnd);
         if self.cwnd < before {
             self.last_decrease = now;
         }
@@ -323,61 +421,77 @@ impl CongestionControl for Swift {
     }
 
     fn new(setup: &Setup<SwiftParams>, now: Time) -> Self {
-        let Setup { params, path, .. } = setup;
-        let (fs_alpha, fs_beta) = params.scaling();
-        let cwnd = Fixed::whole(path.bdp().get());
-        let mut flow = Self { cwnd, fs_alpha, fs_beta, last_decrease: now, rtt: path.base_rtt, timeouts: 0 };
-        flow.settle(params, path, cwnd, now);
+        let cwnd = Fixed::whole(setup.bdp.get());
+        let rtt = setup.path.base_rtt;
+        let mut flow = Self { cwnd, last_decrease: now, rtt, timeouts: 0, measured: false };
+        flow.settle(setup, cwnd, now);
         flow
     }
 
     fn on_ack(&mut self, setup: &Setup<SwiftParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, derived, .. } = setup;
         let before = self.cwnd;
         let delay = ack.rtt();
-        self.rtt = delay;
+        self.rtt = if params.smoothed_rtt && self.measured {
+            self.rtt - self.rtt.times_ratio(1, 8) + delay.times_ratio(1, 8)
+        } else {
+            delay
+        };
+        self.measured = true;
         self.timeouts = 0;
         // Below its least value the target needs no root.
-        let least = params.unscaled_target(path);
-        let target = if delay < least { least } else { self.target_delay(params, path) };
+        let least = derived.unscaled_target;
+        let target = if delay < least { least } else { self.target_delay(setup) };
         if delay < target {
-            let packet = Fixed::whole(path.packet.get());
-            let acked = Fixed::whole(ack.acked.get()) / self.cwnd.max(packet);
-            self.cwnd += params.ai * params.unit_bytes(path) * acked;
+            self.increase(setup, ack);
         } else {
             let excess = Fixed::ratio((delay - target).ps(), delay.ps());
             let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
             self.decrease(factor, ack.now);
         }
-        self.settle(params, path, before, ack.now);
+        self.settle(setup, before, ack.now);
     }
 
     fn on_loss(&mut self, setup: &Setup<SwiftParams>, loss: &Loss) {
-        let Setup { params, path, .. } = setup;
         let before = self.cwnd;
         self.timeouts = match loss.kind {
             LossKind::Hole | LossKind::Trim => 0,
             LossKind::Timeout => self.timeouts.saturating_add(1),
         };
-        if self.timeouts >= params.retx_reset {
+        if u64::from(self.timeouts) >= setup.params.retx_reset {
             self.cwnd = Fixed::ZERO; // settles at the smallest window
         } else {
-            self.decrease(Fixed::ONE - params.max_mdf, loss.now);
+            self.decrease(Fixed::ONE - setup.params.max_mdf, loss.now);
         }
-        self.settle(params, path, before, loss.now);
+        self.settle(setup, before, loss.now);
     }
 
     /// Line rate with a window of a packet or more, else one packet per rtt · packet/cwnd.
     fn allowance(&self, setup: &Setup<SwiftParams>) -> Allowance {
-        let Setup { path, .. } = setup;
-        let rate = if self.cwnd < Fixed::whole(path.packet.get()) {
+        let line_rate = setup.path.line_rate;
+        let rate = if self.cwnd < setup.derived.packet {
             // In 2^-16 of a byte, so that a window of a few bytes keeps its precision.
             let scaled = Rate::of(Bytes::new(self.cwnd.scale(1 << 16)), self.rtt);
-            Rate::from_bps((scaled.bps() >> 16).max(1)).min(path.line_rate)
+            Rate::from_bps((scaled.bps() >> 16).max(1)).min(line_rate)
         } else {
-            path.line_rate
+            line_rate
         };
         Allowance { window: Bytes::new(self.cwnd.floor()), rate }
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "target_delay", meaning: "target delay at the window of now" },
+        Internal { name: "cwnd", meaning: "window, also below one packet (cwnd)" },
+        Internal { name: "last_decrease", meaning: "when the window last shrank (t_last_decrease)" },
+    ];
+
+    fn probe(&self, setup: &Setup<SwiftParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Time(self.target_delay(setup))),
+            1 => Some(Value::Bytes(Bytes::new(self.cwnd.floor()))),
+            2 => Some(Value::Time(self.last_decrease)),
+            _ => None,
+        }
     }
 }
 
@@ -399,7 +513,7 @@ mod tests {
         value.bits() as f64 / 4_294_967_296.0
     }
 
-    /// The acknowledgement of one packet at `now_us`, after `rtt_us`.
+    /// The acknowledgement of one packet at `now_us`, after `rtt_us`, with a full window in flight.
     fn ack(now_us: u64, rtt_us: u64) -> Ack {
         let (now, rtt) = (Time::from_us(now_us), Time::from_us(rtt_us));
         Ack {
@@ -412,7 +526,7 @@ mod tests {
             sequence: 0,
             next_sequence: 0,
             inflight: Bytes::ZERO,
-            inflight_now: Bytes::ZERO,
+            inflight_now: Bytes::new(1_000_000),
             packets: 1,
             marked: 0,
             hop_delay: Time::ZERO,
@@ -440,7 +554,7 @@ mod tests {
 
     #[test]
     fn state_is_as_large_as_documented() {
-        assert_eq!(size_of::<Swift>(), 48);
+        assert_eq!(size_of::<Swift>(), 32);
     }
 
     #[test]
@@ -457,7 +571,8 @@ mod tests {
         // Section 3.5 with fs_min 0.1, fs_max 100: α = 1/(1/√0.1 − 1/√100) = 1/(3.162278 − 0.1) =
         // 0.3265543, β = −0.0326554. Base 20 + 2 hops · 3.05 = 26.1 µs.
         let params = SwiftParams::paper();
-        let target = |bytes| with_window(&params, bytes).target_delay(&params, &PATH).ps() as f64 / 1e6;
+        let target =
+            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
         // 100 packets and more: nothing.
         assert_eq!(target(100_000), 26.1);
         assert_eq!(target(1_000_000), 26.1);
@@ -474,7 +589,8 @@ mod tests {
     fn target_delay_of_the_oscar_preset() {
         // r = cwnd/BDP; g = 1/(1/√0.1 − 1) = 0.462475; 25 + 12 + 100 · g(1/√r − 1) µs.
         let params = SwiftParams::oscar();
-        let target = |bytes| with_window(&params, bytes).target_delay(&params, &PATH).ps() as f64 / 1e6;
+        let target =
+            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
         assert!((target(150_000) - 37.0).abs() < 1e-4);
         // r = 1/4: 37 + 46.2475.
         assert!((target(37_500) - 83.2475).abs() < 1e-3, "{}", target(37_500));
@@ -493,11 +609,86 @@ mod tests {
         let mut flow = with_window(&params, 500);
         flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert_eq!(flow.cwnd, Fixed::whole(1500));
+        // A window that is not used does not grow: 7999 B in flight and this packet are less than
+        // 10 000 B, with room for another. 8000 B fill it.
+        let params = SwiftParams::paper();
+        for (inflight, grown) in [(7999, 10_000.0), (8000, 10_100.0)] {
+            let mut flow = with_window(&params, 10_000);
+            let ack = Ack { inflight_now: Bytes::new(inflight), ..ack(100, 20) };
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
+            assert!((f(flow.cwnd) - grown).abs() < 1e-3, "{}", flow.cwnd);
+            // csg-htsim does not ask.
+            let params = SwiftParams::htsim();
+            let mut flow = with_window(&params, 10_000);
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
+            assert!((f(flow.cwnd) - 10_100.0).abs() < 1e-3);
+        }
         // The oscar preset: 0.001 · 150 KB · 1000/30 000 = 5 B.
         let params = SwiftParams::oscar();
         let mut flow = with_window(&params, 30_000);
         flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert!((f(flow.cwnd) - 30_005.0).abs() < 1e-3, "{}", flow.cwnd);
+        // Below one packet it is 0.001 BDP over the window in packets all the same: 150/0.25 = 600 B,
+        // where the paper's rule gives 150.
+        for (params, grown) in [(params, 850.0), (SwiftParams { ai_below_packet: false, ..params }, 400.0)] {
+            let mut flow = with_window(&params, 250);
+            flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
+            assert!((f(flow.cwnd) - grown).abs() < 1e-3, "{}", flow.cwnd);
+        }
+    }
+
+    #[test]
+    fn the_first_decrease_waits_for_one_round_trip_of_the_flow() {
+        // A flow that starts at 1000 µs; its first delay of 30 µs asks for a factor of 0.896. The last
+        // decrease counts as made at its start: at 1029 µs it waits, at 1030 µs it happens.
+        let params = SwiftParams::paper();
+        let setup = Setup::new(params, PATH);
+        let start = Swift { cwnd: Fixed::whole(200_000), ..Swift::new(&setup, Time::from_us(1000)) };
+        let mut flow = start;
+        flow.on_ack(&setup, &ack(1029, 30), &IntStack::EMPTY);
+        assert_eq!(flow.cwnd, Fixed::whole(200_000));
+        let mut flow = start;
+        flow.on_ack(&setup, &ack(1030, 30), &IntStack::EMPTY);
+        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3, "{}", flow.cwnd);
+        // A start cut to the largest window is no decrease of a window that was ever used.
+        let small = SwiftParams { max_cwnd: Fixed::whole(100), ..params };
+        let flow = Swift::new(&Setup::new(small, PATH), Time::from_us(1000));
+        assert_eq!((flow.cwnd, flow.last_decrease), (Fixed::whole(100_000), Time::from_us(1000)));
+    }
+
+    #[test]
+    fn a_smoothed_rtt_may_guard_decreases_and_pace() {
+        // RTTs of 40 and 120 µs: 40 · 7/8 + 120/8 = 50 µs. The first decrease is at 100 µs; at 149 µs
+        // it is too soon for the second, at 150 µs it is not (nor by the latest RTT, which is 120).
+        let params = SwiftParams { smoothed_rtt: true, ..SwiftParams::paper() };
+        let setup = Setup::new(params, PATH);
+        let mut first = with_window(&params, 200_000);
+        first.on_ack(&setup, &ack(100, 40), &IntStack::EMPTY);
+        assert_eq!((first.rtt, first.last_decrease), (Time::from_us(40), Time::from_us(100)));
+        for (now, decreases) in [(149, false), (150, true)] {
+            let mut flow = first;
+            flow.on_ack(&setup, &ack(now, 120), &IntStack::EMPTY);
+            assert_eq!(flow.rtt, Time::from_us(50));
+            assert_eq!(flow.cwnd < first.cwnd, decreases, "{now}");
+        }
+        let mut flow = first;
+        flow.on_ack(&Setup::new(SwiftParams::paper(), PATH), &ack(219, 120), &IntStack::EMPTY);
+        assert_eq!(flow.cwnd, first.cwnd);
+        // Half a packet per 50 µs: 500 B / 50 µs = 80 Mbps.
+        let mut flow = Swift { cwnd: Fixed::whole(500), last_decrease: Time::from_us(1000), ..first };
+        flow.on_ack(&setup, &ack(1001, 120), &IntStack::EMPTY);
+        assert_eq!(flow.allowance(&setup).rate, Rate::from_mbps(80));
+    }
+
+    #[test]
+    fn flow_scaling_may_count_whole_packets() {
+        // 1.9 packets are one, 0.9 none: with none the target is the largest.
+        let params = SwiftParams { whole_packets: true, hop: Time::ZERO, ..SwiftParams::paper() };
+        let target =
+            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
+        assert_eq!(target(1900), target(1000));
+        assert!((target(1000) - (20.0 + 29.38989)).abs() < 1e-4, "{}", target(1000));
+        assert_eq!(target(900), 120.0);
     }
 
     #[test]
@@ -576,6 +767,14 @@ mod tests {
 
     #[test]
     fn window_stays_within_its_limits() {
+        // The paper's, 1000 packets, as csg-htsim, however long it grows.
+        for params in [SwiftParams::paper(), SwiftParams::htsim()] {
+            let mut flow = with_window(&params, 999_000);
+            for i in 1..2000 {
+                flow.on_ack(&Setup::new(params, PATH), &ack(100 + i, 12), &IntStack::EMPTY);
+            }
+            assert_eq!(flow.cwnd, Fixed::whole(1_000_000));
+        }
         // The oscar preset never exceeds one base BDP.
         let params = SwiftParams::oscar();
         let mut flow = Swift::new(&Setup::new(params, PATH), Time::ZERO);

@@ -8,21 +8,23 @@
 //!
 //! Where the paper is silent: the first acknowledgement only records its times (prevRTT is not
 //! defined before); Δt counts at most τ; θ̇ + 1, which is negative where two packets left further
-//! apart than twice the spacing of their acknowledgements, counts at least 0. Two acknowledgements
+//! apart than twice the spacing of their acknowledgements, counts at least 0 (see `negative_power`);
+//! the window is at most one base BDP, as in both public artifacts. Two acknowledgements
 //! at the same instant have no gradient: the second leaves prevRTT and t_c as they are, so that
 //! the next one is measured against the first over the whole span, and nothing is divided by zero.
 //!
 //! With the update once per round trip the acknowledged packet left just after the last update, so
 //! cwnd_old is cwnd; they differ only with `update = "ack"`.
 
-use incast_units::Time;
+use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Param, Preset, choice, param};
-use crate::powertcp::Pacing;
+use crate::limits::least_share;
+use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::powertcp::{Pacing, limited};
 
 choice! {
     /// When the window moves.
@@ -46,16 +48,22 @@ pub struct ThetaPowerTcpParams {
     pub margin: Fixed,
     /// Least θ̇ + 1.
     pub gradient_floor: Fixed,
+    /// Whether θ̇ + 1 has no least value and power may be negative.
+    pub negative_power: bool,
     /// When the window moves.
     pub update: Update,
+    /// Whether a round trip ends beyond the position sent at the last update, not when it is reached.
+    pub update_beyond: bool,
     /// Whether τ is the smallest round-trip time seen when that is below the base RTT.
     pub track_base_rtt: bool,
     /// How packets are spaced.
     pub pacing: Pacing,
     /// Largest window, as a multiple of the base BDP.
     pub window_cap: Fixed,
-    /// Smallest window and rate, as a fraction of base BDP and line rate.
+    /// The part of the smallest window and rate that is a fraction of base BDP and line rate.
     pub floor: Fixed,
+    /// The part of the smallest rate that is absolute.
+    pub floor_rate: Rate,
 }
 
 impl ThetaPowerTcpParams {
@@ -65,11 +73,14 @@ impl ThetaPowerTcpParams {
             flows: Fixed::ratio(1000, 6),
             margin: Fixed::ONE,
             gradient_floor: Fixed::ZERO,
+            negative_power: false,
             update: Update::Rtt,
+            update_beyond: false,
             track_base_rtt: false,
             pacing: Pacing::Window,
-            window_cap: Fixed::whole(2),
+            window_cap: Fixed::ONE,
             floor: Fixed::ratio(1, 1000),
+            floor_rate: Rate::ZERO,
         }
     }
 
@@ -79,14 +90,16 @@ impl ThetaPowerTcpParams {
             margin: Fixed::ratio(105, 100),
             gradient_floor: Fixed::ratio(1, 2),
             update: Update::Ack,
+            update_beyond: true,
             track_base_rtt: true,
-            window_cap: Fixed::ONE,
+            floor: Fixed::ZERO,
+            floor_rate: Rate::from_mbps(100),
             ..Self::paper()
         }
     }
 
     fn oscar() -> Self {
-        Self { pacing: Pacing::Line, window_cap: Fixed::ONE, ..Self::paper() }
+        Self { negative_power: true, update_beyond: true, pacing: Pacing::Line, ..Self::paper() }
     }
 }
 
@@ -96,10 +109,25 @@ impl Default for ThetaPowerTcpParams {
     }
 }
 
-impl Parameters for ThetaPowerTcpParams {
-    type Derived = ();
+/// What θ-PowerTCP derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ThetaPowerTcpDerived {
+    /// Smallest window and rate, as a share of base BDP and line rate.
+    pub floor: Fixed,
+    /// β = HostBw·τ/N, as a ratio to the base BDP.
+    pub beta: Fixed,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for ThetaPowerTcpParams {
+    type Derived = ThetaPowerTcpDerived;
+
+    fn derive(&self, path: &Path) -> ThetaPowerTcpDerived {
+        ThetaPowerTcpDerived {
+            floor: least_share(self.floor, self.floor_rate, path),
+            beta: Fixed::ONE / self.flows,
+        }
+    }
 }
 
 impl Described for ThetaPowerTcpParams {
@@ -115,7 +143,7 @@ impl Described for ThetaPowerTcpParams {
         },
         Preset {
             name: "oscar",
-            meaning: "OSCAR's public artifact: window only, at most one base BDP",
+            meaning: "OSCAR's public artifact: window only, power may be negative, the window then the largest",
             params: Self::oscar,
         },
     ];
@@ -153,11 +181,23 @@ impl Described for ThetaPowerTcpParams {
             "PowerTCP Algorithm 2 states none, a negative power is none: 0; its public artifact: 0.5"
         ),
         param!(
+            Flag "negative_power",
+            negative_power,
+            "whether the RTT gradient + 1 has no least value; a negative window is then the largest",
+            "PowerTCP Algorithm 2 does not foresee it: false; OSCAR's public artifact: true"
+        ),
+        param!(
             choice "update",
             update,
             Update,
             "the window moves once per RTT, or with every ack from a reference renewed once per RTT",
             "PowerTCP Algorithm 2 line 17: rtt; its public artifact: ack"
+        ),
+        param!(
+            Flag "update_beyond",
+            update_beyond,
+            "whether an RTT ends with an ack beyond the position sent at the last update, not one that reaches it",
+            "PowerTCP Algorithm 2 line 17: false; the public artifacts of PowerTCP and OSCAR: true"
         ),
         param!(
             Flag "track_base_rtt",
@@ -178,15 +218,23 @@ impl Described for ThetaPowerTcpParams {
             Fixed::ratio(1, 10),
             Fixed::whole(1000),
             "largest window as a multiple of the base BDP",
-            "PowerTCP states none, its equilibrium is BDP + beta: 2; its and OSCAR's public artifacts: 1"
+            "PowerTCP Algorithm 2 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 10_000),
+            Fixed::ZERO,
             Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate",
-            "OSCAR's public artifact: 0.001"
+            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
+            "PowerTCP states none; OSCAR's public artifact: 0.001"
+        ),
+        param!(
+            Rate "floor_rate",
+            floor_rate,
+            Rate::ZERO,
+            Rate::from_gbps(100),
+            "added to the smallest rate, and its share of the line rate to the smallest window",
+            "PowerTCP's public artifact: 100Mbps"
         ),
     ];
 }
@@ -218,8 +266,13 @@ impl ThetaPowerTcp {
         if dt == Time::ZERO {
             return;
         }
-        // (θ̇ + 1)·dt = dt + RTT − prevRTT, which saturates at zero.
-        let gradient = Fixed::ratio((dt + rtt - self.previous_rtt).ps(), dt.ps()).max(params.gradient_floor);
+        // (θ̇ + 1)·dt = dt + RTT − prevRTT; of the two differences one saturates at zero.
+        let (grown, previous) = (dt + rtt, self.previous_rtt);
+        let gradient = if params.negative_power && grown < previous {
+            -Fixed::ratio((previous - grown).ps(), dt.ps())
+        } else {
+            Fixed::ratio((grown - previous).ps(), dt.ps()).max(params.gradient_floor)
+        };
         let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
         let weight =
             Fixed::ratio(dt.min(self.base_rtt).ps(), self.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
@@ -255,7 +308,7 @@ impl CongestionControl for ThetaPowerTcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<ThetaPowerTcpParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, .. } = setup;
+        let Setup { params, derived, .. } = setup;
         let rtt = ack.rtt();
         if params.track_base_rtt && rtt > Time::ZERO {
             self.base_rtt = self.base_rtt.min(rtt);
@@ -266,12 +319,12 @@ impl CongestionControl for ThetaPowerTcp {
             return;
         }
         self.measure(params, ack.now, rtt);
-        let round_trip_over = ack.sequence >= self.last_update;
+        let round_trip_over =
+            ack.sequence > self.last_update || (ack.sequence == self.last_update && !params.update_beyond);
         if params.update == Update::Ack || round_trip_over {
-            let beta = Fixed::ONE / params.flows;
-            self.window = (params.gamma * (self.old / self.power + beta)
-                + (Fixed::ONE - params.gamma) * self.old)
-                .clamp_to(params.floor, params.window_cap);
+            let window = params.gamma * (self.old / self.power + derived.beta)
+                + (Fixed::ONE - params.gamma) * self.old;
+            self.window = limited(window, derived.floor, params.window_cap);
         }
         if round_trip_over {
             self.old = self.window;
@@ -280,8 +333,22 @@ impl CongestionControl for ThetaPowerTcp {
     }
 
     fn allowance(&self, setup: &Setup<ThetaPowerTcpParams>) -> Allowance {
-        let Setup { params, path, .. } = setup;
-        params.pacing.allowance(self.window, path)
+        setup.params.pacing.allowance(self.window, &setup.path, setup.bdp)
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "power", meaning: "smoothed normalised power (Gamma_smooth)" },
+        Internal { name: "cwnd_old", meaning: "window of one round trip ago (cwnd_old)" },
+        Internal { name: "base_rtt", meaning: "base RTT in use (tau)" },
+    ];
+
+    fn probe(&self, setup: &Setup<ThetaPowerTcpParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Ratio(self.power)),
+            1 => Some(Value::Bytes(Bytes::new(self.old.scale(setup.bdp.get())))),
+            2 => Some(Value::Time(self.base_rtt)),
+            _ => None,
+        }
     }
 }
 
@@ -289,7 +356,6 @@ impl CongestionControl for ThetaPowerTcp {
 mod tests {
     use super::*;
     use crate::testing::{PATH, ack, close};
-    use incast_units::{Bytes, Rate};
 
     fn us(us: u64) -> Time {
         Time::from_us(us)
@@ -375,6 +441,24 @@ mod tests {
         acked(&mut flow, &params, &ack(us(40), us(40), 1000, 150_000));
         acked(&mut flow, &params, &ack(us(41), us(12), 2000, 150_000));
         close(flow.power, 11.0 / 12.0);
+    }
+
+    #[test]
+    fn in_oscars_artifact_a_negative_power_gives_the_largest_window() {
+        // The same there: Γ_norm = −27 · 12/12, Γ_smooth = (11 − 27)/12 = −4/3. At the end of the round
+        // trip cwnd = 0.9 · (0.25/(−4/3) + 0.006) + 0.1 · 0.25 = −0.138: one base BDP, not the floor.
+        let params = ThetaPowerTcpParams::oscar();
+        let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
+        acked(&mut flow, &params, &ack(us(40), us(40), 1000, 150_000));
+        (flow.old, flow.window) = (Fixed::ratio(1, 4), Fixed::ratio(1, 4));
+        let mut before = flow;
+        acked(&mut flow, &params, &ack(us(41), us(12), 150_001, 160_000));
+        close(flow.power, -4.0 / 3.0);
+        close(flow.window, 1.0);
+        // With an ack that only reaches what was sent, the round trip is not over.
+        acked(&mut before, &params, &ack(us(41), us(12), 150_000, 160_000));
+        close(before.power, -4.0 / 3.0);
+        close(before.window, 0.25);
     }
 
     #[test]

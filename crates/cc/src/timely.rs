@@ -18,10 +18,11 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
-use crate::params::{Described, Param, Preset, choice, param};
+use crate::limits::RateWindow;
+use crate::params::{Described, Param, Preset, Value, choice, param};
 
 choice! {
     /// When the rate is updated.
@@ -61,10 +62,12 @@ pub struct TimelyParams {
     pub update: Update,
     /// Length of a segment, in bytes on the wire.
     pub segment: Bytes,
-    /// Smallest rate, as a share of the line rate.
+    /// The part of the smallest rate that is a share of the line rate.
     pub floor: Fixed,
-    /// Whether the bytes in flight are limited to one base BDP.
-    pub windowed: bool,
+    /// The part of it that is absolute.
+    pub floor_rate: Rate,
+    /// How the bytes in flight are limited beside the rate.
+    pub window: RateWindow,
 }
 
 impl TimelyParams {
@@ -83,7 +86,8 @@ impl TimelyParams {
             update: Update::Segment,
             segment: Bytes::new(64_000),
             floor: Fixed::ratio(1, 1000),
-            windowed: false,
+            floor_rate: Rate::ZERO,
+            window: RateWindow::None,
         }
     }
 
@@ -94,13 +98,10 @@ impl TimelyParams {
             hai_from: 6,
             hai_below_low: true,
             update: Update::RoundTrip,
+            floor: Fixed::ZERO,
+            floor_rate: Rate::from_gbps(1),
             ..Self::paper()
         }
-    }
-
-    /// The additive step δ on this path.
-    fn step(&self, path: &Path) -> Rate {
-        self.delta + Rate::from_bps(self.delta_share.scale(path.line_rate.bps()))
     }
 }
 
@@ -110,10 +111,26 @@ impl Default for TimelyParams {
     }
 }
 
-impl Parameters for TimelyParams {
-    type Derived = ();
+/// What TIMELY derives once from its parameters and a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct TimelyDerived {
+    /// The additive step δ.
+    pub step: Rate,
+    /// Smallest rate.
+    pub floor: Rate,
+}
 
-    fn derive(&self, _path: &Path) {}
+impl Parameters for TimelyParams {
+    type Derived = TimelyDerived;
+
+    fn derive(&self, path: &Path) -> TimelyDerived {
+        let share = |share: Fixed| Rate::from_bps(share.scale(path.line_rate.bps()));
+        TimelyDerived {
+            step: self.delta + share(self.delta_share),
+            floor: (self.floor_rate + share(self.floor)).min(path.line_rate).max(Rate::from_bps(1)),
+        }
+    }
 }
 
 impl Described for TimelyParams {
@@ -128,7 +145,7 @@ impl Described for TimelyParams {
         },
         Preset {
             name: "hpcc",
-            meaning: "as in HPCC's public artifact: updates once per RTT, steps in proportion to the line rate",
+            meaning: "the run script of HPCC's public artifact: updates once per RTT, steps in proportion to the line rate, rates from 1Gbps on; with window = rate its timely_vwin",
             params: Self::hpcc,
         },
     ];
@@ -229,16 +246,25 @@ impl Described for TimelyParams {
         param!(
             Ratio "floor",
             floor,
-            Fixed::ratio(1, 1_000_000),
+            Fixed::ZERO,
             Fixed::ONE,
-            "smallest rate as a share of the line rate",
+            "smallest rate as a share of the line rate, to which floor_rate is added",
             "TIMELY without a value; OSCAR's public artifact: 0.001 for all algorithms"
         ),
         param!(
-            Flag "windowed",
-            windowed,
-            "whether the bytes in flight are limited to one base BDP",
-            "TIMELY: false; an option of the PowerTCP artifact's burst runs"
+            Rate "floor_rate",
+            floor_rate,
+            Rate::ZERO,
+            Rate::from_gbps(100),
+            "added to the smallest rate",
+            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
+        ),
+        param!(
+            choice "window",
+            window,
+            RateWindow,
+            "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+            "TIMELY: none; HPCC's public artifact with VAR_WIN and PowerTCP's burst runs: rate"
         ),
     ];
 }
@@ -275,7 +301,8 @@ impl Timely {
         complete
     }
 
-    fn increase(&mut self, params: &TimelyParams, path: &Path, in_row: bool) {
+    fn increase(&mut self, setup: &Setup<TimelyParams>, in_row: bool) {
+        let Setup { params, derived, .. } = setup;
         let mut steps = 1;
         if in_row {
             self.increases = self.increases.saturating_add(1);
@@ -283,7 +310,7 @@ impl Timely {
                 steps = params.hai_steps;
             }
         }
-        self.rate += params.step(path).times(steps);
+        self.rate += derived.step.times(steps);
     }
 
     fn decrease(&mut self, factor: Fixed) {
@@ -326,7 +353,7 @@ impl CongestionControl for Timely {
 
     /// Algorithm 1 (numbered as in the SQCC paper's reprint), with hyper increase.
     fn on_ack(&mut self, setup: &Setup<TimelyParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
         if !self.completes(params, ack) {
             return;
         }
@@ -338,22 +365,37 @@ impl CongestionControl for Timely {
         // Lines 1, 3, 4: averaging the normalised difference is the same as normalising the average.
         self.gradient = ewma(self.gradient, change(previous, rtt, params.min_rtt), params.alpha);
         if rtt < params.t_low {
-            self.increase(params, path, params.hai_below_low);
+            self.increase(setup, params.hai_below_low);
         } else if rtt > params.t_high {
             let excess = Fixed::ratio((rtt - params.t_high).ps(), rtt.ps());
             self.decrease(Fixed::ONE - params.beta * excess);
         } else if self.gradient <= Fixed::ZERO {
-            self.increase(params, path, true);
+            self.increase(setup, true);
         } else {
             self.decrease(Fixed::ONE - params.beta * self.gradient);
         }
-        let floor = Rate::from_bps(params.floor.scale(path.line_rate.bps()).max(1));
-        self.rate = self.rate.max(floor).min(path.line_rate);
+        self.rate = self.rate.max(derived.floor).min(path.line_rate);
     }
 
     fn allowance(&self, setup: &Setup<TimelyParams>) -> Allowance {
-        let window = if setup.params.windowed { setup.bdp.max(Bytes::new(1)) } else { Bytes::UNLIMITED };
-        Allowance { window, rate: self.rate }
+        let share = Fixed::ratio(self.rate.bps(), setup.path.line_rate.bps());
+        Allowance { window: setup.params.window.window(setup.bdp, share), rate: self.rate }
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "gradient", meaning: "averaged RTT difference over D_minRTT (normalized gradient)" },
+        Internal { name: "previous_rtt", meaning: "RTT of the last completion (prev_rtt)" },
+        Internal { name: "increases", meaning: "increases in a row" },
+    ];
+
+    fn probe(&self, _setup: &Setup<TimelyParams>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Ratio(self.gradient)),
+            1 if self.previous == Time::NEVER => None,
+            1 => Some(Value::Time(self.previous)),
+            2 => Some(Value::Count(self.increases)),
+            _ => None,
+        }
     }
 }
 
@@ -420,7 +462,7 @@ mod tests {
         let allowance = Allowance { window: Bytes::UNLIMITED, rate: PATH.line_rate };
         assert_eq!(flow.allowance(&Setup::new(params, PATH)), allowance);
         // 10 Gbps · 20 µs = 25 KB.
-        let windowed = TimelyParams { windowed: true, ..params };
+        let windowed = TimelyParams { window: RateWindow::Bdp, ..params };
         assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(25_000));
     }
 

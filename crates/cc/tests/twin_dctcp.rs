@@ -22,6 +22,7 @@ struct DctcpTwin {
     window_end: u64,
     /// Until when a reduction lasts.
     recover: Option<u64>,
+    timed_out: Option<u64>,
     acked: f64,
     marked: f64,
     rtt: f64,
@@ -40,6 +41,7 @@ impl DctcpTwin {
             alpha: real(p.alpha_init),
             window_end: 0,
             recover: None,
+            timed_out: None,
             acked: 0.0,
             marked: 0.0,
             rtt: seconds(path.base_rtt),
@@ -91,7 +93,12 @@ impl Twin for DctcpTwin {
             LossKind::Hole | LossKind::Trim if self.recover.is_some_and(|until| loss.sequence < until) => {}
             LossKind::Hole | LossKind::Trim => self.reduce(0.5, loss.next_sequence),
             LossKind::Timeout => {
-                self.ssthresh = if self.p.slow_start { self.cwnd / 2.0 } else { 0.0 };
+                if self.timed_out.replace(loss.sequence) != Some(loss.sequence) {
+                    // RFC 5681, Equation 4, in packets of the wire; whole bytes as the contract's.
+                    let (packet, payload) = (self.path.packet.get(), self.path.payload.get());
+                    let flight = (loss.next_sequence - loss.sequence) * packet / payload;
+                    self.ssthresh = (flight as f64 / packet as f64 / 2.0).max(2.0);
+                }
                 self.cwnd = real(self.p.min_window).max(1.0);
                 self.recover = None;
             }

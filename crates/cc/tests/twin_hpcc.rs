@@ -2,13 +2,15 @@
 
 mod bottleneck;
 
+use std::collections::HashMap;
+
 use bottleneck::{
     Alone, Both, LINE, Outcome, Script, Twin, every_option_matters, path, run, script, seconds,
 };
 use incast_cc::hpcc::{Hpcc, HpccParams, Reference};
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
-use incast_units::Time;
+use incast_units::{Rate, Time};
 
 fn real(value: Fixed) -> f64 {
     value.bits() as f64 / 4_294_967_296.0
@@ -25,9 +27,8 @@ struct HpccTwin {
     wc: f64,
     inc_stage: u64,
     last_update_seq: u64,
-    rtt: Time,
-    /// (when, window) of packets that left at least an eighth of a round trip apart.
-    record: Vec<(u64, f64)>,
+    /// When each packet left, and with what window.
+    record: HashMap<Time, f64>,
 }
 
 impl HpccTwin {
@@ -44,8 +45,7 @@ impl HpccTwin {
             wc: bdp,
             inc_stage: 0,
             last_update_seq: 0,
-            rtt: path.base_rtt,
-            record: Vec::new(),
+            record: HashMap::new(),
         }
     }
 
@@ -70,7 +70,8 @@ impl HpccTwin {
         let w_ai = real(self.p.w_ai) * self.bdp;
         let multiplicative = u >= real(self.p.eta) || self.inc_stage >= self.p.max_stage;
         let w = if multiplicative { from / (u / real(self.p.eta)) + w_ai } else { from + w_ai };
-        let w = w.clamp(real(self.p.floor) * self.bdp, self.bdp);
+        let floor = real(self.p.floor) * self.bdp + self.p.floor_rate.bps() as f64 / 8.0 * self.base_rtt;
+        let w = w.clamp(floor, self.bdp);
         if update_wc {
             self.inc_stage = if multiplicative { 0 } else { self.inc_stage + 1 };
             self.wc = w;
@@ -81,7 +82,6 @@ impl HpccTwin {
 
 impl Twin for HpccTwin {
     fn ack(&mut self, ack: &Ack, int: &IntStack) {
-        self.rtt = ack.rtt();
         let Some(before) = self.links.replace(*int) else {
             self.last_update_seq = ack.next_sequence;
             return;
@@ -90,10 +90,7 @@ impl Twin for HpccTwin {
         let update = ack.sequence > self.last_update_seq;
         let from = match self.p.reference {
             Reference::Original => self.wc,
-            Reference::Synchronised => {
-                let sent = ack.sent.ps() >> 10;
-                self.record.iter().rev().find(|r| r.0 <= sent).expect("a packet was recorded").1
-            }
+            Reference::Synchronised => self.record[&ack.sent],
         };
         self.w = self.compute_wind(u, from, update);
         if update {
@@ -102,11 +99,7 @@ impl Twin for HpccTwin {
     }
 
     fn sent(&mut self, sent: &Sent) {
-        let (now, spacing) =
-            (sent.now.ps() >> 10, self.rtt.max(Time::from_ps((self.base_rtt * 1e12).round() as u64)));
-        if self.record.last().is_none_or(|r| now - r.0 >= (spacing.ps() / 8) >> 10) {
-            self.record.push((now, self.w));
-        }
+        self.record.insert(sent.now, self.w);
     }
 
     fn allowance(&self) -> (f64, f64) {
@@ -197,6 +190,7 @@ fn every_option_changes_something() {
         (paper, "reference", Value::Choice(1)),
         (paper, "smoothing", Value::Flag(false)),
         (high, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
+        (paper, "floor_rate", Value::Rate(Rate::from_gbps(20))),
     ];
     every_option_matters::<Hpcc>(&script(1, 12, Time::from_ms(1)), &cases);
 }

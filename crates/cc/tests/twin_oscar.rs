@@ -35,6 +35,8 @@ struct Twin {
     start: f64,
     batch: Vec<Point>,
     u: f64,
+    /// 1 + gradient of the last batch that met a queue.
+    arrival: f64,
 }
 
 impl Twin {
@@ -48,6 +50,7 @@ impl Twin {
             start: 0.0,
             batch: Vec::new(),
             u: 1.0,
+            arrival: f64::INFINITY,
         }
     }
 
@@ -83,7 +86,8 @@ impl Twin {
         }
         let span = last.sent - self.start;
         // The fixed-point side compares picoseconds; here a millionth of one makes up for rounding.
-        if span < self.tau() - 1e-9 || self.batch.len() < 3 {
+        let over = if self.p.start_with_next { span > self.tau() + 1e-9 } else { span > self.tau() - 1e-9 };
+        if !over || self.batch.len() < 3 {
             return;
         }
         let points = std::mem::take(&mut self.batch);
@@ -106,12 +110,11 @@ impl Twin {
         let u = if delay <= self.base * (1.0 + f(self.p.epsilon)) + us(self.p.epsilon_time) {
             self.u + f(self.p.u_hai)
         } else {
+            self.arrival = 1.0 + gradient.max(-f(self.p.steepest_fall));
             let u_w = inflight / (delay * self.mu);
-            let u_r = if span > f(self.p.wide_batch) * self.tau() {
-                u_w
-            } else {
-                rate / ((1.0 + gradient.max(-0.9)) * self.mu)
-            };
+            let wide = f(self.p.wide_batch);
+            let u_r =
+                if wide > 0.0 && span > wide * self.tau() { u_w } else { rate / (self.arrival * self.mu) };
             let accelerate = delay < self.target() - us(self.p.dead_band);
             (if accelerate { u_w.max(u_r) } else { u_w.min(u_r) }) + f(self.p.u_ai)
         };
@@ -151,13 +154,15 @@ fn largest_difference(params: &OscarParams, path: &Path, seed: u64) -> (f64, [u3
     for ack in signals::acks(seed, path, path.base_rtt.times(6), 60_000) {
         flow.on_ack(&Setup::new(*params, *path), &ack, &IntStack::EMPTY);
         twin.ack(&ack);
-        worst = worst.max((f(flow.ratio()) - twin.u).abs() / twin.u);
+        // Where 1 + g is under 0.1 its error counts as much more than ten times.
+        let scale = (twin.arrival / 0.1).clamp(0.0, 1.0);
+        worst = worst.max(scale * (f(flow.ratio()) - twin.u).abs() / twin.u);
         let allowance = flow.allowance(&Setup::new(*params, *path));
         let bdp = path.bdp().get() as f64;
         let window = (twin.u * twin.target() * twin.mu).min(bdp);
-        assert!((allowance.window.get() as f64 - window).abs() <= 1.0 + 1e-4 * window);
+        assert!(scale * (allowance.window.get() as f64 - window).abs() <= 1.0 + 1e-4 * window);
         let rate = twin.u * path.line_rate.bps() as f64;
-        assert!((allowance.rate.bps() as f64 - rate).abs() <= 1.0 + 1e-4 * rate);
+        assert!(scale * (allowance.rate.bps() as f64 - rate).abs() <= 1.0 + 1e-4 * rate);
         if twin.u != before {
             let hyper = (twin.u - before - f(params.u_hai)).abs() < 1e-9;
             met[if hyper {
@@ -177,7 +182,8 @@ fn largest_difference(params: &OscarParams, path: &Path, seed: u64) -> (f64, [u3
 /// Both sides agree to 1e-4 of `u`. The coarsest input of the fixed-point side is the tick of its
 /// gradient: a send time or delay is off by less than a tick, and a period has more than 90 000 ticks
 /// on these paths, so the gradient of a batch of three packets may be off by 2/90 000, which counts
-/// ten times where `1 + g` is 0.1. Both at once would be 2e-4; the largest difference seen is 3.5e-5.
+/// ten times where `1 + g` is 0.1, and more below, which the comparison takes into account. Both at
+/// once would be 2e-4.
 #[test]
 fn agrees_with_its_twin() {
     for preset in OscarParams::PRESETS {
@@ -200,7 +206,8 @@ fn agrees_with_other_parameters() {
         ("u_hai", ratio(1, 4)),
         ("u_ai", ratio(5, 100)),
         ("epsilon", ratio(1, 2)),
-        ("wide_batch", ratio(1, 1)),
+        ("wide_batch", ratio(3, 1)),
+        ("steepest_fall", ratio(1, 2)),
         ("floor", ratio(1, 10)),
         ("dead_band", Value::Time(Time::from_us(3))),
     ] {

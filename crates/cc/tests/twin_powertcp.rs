@@ -6,7 +6,7 @@ use bottleneck::{Alone, Both, Script, Twin, every_option_matters, path, run, scr
 use incast_cc::params::{Described, Value};
 use incast_cc::powertcp::{LastTerm, Pacing, PowerTcp, PowerTcpParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
-use incast_units::Time;
+use incast_units::{Rate, Time};
 
 fn real(value: Fixed) -> f64 {
     value.bits() as f64 / 4_294_967_296.0
@@ -49,7 +49,7 @@ impl PowerTcpTwin {
                 (norm, delta) = (power, dt * 1e-12); // 20, 21, repaired
             }
         }
-        let delta = delta.min(self.tau);
+        let delta = if self.p.bounded_dt { delta.min(self.tau) } else { delta };
         self.smooth = (self.smooth * (self.tau - delta) + norm * delta) / self.tau; // 24
     }
 }
@@ -66,7 +66,9 @@ impl Twin for PowerTcpTwin {
         let power = self.smooth / real(self.p.target);
         let kept = if self.p.last_term == LastTerm::Current { self.cwnd } else { self.cwnd_old };
         let cwnd = gamma * (self.cwnd_old / power + beta) + (1.0 - gamma) * kept; // 27
-        self.cwnd = cwnd.clamp(real(self.p.floor) * bdp, real(self.p.window_cap) * bdp);
+        let floor = real(self.p.floor) * bdp + self.p.floor_rate.bps() as f64 / 8.0 * self.tau;
+        let cap = real(self.p.window_cap) * bdp;
+        self.cwnd = if cwnd < 0.0 { cap } else { cwnd.clamp(floor, cap) };
         if ack.sequence > self.last {
             (self.cwnd_old, self.last) = (self.cwnd, ack.next_sequence); // 7
         }
@@ -122,7 +124,9 @@ fn every_option_changes_something() {
         (paper, "arrival_floor", Value::Ratio(Fixed::ratio(1, 2))),
         (paper, "last_term", Value::Choice(1)),
         (paper, "pacing", Value::Choice(1)),
-        (paper, "window_cap", Value::Ratio(Fixed::ONE)),
+        (paper, "bounded_dt", Value::Flag(false)),
+        (paper, "window_cap", Value::Ratio(Fixed::whole(2))),
+        (paper, "floor_rate", Value::Rate(Rate::from_gbps(20))),
         (high, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
     ];
     every_option_matters::<PowerTcp>(&script(1, 12, Time::from_ms(1)), &cases);

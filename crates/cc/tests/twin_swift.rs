@@ -25,8 +25,10 @@ struct Twin {
     t_last_decrease: f64,
     rtt: f64,
     retransmit_cnt: u64,
-    /// Increases, decreases, decreases that had to wait, and resets to the smallest window.
-    met: [u32; 4],
+    measured: bool,
+    /// Increases, decreases, decreases that had to wait, resets to the smallest window, and windows
+    /// that were not used and did not grow.
+    met: [u32; 5],
 }
 
 impl Twin {
@@ -36,7 +38,17 @@ impl Twin {
         let unit = if p.unit == Unit::Packet { 1.0 } else { (bdp * packet).floor() / packet };
         let cwnd = (bdp * packet).floor() / packet;
         let rtt = us(path.base_rtt);
-        Self { p, path: *path, unit, cwnd, t_last_decrease: 0.0, rtt, retransmit_cnt: 0, met: [0; 4] }
+        Self {
+            p,
+            path: *path,
+            unit,
+            cwnd,
+            t_last_decrease: 0.0,
+            rtt,
+            retransmit_cnt: 0,
+            measured: false,
+            met: [0; 5],
+        }
     }
 
     fn target(&self) -> f64 {
@@ -46,7 +58,14 @@ impl Twin {
         us(self.p.base_target)
             + f(self.p.base_rtt_share) * us(self.path.base_rtt)
             + f64::from(self.path.hops) * us(self.p.hop)
-            + (alpha / (self.cwnd / self.unit).sqrt() + beta).min(range).max(0.0)
+            + (alpha / (self.scaled() / self.unit).sqrt() + beta).min(range).max(0.0)
+    }
+
+    /// The window that flow scaling goes by. Whole packets are those of whole bytes, as a window may lie
+    /// on either side of a packet's border by a rounding.
+    fn scaled(&self) -> f64 {
+        let packet = self.path.packet.get() as f64;
+        if self.p.whole_packets { ((self.cwnd * packet + 1e-6) / packet).floor() } else { self.cwnd }
     }
 
     fn decrease(&mut self, factor: f64, now: f64) {
@@ -68,13 +87,22 @@ impl Twin {
 
     fn ack(&mut self, ack: &Ack) {
         let (before, delay, target) = (self.cwnd, us(ack.rtt()), self.target());
-        self.rtt = delay;
+        self.rtt =
+            if self.p.smoothed_rtt && self.measured { self.rtt * 7.0 / 8.0 + delay / 8.0 } else { delay };
+        self.measured = true;
         self.retransmit_cnt = 0;
         let acked = ack.acked.get() as f64 / self.path.packet.get() as f64;
         if delay < target {
             let ai = f(self.p.ai) * self.unit;
-            self.cwnd += if self.cwnd >= 1.0 { ai / self.cwnd * acked } else { ai * acked };
-            self.met[0] += 1;
+            let packet = self.path.packet.get() as f64;
+            let used = (ack.inflight_now.get() + ack.acked.get()) as f64 / packet + 1.0;
+            if used + 1e-9 >= self.cwnd || self.p.grow_unused {
+                let by_window = self.cwnd >= 1.0 || self.p.ai_below_packet;
+                self.cwnd += if by_window { ai / self.cwnd * acked } else { ai * acked };
+                self.met[0] += 1;
+            } else {
+                self.met[4] += 1;
+            }
         } else {
             let factor = 1.0 - f(self.p.beta) * (delay - target) / delay;
             self.decrease(factor.max(1.0 - f(self.p.max_mdf)), us(ack.now));
@@ -145,7 +173,12 @@ fn agrees_with_its_twin() {
             }
             println!("{} at {}: {worst:.1e} {:?}", preset.name, path.line_rate, twin.met);
             assert!(worst < 1e-6, "{} at {}: {worst}", preset.name, path.line_rate);
-            assert!(twin.met.iter().all(|n| *n > 10), "the signals leave something out: {:?}", twin.met);
+            let unused = usize::from(!params.grow_unused);
+            assert!(
+                twin.met[..4 + unused].iter().all(|n| *n > 10),
+                "the signals leave something out: {:?}",
+                twin.met
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ use incast_cc::params::{Described, Value};
 use incast_cc::powertcp::Pacing;
 use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams, Update};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
-use incast_units::Time;
+use incast_units::{Rate, Time};
 
 fn real(value: Fixed) -> f64 {
     value.bits() as f64 / 4_294_967_296.0
@@ -62,18 +62,21 @@ impl Twin for ThetaTwin {
         let dt = tc - prev_tc; // 11
         if dt > 0.0 {
             let theta_dot = (rtt - prev_rtt) / dt; // 12
-            let rising = (theta_dot + 1.0).max(real(self.p.gradient_floor));
+            let least = if self.p.negative_power { f64::NEG_INFINITY } else { real(self.p.gradient_floor) };
+            let rising = (theta_dot + 1.0).max(least);
             let norm = rising * rtt / self.tau / real(self.p.margin); // 13
             let delta = dt.min(self.tau);
             self.smooth = (self.smooth * (self.tau - delta) + norm * delta) / self.tau; // 14
             self.prev = Some((rtt, tc)); // 7, 8
         }
-        let due = ack.sequence >= self.last_updated; // 17
+        let due = ack.sequence >= self.last_updated + u64::from(self.p.update_beyond); // 17
         if due || self.p.update == Update::Ack {
             let (gamma, bdp) = (real(self.p.gamma), self.bdp);
             let beta = bdp / real(self.p.flows);
             let cwnd = gamma * (self.cwnd_old / self.smooth + beta) + (1.0 - gamma) * self.cwnd_old; // 20
-            self.cwnd = cwnd.clamp(real(self.p.floor) * bdp, real(self.p.window_cap) * bdp);
+            let floor = real(self.p.floor) * bdp + self.p.floor_rate.bps() as f64 / 8.0 / self.host_bw * bdp;
+            let cap = real(self.p.window_cap) * bdp;
+            self.cwnd = if cwnd < 0.0 { cap } else { cwnd.clamp(floor, cap) };
         }
         if due {
             (self.cwnd_old, self.last_updated) = (self.cwnd, ack.next_sequence); // 9, 23
@@ -118,7 +121,10 @@ fn every_option_changes_something() {
         (paper, "update", Value::Choice(1)),
         (artifact, "track_base_rtt", Value::Flag(false)),
         (paper, "pacing", Value::Choice(1)),
-        (paper, "window_cap", Value::Ratio(Fixed::ONE)),
+        (paper, "negative_power", Value::Flag(true)),
+        (paper, "update_beyond", Value::Flag(true)),
+        (paper, "window_cap", Value::Ratio(Fixed::whole(2))),
+        (paper, "floor_rate", Value::Rate(Rate::from_gbps(20))),
         (high, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
     ];
     every_option_matters::<ThetaPowerTcp>(&script(1, 4, Time::from_ms(2)), &cases);

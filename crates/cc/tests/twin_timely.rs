@@ -3,6 +3,7 @@
 
 mod signals;
 
+use incast_cc::limits::RateWindow;
 use incast_cc::params::Described;
 use incast_cc::timely::{Timely, TimelyParams, Update};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
@@ -74,7 +75,8 @@ impl Twin {
             };
             self.rate *= factor.max(0.0);
         }
-        self.rate = self.rate.clamp(f(self.p.floor) * self.line, self.line);
+        let floor = f(self.p.floor) * self.line + self.p.floor_rate.bps() as f64;
+        self.rate = self.rate.clamp(floor, self.line);
     }
 }
 
@@ -84,10 +86,10 @@ impl Twin {
 fn agrees_with_its_twin() {
     for preset in TimelyParams::PRESETS {
         for (seed, gbps) in [(1, 10), (2, 25), (3, 100)] {
-            for windowed in [false, true] {
+            for window in [RateWindow::None, RateWindow::Bdp, RateWindow::Rate] {
                 // Segments of 16 KB, TIMELY's smallest, give more updates.
                 let segment = Bytes::new(16_000);
-                let params = TimelyParams { windowed, segment, ..(preset.params)() };
+                let params = TimelyParams { window, segment, ..(preset.params)() };
                 let path = Path {
                     base_rtt: Time::from_us(20),
                     base_owd: Time::from_us(11),
@@ -104,8 +106,15 @@ fn agrees_with_its_twin() {
                     twin.ack(&ack);
                     let allowance = flow.allowance(&Setup::new(params, path));
                     worst = worst.max((allowance.rate.bps() as f64 - twin.rate).abs() / twin.rate);
-                    let window = if windowed { path.bdp() } else { Bytes::UNLIMITED };
-                    assert_eq!(allowance.window, window);
+                    let bdp = path.bdp();
+                    match window {
+                        RateWindow::None => assert_eq!(allowance.window, Bytes::UNLIMITED),
+                        RateWindow::Bdp => assert_eq!(allowance.window, bdp),
+                        RateWindow::Rate => {
+                            let by_rate = bdp.get() as f64 * twin.rate / path.line_rate.bps() as f64;
+                            assert!((allowance.window.get() as f64 - by_rate).abs() <= 1.0 + 1e-6 * by_rate);
+                        }
+                    }
                 }
                 println!("{} at {}: {worst:.1e} {:?}", preset.name, path.line_rate, twin.met);
                 assert!(worst < 1e-6, "{} at {}: {worst}", preset.name, path.line_rate);

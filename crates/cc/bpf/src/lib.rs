@@ -7,7 +7,7 @@
 
 use core::panic::PanicInfo;
 
-use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Path, Sent};
+use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Sent, Setup};
 use incast_units::Time;
 
 unsafe extern "C" {
@@ -40,7 +40,7 @@ macro_rules! function {
     (@reference in $pointer:ident) => { $pointer.as_ref() };
 }
 
-/// The functions of one algorithm.
+/// The functions of one algorithm. Its setup is derived where the parameters are, in user space.
 macro_rules! algorithms {
     ($($module:ident: $flow:ident, $params:ident;)+) => {$(
         mod $module {
@@ -48,36 +48,40 @@ macro_rules! algorithms {
             use incast_cc::$module::{$flow, $params};
 
             function!(concat!("incast_", stringify!($module), "_start"),
-                start(flow: out $flow, params: in $params, path: in Path; now: Time) {
-                    *flow = $flow::new(params, path, now);
+                start(flow: out $flow, setup: in Setup<$params>; now: Time) {
+                    *flow = $flow::new(setup, now);
                 });
             function!(concat!("incast_", stringify!($module), "_on_ack"),
-                on_ack(flow: out $flow, params: in $params, path: in Path, ack: in Ack, int: in IntStack;) {
-                    flow.on_ack(params, path, ack, int);
+                on_ack(flow: out $flow, setup: in Setup<$params>, ack: in Ack, int: in IntStack;) {
+                    flow.on_ack(setup, ack, int);
                 });
             function!(concat!("incast_", stringify!($module), "_on_cnp"),
-                on_cnp(flow: out $flow, params: in $params, path: in Path; now: Time) {
-                    flow.on_cnp(params, path, now);
+                on_cnp(flow: out $flow, setup: in Setup<$params>; now: Time) {
+                    flow.on_cnp(setup, now);
                 });
             function!(concat!("incast_", stringify!($module), "_on_loss"),
-                on_loss(flow: out $flow, params: in $params, path: in Path, loss: in Loss;) {
-                    flow.on_loss(params, path, loss);
+                on_loss(flow: out $flow, setup: in Setup<$params>, loss: in Loss;) {
+                    flow.on_loss(setup, loss);
                 });
             function!(concat!("incast_", stringify!($module), "_on_sent"),
-                on_sent(flow: out $flow, params: in $params, path: in Path, sent: in Sent;) {
-                    flow.on_sent(params, path, sent);
+                on_sent(flow: out $flow, setup: in Setup<$params>, sent: in Sent;) {
+                    flow.on_sent(setup, sent);
                 });
             function!(concat!("incast_", stringify!($module), "_on_timer"),
-                on_timer(flow: out $flow, params: in $params, path: in Path; now: Time) {
-                    flow.on_timer(params, path, now);
+                on_timer(flow: out $flow, setup: in Setup<$params>; now: Time) {
+                    flow.on_timer(setup, now);
+                });
+            function!(concat!("incast_", stringify!($module), "_tag"),
+                tag(flow: in $flow, setup: in Setup<$params>, tag: out u32;) {
+                    *tag = flow.tag(setup);
                 });
             function!(concat!("incast_", stringify!($module), "_deadline"),
                 deadline(flow: in $flow, deadline: out Time;) {
                     *deadline = flow.deadline();
                 });
             function!(concat!("incast_", stringify!($module), "_allowance"),
-                allowance(flow: in $flow, params: in $params, path: in Path, allowance: out Allowance;) {
-                    *allowance = flow.allowance(params, path);
+                allowance(flow: in $flow, setup: in Setup<$params>, allowance: out Allowance;) {
+                    *allowance = flow.allowance(setup);
                 });
         }
     )+};

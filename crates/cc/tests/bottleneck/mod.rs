@@ -18,6 +18,7 @@ pub(crate) trait Host {
     fn cnp(&mut self, flow: usize, now: Time);
     fn loss(&mut self, flow: usize, loss: &Loss);
     fn sent(&mut self, flow: usize, sent: &Sent);
+    fn tag(&self, flow: usize) -> u32;
     fn timer(&mut self, flow: usize, now: Time);
     fn deadline(&self, flow: usize) -> Time;
     fn allowance(&self, flow: usize) -> Allowance;
@@ -95,6 +96,7 @@ struct Packet {
     end: u64,
     inflight: Bytes,
     marked: bool,
+    tag: u32,
     int: IntStack,
 }
 
@@ -280,6 +282,7 @@ impl<H: Host> World<'_, H> {
             end: state.sent,
             inflight: state.inflight,
             marked: false,
+            tag: self.host.tag(flow),
             int: IntStack::EMPTY,
         };
         let (next, inflight) = (state.next_send, state.inflight);
@@ -345,7 +348,7 @@ impl<H: Host> World<'_, H> {
             marked: u32::from(packet.marked),
             hop_delay: Time::ZERO,
             receiver_flows: 0,
-            tag: 0,
+            tag: packet.tag,
             hole: false,
         };
         self.outcome.acks += 1;
@@ -391,6 +394,10 @@ impl<C: CongestionControl> Host for Alone<C> {
     }
     fn sent(&mut self, flow: usize, sent: &Sent) {
         self.flows[flow].on_sent(&self.setup, sent);
+    }
+    fn tag(&self, flow: usize) -> u32 {
+        let tagged = C::signals(&self.setup.params).contains(Signals::PACKET_TAG);
+        if tagged { self.flows[flow].tag(&self.setup) } else { 0 }
     }
     fn timer(&mut self, flow: usize, now: Time) {
         self.flows[flow].on_timer(&self.setup, now);
@@ -468,6 +475,9 @@ impl<C: CongestionControl, T: Twin> Host for Both<C, T> {
         self.real.sent(flow, sent);
         self.twins[flow].sent(sent);
         self.compare(flow);
+    }
+    fn tag(&self, flow: usize) -> u32 {
+        self.real.tag(flow)
     }
     fn timer(&mut self, flow: usize, now: Time) {
         self.real.timer(flow, now);

@@ -53,7 +53,8 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
     100 + 2 * single
 }
 
-fn value(params: &AnyParams, name: &str) -> Option<Value> {
+/// The value of a parameter, if the algorithm has one of that name.
+pub(crate) fn value(params: &AnyParams, name: &str) -> Option<Value> {
     let mut found = None;
     params.params(|info, value| {
         if info.name == name {
