@@ -7,6 +7,8 @@
 
 pub mod describe;
 mod engine;
+#[cfg(test)]
+mod example;
 mod host;
 mod packet;
 mod port;

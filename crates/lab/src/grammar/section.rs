@@ -327,8 +327,45 @@ macro_rules! kinds {
     };
 }
 
-/// Declares how the words of a choice are written.
+/// Declares how the words of a choice are written: `choice!(Type)` for one that names its words itself
+/// ([`incast_sim::describe::Named`]), or with the words here.
 macro_rules! choice {
+    ($type:ty) => {
+        impl $crate::grammar::setting::Setting for $type {
+            fn shape() -> $crate::grammar::setting::Shape {
+                let all = <$type as incast_sim::describe::Named>::ALL;
+                let words = all.iter().map(|(_, word, meaning)| (*word, *meaning)).collect();
+                $crate::grammar::setting::Shape::Choice(words)
+            }
+
+            fn read(
+                node: &$crate::grammar::tree::Node,
+                key: &str,
+                reading: &mut $crate::grammar::reading::Reading,
+            ) -> Option<Self> {
+                let $crate::grammar::tree::Value::Text(text) = &node.value else {
+                    return $crate::grammar::setting::wrong_type(node, key, reading);
+                };
+                let all = <$type as incast_sim::describe::Named>::ALL;
+                if let Some((value, ..)) = all.iter().find(|(_, word, _)| word == text) {
+                    return Some(*value);
+                }
+                let words: Vec<&str> = all.iter().map(|(_, word, _)| *word).collect();
+                let near = $crate::grammar::suggest::nearest(text, words.iter().copied())
+                    .map(|near| format!("; did you mean {near:?}?"))
+                    .unwrap_or_default();
+                let known = words.join(", ");
+                reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
+                None
+            }
+
+            fn write(&self) -> Option<$crate::grammar::write::Out> {
+                let all = <$type as incast_sim::describe::Named>::ALL;
+                let found = all.iter().find(|(value, ..)| value == self);
+                found.map(|(_, word, _)| $crate::grammar::write::Out::text(word))
+            }
+        }
+    };
     ($type:ty { $($word:literal => $variant:ident: $meaning:literal,)+ }) => {
         impl $crate::grammar::setting::Setting for $type {
             fn shape() -> $crate::grammar::setting::Shape {

@@ -9,6 +9,40 @@ pub mod transport;
 
 use incast_units::Time;
 
+/// A choice by name: each value with its name in scenario files and its meaning, the default first.
+pub trait Named: Copy + PartialEq + 'static {
+    /// Every value, its name, and what it means.
+    const ALL: &'static [(Self, &'static str, &'static str)];
+}
+
+/// An enum with [`Named`]; the first value is the default.
+macro_rules! named {
+    (
+        $(#[$doc:meta])*
+        pub enum $enum:ident {
+            $($(#[cfg($cfg:meta)])? $name:literal => $variant:ident: $meaning:literal,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $enum {
+            $($(#[cfg($cfg)])? #[doc = $meaning] $variant,)+
+        }
+
+        impl $crate::describe::Named for $enum {
+            const ALL: &'static [(Self, &'static str, &'static str)] =
+                &[$($(#[cfg($cfg)])? (Self::$variant, $name, $meaning),)+];
+        }
+
+        impl Default for $enum {
+            fn default() -> Self {
+                <Self as $crate::describe::Named>::ALL[0].0
+            }
+        }
+    };
+}
+pub(crate) use named;
+
 /// Everything that a run needs.
 #[derive(Clone, Debug)]
 pub struct Simulation {

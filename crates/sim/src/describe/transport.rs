@@ -2,21 +2,10 @@
 
 use incast_units::{Bytes, Time};
 
-/// Which transport the hosts use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Windows and rates set by a congestion control at the sender.
-    #[default]
-    Window,
-}
+use super::named;
 
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recovery {
-    /// Everything from the lost packet on is sent again.
-    #[default]
-    GoBackN,
-}
+pub use crate::host::recovery::Kind as Recovery;
+pub use crate::host::transport::Kind;
 
 /// The base RTT that a flow's algorithm is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +20,12 @@ pub enum BaseRtt {
     Value(Time),
 }
 
-/// Which bytes of a packet count against a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Counting {
-    /// Its size on the wire.
-    #[default]
-    Wire,
-    /// Its payload, as in HPCC's ns-3 tree.
-    Payload,
+named! {
+    /// Which bytes of a packet count against a window.
+    pub enum Counting {
+        "wire" => Wire: "the size of a packet on the wire",
+        "payload" => Payload: "its payload alone, as in HPCC's ns-3 tree",
+    }
 }
 
 /// The behaviour that all hosts share.

@@ -11,24 +11,9 @@ use crate::grammar::setting::{Bound, Setting, Shape};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 
-choice! {
-    Kind {
-        "window" => Window: "windows and rates set by a congestion control at the sender",
-    }
-}
-
-choice! {
-    Recovery {
-        "go-back-n" => GoBackN: "everything from the lost packet on is sent again",
-    }
-}
-
-choice! {
-    Counting {
-        "wire" => Wire: "the size of a packet on the wire",
-        "payload" => Payload: "its payload alone",
-    }
-}
+choice!(Kind);
+choice!(Recovery);
+choice!(Counting);
 
 impl Setting for BaseRtt {
     fn shape() -> Shape {

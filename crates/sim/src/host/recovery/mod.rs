@@ -8,6 +8,7 @@ mod log;
 pub(crate) use go_back_n::{GoBackN, InOrder, Verdict};
 pub(crate) use log::{Log, Record};
 
+use crate::describe::named;
 use crate::packet::Ack;
 
 /// How the data of a flow is cut into packets, in the bytes that count against its window.
@@ -81,61 +82,68 @@ pub(crate) trait Recovery {
 }
 
 macro_rules! recoveries {
-    ($($(#[$doc:meta])* $variant:ident: $recovery:ty;)+) => {
+    ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($recovery:ty): $meaning:literal;)+) => {
+        named! {
+            /// How losses are repaired.
+            pub enum Kind {
+                $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
+            }
+        }
+
         /// A flow's loss recovery, of whichever kind.
         #[derive(Debug)]
         pub(crate) enum AnyRecovery {
-            $($(#[$doc])* $variant($recovery),)+
+            $($(#[cfg($cfg)])? #[doc = $meaning] $variant($recovery),)+
         }
 
         impl AnyRecovery {
-            pub(crate) fn new(kind: crate::describe::transport::Recovery, cut: Cut) -> Self {
+            pub(crate) fn new(kind: Kind, cut: Cut) -> Self {
                 match kind {
-                    $(crate::describe::transport::Recovery::$variant => Self::$variant(<$recovery>::new(cut)),)+
+                    $($(#[cfg($cfg)])? Kind::$variant => Self::$variant(<$recovery>::new(cut)),)+
                 }
             }
             #[inline]
             pub(crate) fn next(&self) -> Option<u64> {
-                match self { $(Self::$variant(r) => r.next(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.next(),)+ }
             }
             #[inline]
             pub(crate) fn on_sent(&mut self, record: Record) -> bool {
-                match self { $(Self::$variant(r) => r.on_sent(record),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_sent(record),)+ }
             }
             #[inline]
             pub(crate) fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged {
-                match self { $(Self::$variant(r) => r.on_ack(ack, nack),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_ack(ack, nack),)+ }
             }
             pub(crate) fn on_hole(&mut self) -> Lost {
-                match self { $(Self::$variant(r) => r.on_hole(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_hole(),)+ }
             }
             pub(crate) fn on_timeout(&mut self) -> Lost {
-                match self { $(Self::$variant(r) => r.on_timeout(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_timeout(),)+ }
             }
             pub(crate) fn stop(&mut self) {
-                match self { $(Self::$variant(r) => r.stop(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.stop(),)+ }
             }
             #[inline]
             pub(crate) fn inflight(&self) -> u64 {
-                match self { $(Self::$variant(r) => r.inflight(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.inflight(),)+ }
             }
             #[inline]
             pub(crate) fn acknowledged(&self) -> u64 {
-                match self { $(Self::$variant(r) => r.acknowledged(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.acknowledged(),)+ }
             }
             #[inline]
             pub(crate) fn position(&self) -> u64 {
-                match self { $(Self::$variant(r) => r.position(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.position(),)+ }
             }
             #[inline]
             pub(crate) fn is_done(&self) -> bool {
-                match self { $(Self::$variant(r) => r.is_done(),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.is_done(),)+ }
             }
         }
     };
 }
 
 recoveries! {
-    /// [`go_back_n`].
-    GoBackN: GoBackN;
+    "go-back-n" => GoBackN(GoBackN): "everything from the lost packet on is sent again";
+    #[cfg(test)] "resend-oldest" => ResendOldest(crate::example::recovery::ResendOldest): "an example";
 }

@@ -10,6 +10,7 @@ use incast_units::Time;
 
 use super::nic::{Nic, Source};
 use super::program::Step;
+use crate::describe::named;
 use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event};
 use crate::engine::world::World;
@@ -76,68 +77,75 @@ pub(crate) struct Context<'a, E> {
 }
 
 macro_rules! transports {
-    ($($(#[$doc:meta])* $variant:ident: $transport:ty;)+) => {
+    ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($transport:ty): $meaning:literal;)+) => {
+        named! {
+            /// Which transport the hosts use.
+            pub enum Kind {
+                $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
+            }
+        }
+
         /// A host's transport, of whichever kind.
         #[derive(Debug)]
         pub(crate) enum AnyTransport {
-            $($(#[$doc])* $variant(Box<$transport>),)+
+            $($(#[cfg($cfg)])? #[doc = $meaning] $variant(Box<$transport>),)+
         }
 
         impl AnyTransport {
             pub(crate) fn new(world: &World) -> Self {
                 match world.transport.kind {
-                    $(crate::describe::transport::Kind::$variant => {
+                    $($(#[cfg($cfg)])? Kind::$variant => {
                         Self::$variant(Box::new(<$transport>::new(world)))
                     })+
                 }
             }
             pub(crate) fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
-                match self { $(Self::$variant(t) => t.add_incoming(flow, peer),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.add_incoming(flow, peer),)+ }
             }
             pub(crate) fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
-                match self { $(Self::$variant(t) => t.start(now, index, step, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.start(now, index, step, cx),)+ }
             }
             pub(crate) fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>) {
-                match self { $(Self::$variant(t) => t.stop(now, index, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.stop(now, index, cx),)+ }
             }
             #[inline]
             pub(crate) fn poll_send<E: Effects>(
                 &mut self, now: u64, source: Source, cx: &mut Context<'_, E>,
             ) -> Option<Packet> {
-                match self { $(Self::$variant(t) => t.poll_send(now, source, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.poll_send(now, source, cx),)+ }
             }
             #[inline]
             pub(crate) fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
-                match self { $(Self::$variant(t) => t.sent(source, done, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.sent(source, done, cx),)+ }
             }
             #[inline]
             pub(crate) fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
-                match self { $(Self::$variant(t) => t.departed(now, source, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.departed(now, source, cx),)+ }
             }
             #[inline]
             pub(crate) fn on_packet<E: Effects>(
                 &mut self, now: u64, port: PortId, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>,
             ) {
-                match self { $(Self::$variant(t) => t.on_packet(now, port, packet, int, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.on_packet(now, port, packet, int, cx),)+ }
             }
             #[inline]
             pub(crate) fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
-                match self { $(Self::$variant(t) => t.on_timer(event, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.on_timer(event, cx),)+ }
             }
             pub(crate) fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
-                match self { $(Self::$variant(t) => t.sample(time, index, world),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.sample(time, index, world),)+ }
             }
             pub(crate) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-                match self { $(Self::$variant(t) => t.unfinished(world),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.unfinished(world),)+ }
             }
             pub(crate) fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
-                match self { $(Self::$variant(t) => t.waits(nics, world),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.waits(nics, world),)+ }
             }
         }
     };
 }
 
 transports! {
-    /// [`window`].
-    Window: window::Window;
+    "window" => Window(window::Window): "windows and rates set by a congestion control at the sender";
+    #[cfg(test)] "datagrams" => Datagrams(crate::example::transport::Datagrams): "an example";
 }

@@ -1,0 +1,209 @@
+//! A transport: datagrams, sent back to back at the rate of the link, of which none is acknowledged.
+
+use incast_units::{Bytes, Time};
+
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event};
+use crate::engine::world::World;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::host::transport::{Context, Transport};
+use crate::packet::{Data, IntRecords, Kind, Packet};
+use crate::record::{FlowRecord, FlowSample};
+
+/// The flows from one host. A source is a flow's place here.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    flows: Vec<Flow>,
+    incoming: u32,
+}
+
+/// A flow from here.
+#[derive(Debug)]
+struct Flow {
+    step: Step,
+    start: u64,
+    /// Payload sent.
+    sent: u64,
+    packets: u64,
+}
+
+impl Flow {
+    fn record(&self, finish: Time, world: &World) -> FlowRecord {
+        FlowRecord {
+            flow: self.step.flow,
+            start: Time::from_ps(self.start),
+            finish,
+            delivered: Time::NEVER,
+            bytes: Bytes::new(self.sent),
+            packets: self.packets,
+            resent: 0,
+            marked: 0,
+            timeouts: 0,
+            base_rtt: world.path(self.step.flow).base_rtt,
+            ideal: world.ideal_time(self.step.flow, self.sent),
+        }
+    }
+
+    fn left(&self, world: &World) -> u64 {
+        world.flows[self.step.flow as usize].size.get() - self.sent
+    }
+}
+
+impl Transport for Datagrams {
+    fn new(_: &World) -> Self {
+        Self { flows: Vec::new(), incoming: 0 }
+    }
+
+    fn add_incoming(&mut self, _flow: u32, _peer: u32) -> u32 {
+        self.incoming += 1;
+        self.incoming - 1
+    }
+
+    fn start<E: Effects>(&mut self, now: u64, _index: u32, step: Step, cx: &mut Context<'_, E>) {
+        self.flows.push(Flow { step, start: now, sent: 0, packets: 0 });
+        cx.nics[0].push(0, self.flows.len() as u32 - 1);
+    }
+
+    fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
+
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+        let flow = &mut self.flows[source as usize];
+        let described = &cx.world.flows[flow.step.flow as usize];
+        let sizes = cx.world.sizes(described.algorithm);
+        let payload = sizes.payload.min(flow.left(cx.world));
+        let (sequence, number) = (flow.sent, flow.packets as u32);
+        flow.sent += payload;
+        flow.packets += 1;
+        let payload = payload as u16;
+        let data = Data { sequence, sent: now, slot: flow.step.peer, inflight: 0, number, payload };
+        Some(Packet {
+            destination: described.destination,
+            hash: cx.world.hashes(flow.step.flow).0,
+            size: sizes.data(u64::from(payload)) as u16,
+            body: data.body(),
+            ..Packet::blank(Kind::Data)
+        })
+    }
+
+    fn sent<E: Effects>(&mut self, _source: Source, _done: u64, cx: &mut Context<'_, E>) {
+        cx.nics[0].call_when_free(cx.effects);
+    }
+
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
+        let flow = &self.flows[source as usize];
+        if flow.left(cx.world) > 0 {
+            cx.nics[0].push(0, source);
+            return;
+        }
+        let record = flow.record(Time::from_ps(now), cx.world);
+        let tally = cx.effects.tally();
+        tally.finished += 1;
+        tally.last_finish = now;
+        tally.records.flows.push(record);
+    }
+
+    fn on_packet<E: Effects>(
+        &mut self,
+        now: u64,
+        _port: PortId,
+        _packet: &Packet,
+        _int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        let tally = cx.effects.tally();
+        tally.delivered += 1;
+        tally.progress = now;
+    }
+
+    fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
+
+    fn sample(&self, _time: Time, _index: u32, _world: &World) -> Option<FlowSample> {
+        None
+    }
+
+    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+        let open = self.flows.iter().filter(|flow| flow.left(world) > 0);
+        open.map(|flow| flow.record(Time::NEVER, world)).collect()
+    }
+
+    fn waits(&self, _nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+        let open = self.flows.iter().filter(|flow| flow.left(world) > 0);
+        open.map(|flow| (flow.step.flow, "waits for its turn on its host's link".to_owned())).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::ops::ControlFlow;
+
+    use incast_cc::AnyParams;
+    use incast_units::{Bytes, Rate, Time};
+
+    use crate::describe::network::Network;
+    use crate::describe::probe::Probes;
+    use crate::describe::transport::{Kind, Transport};
+    use crate::describe::{Simulation, flow, switch};
+    use crate::record::{FlowRecord, Progress};
+
+    /// One flow of `size` from one host to another through a switch: 100 Gbps, 1 us.
+    pub(crate) fn star(size: u64) -> Simulation {
+        let mut network = Network::with_hosts(2);
+        let switch = network.add_switch("s0");
+        for host in 0..2 {
+            network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
+        }
+        Simulation {
+            network,
+            switch: switch::Switch {
+                buffer: switch::Buffer::Unlimited,
+                pfc: None,
+                ecn: None,
+                queues: 1,
+                scheduler: switch::Scheduler::StrictPriority,
+            },
+            transport: Transport::default(),
+            algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
+            flows: vec![flow::Flow {
+                key: 1,
+                source: 0,
+                destination: 1,
+                size: Bytes::new(size),
+                start: Time::ZERO,
+                stop: Time::NEVER,
+                queue: 0,
+                algorithm: 0,
+                group: 0,
+            }],
+            probes: Probes::default(),
+            seed: 1,
+            until: Time::from_ms(1),
+            stall_after: Time::from_ms(1),
+            threads: 1,
+        }
+    }
+
+    /// Keeps the flows that finish.
+    #[derive(Default)]
+    pub(crate) struct Finished(pub(crate) Vec<FlowRecord>);
+
+    impl crate::Sink for Finished {
+        fn flows(&mut self, records: &[FlowRecord]) {
+            self.0.extend_from_slice(records);
+        }
+        fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+    }
+
+    #[test]
+    fn datagrams_leave_back_to_back() {
+        let mut simulation = star(2500);
+        simulation.transport.kind = Kind::Datagrams;
+        let mut finished = Finished::default();
+        crate::run(&simulation, &mut finished).unwrap();
+        // Two packets of 1054 B and one of 554 B at 80 ps a byte.
+        assert_eq!(finished.0[0].finish, Time::from_ps((2 * 1054 + 554) * 80));
+        assert_eq!(finished.0[0].bytes, Bytes::new(2500));
+    }
+}
