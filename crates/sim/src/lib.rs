@@ -16,6 +16,7 @@ pub mod random;
 pub mod record;
 mod route;
 mod switch;
+mod timeline;
 
 use core::fmt;
 

@@ -11,6 +11,7 @@ use crate::engine::event::{Captured, Effects, Event, Kind};
 use crate::packet::{IntRecords, Packet};
 use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::route::Out;
+use crate::timeline::{LinkState, LinkTimeline};
 
 /// The wire out of a port: until when it is busy, what is paused, what has passed.
 #[derive(Debug)]
@@ -19,8 +20,18 @@ pub(crate) struct Port {
     /// Picoseconds per byte where that is a whole number, else 0.
     ps_per_byte: u64,
     delay: u64,
-    /// When the last bit of the packet sent last has left. (ps)
+    /// The fastest that it ever is.
+    fastest: Rate,
+    /// When the last bit of the packet sent last has left; [`u64::MAX`] while the link is down. (ps)
     busy_until: u64,
+    /// While the link is down: when the last bit of the packet sent last has left. (ps)
+    down_since_busy_until: Option<u64>,
+    /// Something waits for the link to return.
+    waits_for_link: bool,
+    /// When the link fails next. (ps)
+    fails_at: u64,
+    /// When the packet sent last arrives: none overtakes it when the delay shrinks. (ps)
+    last_arrival: u64,
     /// A [`Kind::Departed`] is scheduled for that instant.
     departure_scheduled: bool,
     /// Queues that the far end has paused, one bit each.
@@ -52,7 +63,12 @@ impl Port {
             rate: out.rate,
             ps_per_byte: out.rate.whole_ps_per_byte().unwrap_or(0),
             delay: out.delay.ps(),
+            fastest: out.rate,
             busy_until: 0,
+            down_since_busy_until: None,
+            waits_for_link: false,
+            fails_at: u64::MAX,
+            last_arrival: 0,
             departure_scheduled: false,
             paused: 0,
             paused_since: 0,
@@ -91,7 +107,9 @@ impl Port {
     /// Something waits for the busy port: asks for a [`Kind::Departed`] when it falls free, once.
     #[inline]
     pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
-        if !self.departure_scheduled {
+        if self.down_since_busy_until.is_some() {
+            self.waits_for_link = true;
+        } else if !self.departure_scheduled {
             self.departure_scheduled = true;
             effects.schedule(Event::new(self.busy_until, Kind::Departed, u32::from(index)));
         }
@@ -119,13 +137,54 @@ impl Port {
         self.busy_until = done;
         self.transmitted += size;
         self.packets += 1;
-        packet.time = done + self.delay;
+        packet.time = (done + self.delay).max(self.last_arrival);
+        self.last_arrival = packet.time;
         effects.tally().hops += 1;
         if let Some(node) = self.captured {
             effects.tally().records.packets.push(Captured { time: now, node, port: index, packet });
         }
-        effects.transmit(index, packet, int);
+        if packet.time < self.fails_at {
+            effects.transmit(index, packet, int);
+        } else {
+            // The link fails before the last bit has arrived.
+            let tally = effects.tally();
+            tally.lost += u64::from(packet.kind == crate::packet::Kind::Data);
+        }
         done
+    }
+
+    /// The link will change: prepares for its first failure.
+    pub(crate) fn expect(&mut self, timeline: &LinkTimeline) {
+        self.fails_at = timeline.next_failure(0);
+        self.fastest = timeline.states().map(|(_, state)| state.rate).fold(self.fastest, Rate::max);
+    }
+
+    /// The link changes now. What waits for it to return is served then.
+    pub(crate) fn change(
+        &mut self,
+        now: u64,
+        index: PortId,
+        state: &LinkState,
+        timeline: &LinkTimeline,
+        effects: &mut impl Effects,
+    ) {
+        self.rate = state.rate;
+        self.ps_per_byte = state.rate.whole_ps_per_byte().unwrap_or(0);
+        self.delay = state.delay.ps();
+        match (self.down_since_busy_until, state.up) {
+            (None, false) => {
+                self.down_since_busy_until = Some(std::mem::replace(&mut self.busy_until, u64::MAX));
+            }
+            (Some(busy_until), true) => {
+                self.down_since_busy_until = None;
+                self.busy_until = busy_until.max(now);
+                self.fails_at = timeline.next_failure(now);
+                if std::mem::take(&mut self.waits_for_link) {
+                    self.call_when_free(index, effects);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A PFC frame came in.
@@ -191,7 +250,8 @@ impl Port {
     /// What is wrong with this port's totals at the end of a run that ended at `now`, if anything:
     /// it cannot have sent more than its capacity, but for the one packet that it may be sending.
     pub(crate) fn violation(&self, now: u64, largest_packet: u64) -> Option<String> {
-        let least = self.time_for(self.transmitted.saturating_sub(largest_packet.max(64)));
+        let bytes = self.transmitted.saturating_sub(largest_packet.max(64));
+        let least = self.fastest.time_for(Bytes::new(bytes)).ps();
         (least > now).then(|| format!("sent {} by {}", Bytes::new(self.transmitted), Time::from_ps(now)))
     }
 }

@@ -323,6 +323,8 @@ pub struct Outcome {
     pub delivered: u64,
     /// Data packets dropped.
     pub dropped: u64,
+    /// Data packets lost on links that failed, or for which no way was left.
+    pub lost: u64,
     /// Data packets still on their way at the end.
     pub in_flight: u64,
     /// What each port did, sorted by (node, port).

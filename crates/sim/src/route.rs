@@ -15,6 +15,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{Network, NodeId, PortId};
 use crate::random::mix;
+use crate::timeline::Timeline;
 
 /// One direction of a link: out of a port.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +35,17 @@ pub(crate) struct Routes {
     pub(crate) ports: Vec<Vec<Out>>,
     /// For every host: the index of its switch among the attachment switches, and its port there.
     pub(crate) attachment: Vec<(u16, PortId)>,
-    /// Tables of the switches, by node id less the number of hosts.
+    /// Tables of the switches at the beginning, by node id less the number of hosts.
     pub(crate) tables: Vec<Table>,
+    /// What becomes of the links.
+    pub(crate) timeline: Timeline,
+    /// The tables from each time on at which links fail or return. (ps)
+    pub(crate) epochs: Vec<(u64, Vec<Table>)>,
     hosts: u32,
 }
 
 /// The forwarding table of one switch. Clones share their memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     /// This switch's index among the attachment switches; `u16::MAX` for a switch without hosts.
     pub(crate) own: u16,
@@ -58,7 +63,13 @@ impl Table {
     pub(crate) fn port(&self, attachment: u16, hash: u32) -> Option<PortId> {
         let &(start, len) = self.groups.get(usize::from(*self.toward.get(usize::from(attachment))?))?;
         let choice = (u64::from(fmix32(hash ^ self.salt)) * u64::from(len)) >> 32;
-        self.ports.get(start as usize + choice as usize).copied()
+        (len > 0).then(|| self.ports.get(start as usize + choice as usize).copied())?
+    }
+
+    /// Whether no port leads to an attachment switch other than this one.
+    fn is_lost(&self, attachment: u16) -> bool {
+        let group = self.toward.get(usize::from(attachment)).and_then(|g| self.groups.get(usize::from(*g)));
+        group.is_none_or(|(_, len)| *len == 0)
     }
 }
 
@@ -74,14 +85,14 @@ struct NewTable {
 
 impl NewTable {
     /// Adds the equally short ports toward the next attachment switch.
-    fn add(&mut self, ports: Vec<PortId>) {
+    fn add(&mut self, ports: &[PortId]) {
         let Self { toward, known, groups, ports: all } = self;
         // There are no more groups than attachment switches, of which there are fewer than 65535.
-        let group = known.get(&ports).copied().unwrap_or_else(|| {
+        let group = known.get(ports).copied().unwrap_or_else(|| {
             groups.push((all.len() as u32, ports.len() as u32));
-            all.extend(&ports);
+            all.extend(ports);
             let group = groups.len() as u16 - 1;
-            known.insert(ports, group);
+            known.insert(ports.to_vec(), group);
             group
         });
         toward.push(group);
@@ -163,43 +174,59 @@ impl Routes {
             }
             attachment.push((*index, out.port));
         }
-        let mut tables: Vec<NewTable> = (hosts..nodes).map(|_| NewTable::default()).collect();
-        for &switch in &attachments {
-            let distance = distances(&ports, hosts, switch);
-            for (i, table) in tables.iter_mut().enumerate() {
-                let here = distance[hosts + i];
-                let nearer = |o: &Out| {
-                    here != u32::MAX
-                        && here > 0
-                        && o.node as usize >= hosts
-                        && distance[o.node as usize] == here - 1
-                };
-                let out = ports[hosts + i].iter().enumerate().filter(|(_, o)| nearer(o));
-                table.add(out.map(|(port, _)| port as PortId).collect());
-            }
-            if let Some(&lost) = attachments.iter().find(|a| distance[**a as usize] == u32::MAX) {
+        let timeline = Timeline::new(network)?;
+        let switches = Switches { ports: &ports, hosts, attachments: &attachments, index_of: &index_of };
+        let tables = switches.tables(|_, _| true);
+        for (&lost, switch) in attachments.iter().flat_map(|a| attachments.iter().map(move |b| (a, b))) {
+            let table = &tables[lost as usize - hosts];
+            if lost != *switch && table.is_lost(index_of[*switch as usize]) {
                 return Err(format!(
                     "no path between {} and {}",
-                    network.nodes[lost as usize], network.nodes[switch as usize]
+                    network.nodes[*switch as usize], network.nodes[lost as usize]
                 ));
             }
         }
-        let tables = tables.into_iter().enumerate();
-        let tables = tables.map(|(i, table)| table.finish(hosts + i, index_of[hosts + i])).collect();
-        Ok(Self { ports, attachment, tables, hosts: network.hosts })
+        let epoch =
+            |&time: &u64| (time, switches.tables(|node, port| timeline.is_up(node as NodeId, port, time)));
+        let epochs = timeline.routes_change.iter().map(epoch).collect();
+        Ok(Self { ports, attachment, tables, timeline, epochs, hosts: network.hosts })
     }
 
-    /// The links from one host to another that packets with this hash take, first to last.
-    pub(crate) fn path(&self, source: u32, destination: u32, hash: u32) -> Vec<Out> {
+    /// The tables of the switches at `time`. (ps)
+    fn tables_at(&self, time: u64) -> &[Table] {
+        let before = self.epochs.partition_point(|(begin, _)| *begin <= time);
+        before.checked_sub(1).map_or(&self.tables, |i| &self.epochs[i].1)
+    }
+
+    /// A port with the largest rate and delay that its link ever has.
+    pub(crate) fn largest_ports(&self, node: NodeId) -> Vec<Out> {
+        let ports = self.ports[node as usize].iter().enumerate();
+        ports.map(|(port, out)| self.timeline.largest(node, port as PortId, *out)).collect()
+    }
+
+    /// The links from one host to another that packets with this hash take at `time`, first to last, as
+    /// they are then. Where there is no way then, those at the beginning.
+    pub(crate) fn path(&self, source: u32, destination: u32, hash: u32, time: Time) -> Vec<Out> {
+        let time = time.ps();
+        let path = self.path_by(self.tables_at(time), source, destination, hash, time);
+        let reached = path.last().is_some_and(|out| out.node == destination);
+        if reached { path } else { self.path_by(&self.tables, source, destination, hash, time) }
+    }
+
+    /// The path by these tables, as far as there is one.
+    fn path_by(&self, tables: &[Table], source: u32, destination: u32, hash: u32, time: u64) -> Vec<Out> {
         let (attachment, last_port) = self.attachment[destination as usize];
-        let mut path = vec![self.ports[source as usize][0]];
+        let out_at = |node: NodeId, port: PortId| {
+            let out = self.ports[node as usize][usize::from(port)];
+            self.timeline.out_at(node, port, out, time)
+        };
+        let mut path = vec![out_at(source, 0)];
         loop {
             let switch = path[path.len() - 1].node;
-            let table = &self.tables[(switch - self.hosts) as usize];
+            let table = &tables[(switch - self.hosts) as usize];
             let port = if table.own == attachment { Some(last_port) } else { table.port(attachment, hash) };
-            // A route exists between any two hosts: `new` has checked it.
             let Some(port) = port else { return path };
-            let out = self.ports[switch as usize][usize::from(port)];
+            let out = out_at(switch, port);
             path.push(out);
             if out.node == destination {
                 return path;
@@ -237,11 +264,13 @@ impl Routes {
             }
         }
         let mut largest = Time::ZERO;
+        let neighbours = neighbours(&self.ports, hosts, |_, _| true);
         for destination in 0..count {
             // The longest way from every switch to the destination's, nearest switches first.
             let leaf = self.tables.iter().position(|t| usize::from(t.own) == destination);
             let Some(leaf) = leaf else { continue };
-            let distance = distances(&self.ports, hosts, (hosts + leaf) as NodeId);
+            let mut distance = vec![u32::MAX; hosts];
+            distance.extend(distances(&neighbours, hosts, (hosts + leaf) as NodeId));
             let mut order: Vec<usize> =
                 (hosts..self.ports.len()).filter(|n| distance[*n] != u32::MAX).collect();
             order.sort_by_key(|n| distance[*n]);
@@ -267,17 +296,65 @@ impl Routes {
     }
 }
 
-/// Links between every node and `from`, through switches only.
-fn distances(ports: &[Vec<Out>], hosts: usize, from: NodeId) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; ports.len()];
-    distance[from as usize] = 0;
-    let mut line = VecDeque::from([from]);
-    while let Some(node) = line.pop_front() {
-        for out in &ports[node as usize] {
-            let far = out.node as usize;
-            if far >= hosts && distance[far] == u32::MAX {
-                distance[far] = distance[node as usize] + 1;
-                line.push_back(out.node);
+/// What forwarding tables are made from.
+struct Switches<'a> {
+    ports: &'a [Vec<Out>],
+    hosts: usize,
+    /// The switches with hosts, and their indices by node.
+    attachments: &'a [NodeId],
+    index_of: &'a [u16],
+}
+
+impl Switches<'_> {
+    /// The tables over the links that work, as the port of either end says.
+    fn tables(&self, works: impl Fn(usize, PortId) -> bool) -> Vec<Table> {
+        let Self { ports, hosts, attachments, index_of } = *self;
+        let neighbours = neighbours(ports, hosts, works);
+        let mut tables: Vec<NewTable> = neighbours.iter().map(|_| NewTable::default()).collect();
+        let mut shortest = Vec::new();
+        for &switch in attachments {
+            let distance = distances(&neighbours, hosts, switch);
+            for (i, table) in tables.iter_mut().enumerate() {
+                let here = distance[i];
+                let nearer = |(_, far): &&(PortId, NodeId)| {
+                    here != u32::MAX && here > 0 && distance[*far as usize - hosts] == here - 1
+                };
+                shortest.clear();
+                shortest.extend(neighbours[i].iter().filter(nearer).map(|(port, _)| *port));
+                table.add(&shortest);
+            }
+        }
+        let tables = tables.into_iter().enumerate();
+        tables.map(|(i, table)| table.finish(hosts + i, index_of[hosts + i])).collect()
+    }
+}
+
+/// The neighbours of every switch over the links that work, by node less `hosts`. Hosts never forward.
+fn neighbours(
+    ports: &[Vec<Out>],
+    hosts: usize,
+    works: impl Fn(usize, PortId) -> bool,
+) -> Vec<Vec<(PortId, NodeId)>> {
+    let mut all: Vec<Vec<(PortId, NodeId)>> = vec![Vec::new(); ports.len() - hosts];
+    for (node, outs) in ports.iter().enumerate().skip(hosts) {
+        let outs = outs.iter().enumerate().map(|(port, out)| (port as PortId, out.node));
+        let outs = outs.filter(|(port, far)| *far as usize >= hosts && works(node, *port));
+        all[node - hosts].extend(outs);
+    }
+    all
+}
+
+/// Links between every switch and `from`, given the neighbours of each switch, by node less `hosts`.
+fn distances(neighbours: &[Vec<(PortId, NodeId)>], hosts: usize, from: NodeId) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; neighbours.len()];
+    distance[from as usize - hosts] = 0;
+    let mut line = VecDeque::from([from as usize - hosts]);
+    while let Some(at) = line.pop_front() {
+        for &(_, far) in &neighbours[at] {
+            let far = far as usize - hosts;
+            if distance[far] == u32::MAX {
+                distance[far] = distance[at] + 1;
+                line.push_back(far);
             }
         }
     }
@@ -415,13 +492,13 @@ mod tests {
         let routes = Routes::new(&network).unwrap();
         let mut seen = [0; 3];
         for key in 0..3000 {
-            let path = routes.path(0, 3, flow_hashes(key).0);
+            let path = routes.path(0, 3, flow_hashes(key).0, Time::ZERO);
             assert_eq!(path.len(), 4);
             seen[(path[1].node - spines[0]) as usize] += 1;
         }
         // Binomial with n = 3000, p = 1/3: mean 1000, standard deviation 25.8; five of them.
         assert!(seen.iter().all(|n| (871..=1129).contains(n)), "{seen:?}");
-        assert_eq!(routes.path(0, 1, 7).len(), 2);
+        assert_eq!(routes.path(0, 1, 7, Time::ZERO).len(), 2);
     }
 
     #[test]

@@ -22,18 +22,57 @@ pub struct Link {
     pub delay: Time,
 }
 
-/// The nodes, their names and the links between them.
+/// What becomes of a link at some time, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkChange {
+    /// It has this rate for packets that begin to leave from then on.
+    Rate(Rate),
+    /// It has this propagation delay for packets that begin to leave from then on. None of them
+    /// overtakes an earlier one: it arrives no earlier than the one before it.
+    Delay(Time),
+    /// It fails: what is on its way is lost, and what waits for it goes on waiting. Routes avoid it.
+    Down,
+    /// It works again.
+    Up,
+}
+
+/// A change of a link while a simulation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When. At the same instant it comes after the last bit of a packet that leaves, and before
+    /// packets that arrive.
+    pub time: Time,
+    /// The link, an index into [`Network::links`].
+    pub link: u32,
+    /// What becomes of it.
+    pub what: LinkChange,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// Sends and receives flows, never forwards.
+    Host,
+    /// Forwards packets.
+    Switch,
+}
+
+/// The nodes, their names, the links between them, and what becomes of those over time.
 ///
 /// Every host has exactly one link, to a switch. Routes are the shortest by number of links; where
-/// several switches' ports are equally short, each flow takes one by its hash (ECMP).
+/// several switches' ports are equally short, each flow takes one by its hash (ECMP). They follow links
+/// that fail and return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// How many hosts there are.
     pub hosts: u32,
     /// Names of all nodes, hosts first.
     pub nodes: Vec<String>,
-    /// The links.
+    /// The links, as they are at the beginning.
     pub links: Vec<Link>,
+    /// What becomes of them, sorted by time; at the same time the later in the list counts.
+    pub changes: Vec<Change>,
     /// How many ports each node has.
     degrees: Vec<PortId>,
 }
@@ -46,6 +85,7 @@ impl Network {
             hosts,
             nodes: (0..hosts).map(|i| format!("h{i}")).collect(),
             links: Vec::new(),
+            changes: Vec::new(),
             degrees: vec![0; hosts as usize],
         }
     }
@@ -75,9 +115,15 @@ impl Network {
         self.degrees[node as usize]
     }
 
+    /// What a node is.
+    #[must_use]
+    pub fn kind(&self, node: NodeId) -> NodeKind {
+        if node < self.hosts { NodeKind::Host } else { NodeKind::Switch }
+    }
+
     /// Whether a node is a host.
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
-        node < self.hosts
+        self.kind(node) == NodeKind::Host
     }
 }

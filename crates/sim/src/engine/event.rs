@@ -10,6 +10,8 @@ use crate::record::Records;
 pub(crate) enum Kind {
     /// A port has sent its packet's last bit. Entity: the port.
     Departed,
+    /// A link or the routes change. Entity: which of the node's changes.
+    Change,
     /// A packet's last bit has arrived. Entity: the port.
     Arrival,
     /// A flow starts. Entity: the sender's index of the flow.
@@ -28,8 +30,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Departed,
+        Self::Change,
         Self::Arrival,
         Self::Start,
         Self::Stop,
@@ -60,7 +63,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[(self.0 >> 32) as usize & 7]
+        Kind::ALL[((self.0 >> 32) as usize & 15).min(8)]
     }
 
     #[inline]
@@ -93,6 +96,8 @@ pub(crate) struct Tally {
     pub(crate) delivered: u64,
     /// Data packets dropped.
     pub(crate) dropped: u64,
+    /// Data packets lost on links that failed.
+    pub(crate) lost: u64,
     /// Flows that have started.
     pub(crate) started: u64,
     /// Flows that are done.

@@ -103,6 +103,7 @@ pub(crate) struct Remains {
     sent: u64,
     delivered: u64,
     dropped: u64,
+    lost: u64,
     finished: u64,
     records: Records,
 }
@@ -116,6 +117,7 @@ impl Remains {
         self.sent += tally.sent;
         self.delivered += tally.delivered;
         self.dropped += tally.dropped;
+        self.lost += tally.lost;
         self.finished += tally.finished;
         self.records.take(&mut tally.records);
     }
@@ -185,10 +187,10 @@ impl Remains {
         }
         unfinished.sort_unstable_by_key(|f| f.flow);
         let in_flight = self.on_links + queued;
-        if self.sent != self.delivered + self.dropped + in_flight {
+        if self.sent != self.delivered + self.dropped + self.lost + in_flight {
             violations.push(format!(
-                "{} data packets sent, but {} delivered + {} dropped + {in_flight} in flight",
-                self.sent, self.delivered, self.dropped
+                "{} data packets sent, but {} delivered + {} dropped + {} lost on links + {in_flight} in flight",
+                self.sent, self.delivered, self.dropped, self.lost
             ));
         }
         let end = match cause {
@@ -211,6 +213,7 @@ impl Remains {
             sent: self.sent,
             delivered: self.delivered,
             dropped: self.dropped,
+            lost: self.lost,
             in_flight,
             ports,
             unfinished,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::partition::{LinkTo, Partition, UnitOfNodes};
 use super::world::{Slot, World};
+use crate::route::Out;
 
 /// Which nodes are processed together and on which thread.
 #[derive(Debug)]
@@ -22,7 +23,14 @@ impl Layout {
     /// quarter of the nodes into one.
     pub(crate) fn new(world: &World) -> Self {
         let ports = &world.routes.ports;
-        let mut delays: Vec<u64> = ports.iter().flatten().map(|o| o.delay.ps()).collect();
+        // The shortest delay that each link ever has.
+        let shortest = |(node, outs): (usize, &Vec<Out>)| -> Vec<u64> {
+            let outs = outs.iter().enumerate();
+            let timeline = &world.routes.timeline;
+            outs.map(|(port, out)| timeline.shortest_delay(node as u32, port as u16, out).ps()).collect()
+        };
+        let delay: Vec<Vec<u64>> = ports.iter().enumerate().map(shortest).collect();
+        let mut delays: Vec<u64> = delay.iter().flatten().copied().collect();
         delays.sort_unstable();
         let median = delays.get(delays.len() / 2).copied().unwrap_or(1);
         let join_below = median / 8;
@@ -35,7 +43,7 @@ impl Layout {
             node
         }
         for (node, outs) in ports.iter().enumerate() {
-            for out in outs.iter().filter(|o| o.delay.ps() < join_below) {
+            for (out, _) in outs.iter().zip(&delay[node]).filter(|(_, delay)| **delay < join_below) {
                 let (a, b) = (find(&mut leader, node), find(&mut leader, out.node as usize));
                 leader[a.max(b)] = a.min(b);
             }
@@ -53,13 +61,13 @@ impl Layout {
         // The shortest link inside each unit, and between units.
         let (mut inner, mut lookahead) = (BTreeMap::<usize, u64>::new(), u64::MAX);
         for (node, outs) in ports.iter().enumerate() {
-            for out in outs {
+            for (out, delay) in outs.iter().zip(&delay[node]) {
                 let shortest = if leader[node] == leader[out.node as usize] {
                     inner.entry(leader[node]).or_insert(u64::MAX)
                 } else {
                     &mut lookahead
                 };
-                *shortest = out.delay.ps().min(*shortest);
+                *shortest = (*delay).min(*shortest);
             }
         }
         let inner = groups.keys().map(|unit| inner.get(unit).copied().unwrap_or(u64::MAX)).collect();

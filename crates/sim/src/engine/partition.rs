@@ -185,7 +185,7 @@ impl Partition {
                 fabric.inboxes.push(Inbox { base, unit: number as u32, active: Vec::new() });
                 fabric.rings.extend(links.iter().map(|_| Ring::default()));
                 fabric.links.extend(links);
-                let agenda: BinaryHeap<_> = slot.first_event(world).map(Reverse).into_iter().collect();
+                let agenda: BinaryHeap<_> = slot.first_events(world).into_iter().map(Reverse).collect();
                 times.push(agenda.peek().map_or(u64::MAX, |e| e.0.time()));
                 if slot.takes_samples() {
                     sampled.push(places.len() as u32);

@@ -26,13 +26,15 @@ use crate::record::{Progress, Sink};
 struct Due {
     event: Event,
     node: NodeId,
+    /// Packets that arrive at the same instant on one link keep their order.
+    sequence: u64,
     /// What arrives, for [`Kind::Arrival`].
     packet: Option<Box<(Packet, IntRecords)>>,
 }
 
 impl Due {
-    fn key(&self) -> (u64, NodeId, Event) {
-        (self.event.time(), self.node, self.event)
+    fn key(&self) -> (u64, NodeId, Event, u64) {
+        (self.event.time(), self.node, self.event, self.sequence)
     }
 }
 
@@ -60,6 +62,8 @@ struct NodeEffects<'a, 'b> {
     node: NodeId,
     world: &'a World<'b>,
     heap: &'a mut BinaryHeap<Reverse<Due>>,
+    /// Packets sent so far.
+    sequence: &'a mut u64,
     tally: &'a mut Tally,
 }
 
@@ -67,11 +71,13 @@ impl Effects for NodeEffects<'_, '_> {
     fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
         let out = &self.world.routes.ports[self.node as usize][usize::from(port)];
         let event = Event::new(packet.time, Kind::Arrival, u32::from(out.port));
-        self.heap.push(Reverse(Due { event, node: out.node, packet: Some(Box::new((packet, *int))) }));
+        let packet = Some(Box::new((packet, *int)));
+        *self.sequence += 1;
+        self.heap.push(Reverse(Due { event, node: out.node, sequence: *self.sequence, packet }));
     }
 
     fn schedule(&mut self, event: Event) {
-        self.heap.push(Reverse(Due { event, node: self.node, packet: None }));
+        self.heap.push(Reverse(Due { event, node: self.node, sequence: 0, packet: None }));
     }
 
     fn tally(&mut self) -> &mut Tally {
@@ -90,8 +96,10 @@ pub(crate) fn run(
     let mut tally = Tally::default();
     let mut heap: BinaryHeap<Reverse<Due>> = slots
         .iter()
-        .filter_map(|s| s.first_event(world).map(|event| Reverse(Due { event, node: s.id, packet: None })))
+        .flat_map(|s| s.first_events(world).into_iter().map(|event| (s.id, event)))
+        .map(|(node, event)| Reverse(Due { event, node, sequence: 0, packet: None }))
         .collect();
+    let mut sequence = 0;
     let mut interrupted = false;
     let mut last = Instant::now();
     let mut end = 0;
@@ -118,7 +126,13 @@ pub(crate) fn run(
             }
         }
         let Some(Reverse(due)) = heap.pop() else { continue };
-        let mut effects = NodeEffects { node: due.node, world, heap: &mut heap, tally: &mut tally };
+        let mut effects = NodeEffects {
+            node: due.node,
+            world,
+            heap: &mut heap,
+            sequence: &mut sequence,
+            tally: &mut tally,
+        };
         let slot = &mut slots[due.node as usize];
         match due.packet {
             Some(packet) => {

@@ -3,7 +3,7 @@
 use incast_cc::{Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
-use super::event::{Effects, Event, Tally};
+use super::event::{self, Effects, Event, Tally};
 use crate::Invalid;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
@@ -15,9 +15,10 @@ use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::host::Host;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 use crate::port::Port;
-use crate::route::{Routes, Sizes, describe_path, flow_hashes, ideal_time};
+use crate::route::{Routes, Sizes, Table, describe_path, flow_hashes, ideal_time};
 use crate::switch::Switch;
 use crate::switch::buffer::Buffer;
+use crate::timeline::LinkState;
 
 /// What all nodes share, constant over the run.
 #[derive(Debug)]
@@ -42,7 +43,8 @@ impl<'a> World<'a> {
     pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
         let transport = simulation.transport;
         let routes = Routes::new(&simulation.network).map_err(Invalid)?;
-        let mut rates: Vec<Rate> = simulation.network.links.iter().map(|l| l.rate).collect();
+        let links = simulation.network.links.iter().map(|l| l.rate);
+        let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
         rates.dedup();
         let sizes: Vec<Sizes> = simulation
@@ -111,6 +113,9 @@ impl<'a> World<'a> {
         if !(1..=MAX_QUEUES).contains(&usize::from(simulation.switch.queues)) {
             return fail(format!("a port has 1 to {MAX_QUEUES} queues, not {}", simulation.switch.queues));
         }
+        if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
+            return fail("links can fail only where PFC is off: an outage would lose its frames".into());
+        }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {
             return fail("flows must be sorted by their start".into());
         }
@@ -143,6 +148,11 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    /// The place of a rate in the table of rates.
+    fn rate_index(&self, rate: Rate) -> u32 {
+        self.rates.binary_search(&rate).unwrap_or(0) as u32
+    }
+
     pub(crate) fn sizes(&self, algorithm: u16) -> &Sizes {
         &self.sizes[usize::from(algorithm)]
     }
@@ -161,8 +171,8 @@ impl<'a> World<'a> {
     pub(crate) fn path(&self, flow: u32) -> Path {
         let (hash, back) = self.hashes(flow);
         let flow = &self.flows[flow as usize];
-        let forward = self.routes.path(flow.source, flow.destination, hash);
-        let back = self.routes.path(flow.destination, flow.source, back);
+        let forward = self.routes.path(flow.source, flow.destination, hash, flow.start);
+        let back = self.routes.path(flow.destination, flow.source, back, flow.start);
         describe_path(&forward, &back, self.sizes(flow.algorithm))
     }
 
@@ -202,8 +212,8 @@ impl<'a> World<'a> {
     pub(crate) fn ideal_time(&self, flow: u32, size: u64) -> Time {
         let flow = &self.flows[flow as usize];
         let (hash, back) = flow_hashes(flow.key);
-        let forward = self.routes.path(flow.source, flow.destination, hash);
-        let back = self.routes.path(flow.destination, flow.source, back);
+        let forward = self.routes.path(flow.source, flow.destination, hash, flow.start);
+        let back = self.routes.path(flow.destination, flow.source, back, flow.start);
         ideal_time(&forward, &back, self.sizes(flow.algorithm), size)
     }
 
@@ -218,6 +228,26 @@ impl<'a> World<'a> {
         list.get(slot as usize).copied()
     }
 
+    /// What changes at a node, in the order of time: its links, then its routes.
+    fn changes(&self, node: NodeId) -> Vec<(u64, Change)> {
+        let timeline = &self.routes.timeline;
+        let links = timeline.ports_of(node).flat_map(|(port, link)| {
+            link.states().map(move |(time, state)| (time, Change::Link(port, state)))
+        });
+        let mut changes: Vec<(u64, Change)> = links.collect();
+        if let Some(switch) = (node as usize).checked_sub(self.routes.attachment.len()) {
+            let mut before = &self.routes.tables[switch];
+            for (time, tables) in &self.routes.epochs {
+                if tables[switch] != *before {
+                    before = &tables[switch];
+                    changes.push((*time, Change::Routes(before.clone())));
+                }
+            }
+        }
+        changes.sort_by_key(|(time, change)| (*time, matches!(change, Change::Routes(_))));
+        changes
+    }
+
     /// The nodes at the beginning, with their first events.
     pub(crate) fn nodes(&self, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
         let network = &simulation.network;
@@ -229,13 +259,15 @@ impl<'a> World<'a> {
                 Node::Host(Box::new(Host::new(id, ports, simulation.switch.queues, self)))
             } else {
                 let table = self.routes.tables[node - hosts].clone();
-                let buffer = Buffer::new(&simulation.switch, ports, self.largest_packet())
+                // PFC headroom must suffice for the fastest and longest that a link ever is.
+                let largest = self.routes.largest_ports(id);
+                let buffer = Buffer::new(&simulation.switch, &largest, self.largest_packet())
                     .map_err(|e| Invalid(format!("switch {}: {e}", network.nodes[node])))?;
-                let index = |rate| self.rates.binary_search(&rate).unwrap_or(0) as u32;
+                let index = |rate| self.rate_index(rate);
                 let (switch, seed) = (&simulation.switch, simulation.seed);
                 Node::Switch(Box::new(Switch::new(id, table, ports, switch, buffer, seed, index)))
             };
-            slots.push(Slot { id, node: body, sampler: Sampler::none() });
+            slots.push(Slot { id, node: body, sampler: Sampler::none(), changes: self.changes(id) });
         }
         let sampled: std::collections::BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
         for (index, flow) in simulation.flows.iter().enumerate() {
@@ -248,6 +280,13 @@ impl<'a> World<'a> {
             let from = source.next_outgoing();
             let to = destination.add_incoming(index, from);
             source.add_outgoing(index, to, sampled.contains(&index));
+        }
+        for slot in &mut slots {
+            for (port, timeline) in self.routes.timeline.ports_of(slot.id) {
+                if let Some(wire) = slot.wire(port) {
+                    wire.expect(timeline);
+                }
+            }
         }
         let probes = &simulation.probes;
         for &(node, port) in &probes.captures {
@@ -306,14 +345,51 @@ pub(crate) struct Slot {
     pub(crate) id: NodeId,
     pub(crate) node: Node,
     sampler: Sampler,
+    /// What changes here, and when. (ps)
+    changes: Vec<(u64, Change)>,
+}
+
+/// What changes at a node.
+#[derive(Debug)]
+enum Change {
+    /// The link of a port.
+    Link(PortId, LinkState),
+    /// The forwarding table.
+    Routes(Table),
 }
 
 impl Slot {
-    /// The event that gets the node going.
-    pub(crate) fn first_event(&self, world: &World) -> Option<Event> {
-        match &self.node {
+    /// The events that get the node going.
+    pub(crate) fn first_events(&self, world: &World) -> Vec<Event> {
+        let start = match &self.node {
             Node::Host(host) => host.first_event(world),
             Node::Switch(_) => None,
+        };
+        self.change_event(0).into_iter().chain(start).collect()
+    }
+
+    fn change_event(&self, index: u32) -> Option<Event> {
+        let (time, _) = self.changes.get(index as usize)?;
+        Some(Event::new(*time, event::Kind::Change, index))
+    }
+
+    /// A link or the routes change.
+    fn change(&mut self, now: u64, index: u32, world: &World, effects: &mut impl Effects) {
+        if let Some(next) = self.change_event(index + 1) {
+            effects.schedule(next);
+        }
+        match (&self.changes[index as usize].1, &mut self.node) {
+            (&Change::Link(port, state), _) => {
+                let id = self.id;
+                if let (Some(wire), Some(timeline)) = (self.wire(port), world.routes.timeline.of(id, port)) {
+                    wire.change(now, port, &state, timeline, effects);
+                }
+                if let Node::Switch(switch) = &mut self.node {
+                    switch.set_rate(port, world.rate_index(state.rate));
+                }
+            }
+            (Change::Routes(table), Node::Switch(switch)) => switch.table = table.clone(),
+            (Change::Routes(_), Node::Host(_)) => {}
         }
     }
 
@@ -346,6 +422,9 @@ impl Slot {
     #[inline]
     pub(crate) fn handle(&mut self, event: Event, world: &World, effects: &mut impl Effects) {
         self.catch_up(event.time(), world, effects.tally());
+        if event.kind() == event::Kind::Change {
+            return self.change(event.time(), event.entity(), world, effects);
+        }
         match &mut self.node {
             Node::Host(host) => host.handle(event, world, effects),
             Node::Switch(switch) => switch.handle(event, effects),

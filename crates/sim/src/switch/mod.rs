@@ -21,7 +21,7 @@ use crate::route::{Out, Table};
 #[derive(Debug)]
 pub(crate) struct Switch {
     node: NodeId,
-    table: Table,
+    pub(crate) table: Table,
     pub(crate) ports: Vec<Egress>,
     pub(crate) buffer: Buffer,
     queues: usize,
@@ -138,8 +138,11 @@ impl Switch {
         }
         let (leaf, local) = attachment[packet.destination as usize];
         let route = if leaf == self.table.own { Some(local) } else { self.table.port(leaf, packet.hash) };
-        // `Routes::new` has checked that every host can be reached.
-        let Some(to) = route else { return };
+        let Some(to) = route else {
+            // Links on every way have failed.
+            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            return;
+        };
         let queue = usize::from(packet.queue).min(self.queues - 1);
         let size = u64::from(packet.size);
         let ingress = usize::from(port) * self.queues + queue;
@@ -240,6 +243,11 @@ impl Switch {
         if resume {
             self.signal(now, ingress, class as u8, false, effects);
         }
+    }
+
+    /// The link of a port has another rate from now on: the one with this index.
+    pub(crate) fn set_rate(&mut self, port: PortId, rate: u32) {
+        self.ports[usize::from(port)].rate = rate;
     }
 
     pub(crate) fn sample(&self, time: u64, port: PortId) -> Option<PortSample> {
