@@ -572,6 +572,9 @@ mod tests {
         close(flow.rate, 0.5);
         close(flow.target, 1.0);
         close(flow.alpha, 1.0);
+        let setup = Setup::new(params, PATH);
+        assert_eq!(flow.probe(&setup, 1), Some(Value::Rate(Rate::from_gbps(100))));
+        assert_eq!(flow.probe(&setup, 2), Some(Value::Rate(Rate::from_gbps(50))));
         // A second one 120 us later: two ticks of 55 us: α = (255/256)^2 = 0.992202759, used before it
         // rises. In between two increases of fast recovery: 0.75, 0.875.
         for (at, rate) in [(10_055, 0.75), (10_110, 0.875)] {

@@ -438,6 +438,8 @@ mod tests {
         hpcc.on_ack(&Setup::new(params, PATH), &ack(us(16), RTT, 150_001, 200_000), &busy(4));
         close(hpcc.reference, 0.5);
         assert_eq!(hpcc.last_update, 200_000);
+        let window = hpcc.probe(&Setup::new(params, PATH), 1);
+        assert!(matches!(window, Some(Value::Bytes(b)) if b.get().abs_diff(75_000) <= 1), "{window:?}");
         hpcc.on_ack(&Setup::new(params, PATH), &ack(us(17), RTT, 151_000, 200_000), &busy(5));
         close(hpcc.ratio, 0.25);
     }

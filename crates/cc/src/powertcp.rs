@@ -471,6 +471,11 @@ mod tests {
             close(flow.power, 2.0);
             close(flow.window, window);
             close(flow.old, old);
+            let setup = Setup::new(params, PATH);
+            assert_eq!(flow.probe(&setup, 0), Some(Value::Ratio(flow.power)));
+            let old = Bytes::new((old * 150_000.0) as u64);
+            let shown = flow.probe(&setup, 1);
+            assert!(matches!(shown, Some(Value::Bytes(b)) if b.get().abs_diff(old.get()) <= 1), "{shown:?}");
         }
         // With last_term = old the second would have been 0.9 · 0.5 + 0.1 · 1 again.
         let params = PowerTcpParams { last_term: LastTerm::Old, ..params };

@@ -404,6 +404,79 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
     assert!(!ideal::is_back(&flow.controller, &flow.setup), "{name}: congestion did not bite");
 }
 
+/// What the probe of a new flow shows: name and value.
+struct Probe(Path);
+
+impl Visitor for Probe {
+    type Output = Vec<(&'static str, Option<Value>)>;
+
+    fn visit<C: CongestionControl>(self, params: &C::Params) -> Self::Output {
+        let setup = Setup::new(params.clone(), self.0);
+        let flow = C::new(&setup, Time::ZERO);
+        for (place, internal) in C::INTERNALS.iter().enumerate() {
+            let name = internal.name;
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+            assert!(!internal.meaning.is_empty());
+            assert!(C::INTERNALS[..place].iter().all(|other| other.name != name), "{name} twice");
+        }
+        assert_eq!(flow.probe(&setup, C::INTERNALS.len()), None);
+        assert_eq!(flow.probe(&setup, usize::MAX), None);
+        C::INTERNALS.iter().enumerate().map(|(i, of)| (of.name, flow.probe(&setup, i))).collect()
+    }
+}
+
+/// What every algorithm shows of a flow that has just started at 100 Gbps and 12 us (150 KB), worked out
+/// from its definition.
+#[test]
+fn probes_show_the_internals_of_a_new_flow() {
+    let path = Path {
+        base_rtt: Time::from_us(12),
+        base_owd: Time::from_us(6),
+        line_rate: Rate::from_gbps(100),
+        packet: Bytes::new(1000),
+        payload: Bytes::new(900),
+        hops: 2,
+    };
+    let one = Some(Value::Ratio(Fixed::ONE));
+    let bdp = Some(Value::Bytes(Bytes::new(150_000)));
+    let line = Some(Value::Rate(path.line_rate));
+    for (name, expected) in [
+        ("constant", vec![]),
+        ("oscar", vec![("u", one)]),
+        ("hpcc", vec![("u", one), ("reference_window", bdp), ("stage", Some(Value::Count(0)))]),
+        ("powertcp", vec![("power", one), ("cwnd_old", bdp)]),
+        (
+            "theta-powertcp",
+            vec![("power", one), ("cwnd_old", bdp), ("base_rtt", Some(Value::Time(path.base_rtt)))],
+        ),
+        ("dcqcn", vec![("alpha", one), ("target_rate", line), ("current_rate", line)]),
+        ("dctcp", vec![("alpha", one), ("ssthresh", Some(Value::Bytes(Bytes::ZERO)))]),
+        // 20 us + 2 hops · 3.05 us; 150 packets are beyond flow scaling.
+        (
+            "swift",
+            vec![
+                ("target_delay", Some(Value::Time(Time::from_ns(26_100)))),
+                ("cwnd", bdp),
+                ("last_decrease", Some(Value::Time(Time::ZERO))),
+            ],
+        ),
+        (
+            "timely",
+            vec![
+                ("gradient", Some(Value::Ratio(Fixed::ZERO))),
+                ("previous_rtt", None),
+                ("increases", Some(Value::Count(0))),
+            ],
+        ),
+    ] {
+        let params = AnyParams::named(name, None).unwrap();
+        assert_eq!(params.visit(Probe(path)), expected, "{name}");
+        let listed: Vec<_> = params.info().internals.iter().map(|of| of.name).collect();
+        assert_eq!(listed, expected.iter().map(|of| of.0).collect::<Vec<_>>(), "{name}");
+    }
+    assert_eq!(CATALOGUE.len(), 9, "say what the new algorithm shows");
+}
+
 #[test]
 fn parameters_can_be_read_and_written() {
     for (name, params) in everyone() {
