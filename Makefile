@@ -75,6 +75,17 @@ bench: rust ## speed on named workloads (the history is kept in benches/)
 bench-record: rust ## the same, added to benches/history.csv
 	cargo run --release --quiet --package incast-bench -- --record
 
+# The build before is made in a work tree of its own; both run alternately.
+BASE ?= HEAD~1
+.PHONY: bench-against
+bench-against: rust ## this build against another, in turns: make bench-against BASE=v0.1.0
+	rm -rf target/bench-base && git worktree prune
+	git worktree add --quiet --detach target/bench-base $(BASE)
+	cargo build --release --quiet --package incast-bench
+	cd target/bench-base && CARGO_TARGET_DIR=$(CURDIR)/target/bench-base/target cargo build --release --quiet --package incast-bench
+	target/release/incast-bench --against target/bench-base/target/release/incast-bench
+	git worktree remove --force target/bench-base
+
 .PHONY: docs
 docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -1,8 +1,11 @@
 //! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
-//! `--one NAME THREADS` measures one workload in this process (what the table is made of, so that
-//! peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
+//! `--only NAME…` runs these workloads alone, also those that take long; `--against PROGRAM` compares
+//! with another build of this program, the two in turns.
+//!
+//! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (what the tables
+//! are made of, so that peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh.
 
 mod measure;
@@ -23,6 +26,12 @@ const WORKLOADS: [(&str, &[usize]); 4] = [
     ("incast-1000", &[1]),
     ("permutation-1024", &[1, 2]),
 ];
+
+/// Workloads that run only on request.
+const ON_REQUEST: [(&str, &[usize]); 1] = [("e5", &[1, 2])];
+
+/// One flow in networks of different size: what a hop costs where nothing else happens.
+const LONE: [&str; 3] = ["lone-star-16", "lone-1024", "lone-8192"];
 
 /// Runs per figure; the table shows the median.
 const RUNS: usize = 3;
@@ -45,15 +54,17 @@ fn main() -> ExitCode {
     let done = match words[..] {
         [] => all(false),
         ["--record"] => all(true),
-        ["--one", name, threads] => {
-            threads.parse().map_err(|e| format!("{threads}: {e}")).and_then(|t| one(name, t))
-        }
+        ["--only", ref names @ ..] => only(names),
+        ["--against", program] => against(program),
+        ["--one", name, threads] => one(name, threads, None),
+        ["--one", name, threads, size] => one(name, threads, Some(size)),
         ["--small", name, size] => small(name, size),
         ["--idle", flows, k] => idle(flows, k),
-        _ => {
-            Err("usage: incast-bench [--record | --one NAME THREADS | --small NAME SIZE | --idle FLOWS K]"
-                .into())
-        }
+        _ => Err(
+            "usage: incast-bench [--record | --only NAME... | --against PROGRAM | --one NAME THREADS [SIZE] \
+                 | --small NAME SIZE | --idle FLOWS K]"
+                .into(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,9 +89,10 @@ fn workload(name: &str, overrides: &[String]) -> Result<Simulation, String> {
 }
 
 /// One run of one workload, in words that [`Figures::read`] reads.
-fn one(name: &str, threads: usize) -> Result<(), String> {
-    let mut simulation = workload(name, &[])?;
-    simulation.threads = threads;
+fn one(name: &str, threads: &str, size: Option<&str>) -> Result<(), String> {
+    let overrides: Vec<String> = size.map(|s| format!("traffic.0.size={s}")).into_iter().collect();
+    let mut simulation = workload(name, &overrides)?;
+    simulation.threads = threads.parse().map_err(|e| format!("{threads}: {e}"))?;
     let (cpu, wall) = (measure::cpu_time(), Instant::now());
     let outcome = incast_sim::run(&simulation, &mut Silence).map_err(|e| e.to_string())?;
     let (wall, cpu) = (wall.elapsed(), measure::cpu_time() - cpu);
@@ -143,12 +155,16 @@ impl Figures {
     }
 }
 
-/// Runs this program again with other arguments, under `wrapper` if there is one; its output.
-fn again(wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
+/// This program.
+fn this() -> Result<String, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let program = program.to_string_lossy();
+    Ok(program.to_string_lossy().into_owned())
+}
+
+/// Runs a build of this program with these arguments, under `wrapper` if there is one; its output.
+fn call(program: &str, wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
     let mut words: Vec<&str> = wrapper.to_vec();
-    words.push(&program);
+    words.push(program);
     words.extend(arguments);
     let output = Command::new(words[0]).args(&words[1..]).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
@@ -157,17 +173,38 @@ fn again(wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// One run of one workload by a build of this program.
+fn figures(program: &str, arguments: &[&str]) -> Result<Figures, String> {
+    let text = call(program, &[], &[&["--one"], arguments].concat())?;
+    Figures::read(&text).ok_or_else(|| format!("{arguments:?}: no figures in {text:?}"))
+}
+
 fn all(record: bool) -> Result<(), String> {
     println!(
         "{}, {} threads\n",
         measure::processor(),
         std::thread::available_parallelism().map_or(1, usize::from)
     );
+    let lines = table(&WORKLOADS)?;
+    println!("\none flow alone    ns of CPU/hop");
+    for name in LONE {
+        println!("{name:<17} {:>13.1}", lone(&this()?)(name)?);
+    }
+    let instructions = instructions(&this()?)?;
+    memory()?;
+    if record {
+        keep(&lines, &instructions)?;
+    }
+    Ok(())
+}
+
+/// Runs workloads and prints a line for each; says the lines for the history.
+fn table(workloads: &[(&str, &[usize])]) -> Result<Vec<String>, String> {
     println!("workload          threads  M hops/s  ns/hop  CPU/wall  peak MB  x 1 thread");
     let mut lines = Vec::new();
-    for (name, threads) in WORKLOADS {
+    for (name, threads) in workloads {
         let mut alone = None;
-        for &count in threads {
+        for &count in *threads {
             let figures = median(name, count)?;
             let speed = figures.per_second();
             let gain = speed / *alone.get_or_insert(speed);
@@ -182,10 +219,57 @@ fn all(record: bool) -> Result<(), String> {
             lines.push(format!("{name},{count},{hops},{wall_ns},{cpu_ns},{peak},{fingerprint}"));
         }
     }
-    let instructions = instructions()?;
-    memory()?;
-    if record {
-        keep(&lines, &instructions)?;
+    Ok(lines)
+}
+
+/// Runs some workloads alone.
+fn only(names: &[&str]) -> Result<(), String> {
+    let known = || WORKLOADS.iter().chain(&ON_REQUEST).copied();
+    for name in names {
+        if LONE.contains(name) {
+            println!("{name:<17} {:.1} ns of CPU/hop", lone(&this()?)(name)?);
+            continue;
+        }
+        let chosen: Vec<_> = known().filter(|(known, _)| known == name).collect();
+        if chosen.is_empty() {
+            let all: Vec<&str> = known().map(|(name, _)| name).chain(LONE).collect();
+            return Err(format!("no workload {name}; there are {}", all.join(", ")));
+        }
+        table(&chosen)?;
+    }
+    Ok(())
+}
+
+/// CPU time of a hop of one flow alone: the difference of two sizes, so that building the network does
+/// not count. (ns)
+fn lone(program: &str) -> impl Fn(&str) -> Result<f64, String> {
+    move |name| {
+        let short = figures(program, &[name, "1", "100MB"])?;
+        let long = figures(program, &[name, "1", "600MB"])?;
+        Ok(long.cpu_ns.saturating_sub(short.cpu_ns) as f64 / (long.hops - short.hops) as f64)
+    }
+}
+
+/// Compares this build with another one: both in turns, so that a busy or a slow machine troubles both
+/// alike.
+fn against(base: &str) -> Result<(), String> {
+    let this = this()?;
+    println!("CPU time of this build over that of the other, medians of {RUNS} runs each, in turns\n");
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[RUNS / 2]
+    };
+    for (name, _) in WORKLOADS {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for _ in 0..RUNS {
+            old.push(figures(base, &[name, "1"])?.cpu_ns as f64);
+            new.push(figures(&this, &[name, "1"])?.cpu_ns as f64);
+        }
+        println!("{name:<17} {:>6.2}", median(new) / median(old));
+    }
+    for (program, which) in [(base, "the other build"), (this.as_str(), "this build")] {
+        println!("\n{which}:");
+        instructions(program)?;
     }
     Ok(())
 }
@@ -194,8 +278,7 @@ fn all(record: bool) -> Result<(), String> {
 fn median(name: &str, threads: usize) -> Result<Figures, String> {
     let mut runs = Vec::new();
     for _ in 0..RUNS {
-        let text = again(&[], &["--one", name, &threads.to_string()])?;
-        runs.push(Figures::read(&text).ok_or_else(|| format!("{name}: no figures in {text:?}"))?);
+        runs.push(figures(&this()?, &[name, &threads.to_string()])?);
     }
     runs.sort_by_key(|f| f.wall_ns);
     Ok(runs.swap_remove(RUNS / 2))
@@ -203,7 +286,7 @@ fn median(name: &str, threads: usize) -> Result<Figures, String> {
 
 /// Instructions per packet-hop: two sizes under callgrind, the difference of one over that of the
 /// other, so that building the network does not count.
-fn instructions() -> Result<String, String> {
+fn instructions(program: &str) -> Result<String, String> {
     if measure::first_line("valgrind", &["--version"]) == "-" {
         println!("\ninstructions per packet-hop: valgrind is not installed");
         return Ok("-".into());
@@ -213,11 +296,13 @@ fn instructions() -> Result<String, String> {
     for name in ["permutation-128", "permutation-1024"] {
         let mut totals = Vec::new();
         for size in ["10KB", "30KB"] {
-            let hops: u64 =
-                again(&[], &["--small", name, size])?.trim().parse().map_err(|e| format!("{name}: {e}"))?;
+            let hops: u64 = call(program, &[], &["--small", name, size])?
+                .trim()
+                .parse()
+                .map_err(|e| format!("{name}: {e}"))?;
             let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
             let file = format!("--callgrind-out-file={}", out.display());
-            again(&["valgrind", "--tool=callgrind", "-q", &file], &["--small", name, size])?;
+            call(program, &["valgrind", "--tool=callgrind", "-q", &file], &["--small", name, size])?;
             let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
             std::fs::remove_file(&out).ok();
             let summary =
@@ -235,7 +320,7 @@ fn instructions() -> Result<String, String> {
 
 fn memory() -> Result<(), String> {
     let weigh = |flows: u64, k: u64| -> Result<(u64, u64), String> {
-        let text = again(&[], &["--idle", &flows.to_string(), &k.to_string()])?;
+        let text = call(&this()?, &[], &["--idle", &flows.to_string(), &k.to_string()])?;
         let mut words = text.split_whitespace().filter_map(|w| w.parse::<u64>().ok());
         Ok((words.next().unwrap_or(0), words.next().unwrap_or(0)))
     };
