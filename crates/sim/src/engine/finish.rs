@@ -225,8 +225,7 @@ impl Remains {
 
 fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord], now: u64) -> u64 {
     let mut digest = Digest::default();
-    // Captured packets and pauses do not count.
-    digest.add(&flusher.digests()[..3]);
+    digest.add(&flusher.digests());
     for p in ports {
         digest.add(&[at(p.node, p.port), p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
         digest.add(&[p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
