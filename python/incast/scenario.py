@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import _core, _toml, algorithm
+from incast._build import build
 from incast.progress import Progress, ProgressLine
 from incast.result import Result
 
@@ -199,6 +200,21 @@ class Scenario:
         """The algorithm, with its preset, of all traffic that names none of its own: ``oscar:paper``."""
         return self._core.algorithm
 
+    @property
+    def payload_bytes(self) -> int:
+        """Payload of a full data packet, in bytes."""
+        return self._core.payload_bytes
+
+    @property
+    def files(self) -> list[str]:
+        """The files in the format of another program that it names, as absolute paths."""
+        return [os.fspath(path) for path in self._core.files()]
+
+    @property
+    def warnings(self) -> list[_core.Problem]:
+        """What is possible and hardly meant, like a link that the traffic overloads as long as it lasts."""
+        return self._core.warnings()
+
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
         """The same scenario with some keys changed, as if they had been written so from the start.
 
@@ -291,7 +307,11 @@ class Scenario:
                 progress(Progress(now_ps, until_ps, flows_finished, flows, hops))
 
         core, stop = self._core.run(
-            None if folder is None else os.fspath(folder), threads, fresh, report if progress else None
+            None if folder is None else os.fspath(folder),
+            threads,
+            fresh,
+            report if progress else None,
+            build(),
         )
         if isinstance(stop, KeyboardInterrupt):
             raise Interrupted(Result(core)) from None

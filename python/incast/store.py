@@ -8,7 +8,6 @@ its key, and the key is part of its folder's name: ``incast-results/microburst/o
 from __future__ import annotations
 
 import fcntl
-import functools
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import _core
+from incast._build import build
 from incast._core import ResultError
 from incast.result import Result
 from incast.scenario import Progress, Scenario
@@ -70,26 +70,9 @@ def key(scenario: Scenario, files: Sequence[Path] = ()) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def build() -> str:
-    """The version of Incast and a hash of its compiled core.
-
-    Two builds of one version may differ, as they do while somebody works on the simulator.
-    """
-    core = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-    return f"{_core.__version__}+{core[:16]}"
-
-
-def named_files(scenario: Scenario, folder: Path) -> list[Path]:
-    """The files that an effective scenario still names, like a topology or flows in another format.
-
-    Args:
-        scenario: The scenario.
-        folder: The folder from which it names them.
-    """
-    texts = re.findall(r'= "([^"\\\n]+)"', scenario.to_toml())
-    found = (folder / text for text in dict.fromkeys(texts))
-    return [path for path in found if path.is_file()]
+def named_files(scenario: Scenario) -> list[Path]:
+    """The files that an effective scenario still names, like a topology or flows in another format."""
+    return [Path(name) for name in scenario.files]
 
 
 def folder_name(text: str) -> str:
@@ -122,7 +105,7 @@ def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:
 
 
 def find(folder: Path, scenario: Scenario) -> Result | None:
-    """The result of a scenario in a folder, if it is there, whole, of this version, and not cut short."""
+    """The result of a scenario in a folder, if it is there, whole, of this build, and not cut short."""
     if read_info(folder, scenario) is None:
         return None
     try:
@@ -143,7 +126,7 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
         if info["state"] != "complete" or info["outcome"]["end"] == "interrupted":
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
-        return info if same and info["incast_version"] == _core.__version__ else None
+        return info if same and info["build"] == build() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -83,7 +83,7 @@ def replicate(
         where = Path(folder) if folder is not None else Path(temporary) if executor else None
 
         def place(one: Scenario) -> Path | None:
-            files = store.named_files(one, Path(one.file).parent)
+            files = store.named_files(one)
             return None if where is None else store.place(where, one, files)
 
         def take(batch: Batch) -> None:

@@ -8,11 +8,11 @@ use incast_cc::{AnyParams, Fixed, Overhead, Signals};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 
-use crate::grammar::reading::{Reading, TableReader};
-use crate::grammar::section::{Entry, Fallback, KeyInfo, Section, section};
+use crate::grammar::reading::{Reading, TableReader, read_section};
+use crate::grammar::section::{Entry, Fallback, KeyInfo, Section};
 use crate::grammar::setting::{Bound, Setting, Shape, write_decimal};
 use crate::grammar::suggest::nearest;
-use crate::grammar::tree::{Node, Value as Written};
+use crate::grammar::tree::{Node, Table, Value as Written};
 use crate::grammar::write::Out;
 use crate::outside::{self, Outside, Parameters, Plain};
 
@@ -214,7 +214,35 @@ impl Section for Cc {
     }
 }
 
-section!(@setting Cc, Shape::Algorithm);
+impl Setting for Cc {
+    fn shape() -> Shape {
+        Shape::Algorithm
+    }
+
+    fn section() -> Option<(String, Vec<KeyInfo>)> {
+        Some((<Self as Section>::summary(), <Self as Section>::keys()))
+    }
+
+    /// A table, or in short the name of an algorithm with or without a preset: `"oscar:artifact"`.
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        let Written::Text(text) = &node.value else { return read_section(node, key, reading) };
+        let (name, preset) = match text.split_once(':') {
+            Some((name, preset)) => (name, Some(preset)),
+            None => (text.as_str(), None),
+        };
+        let word = |text: &str| Node { place: node.place, value: Written::Text(text.to_owned()) };
+        let named = |(key, text): (&str, &str)| (key.to_owned(), node.place, word(text));
+        let keys = [Some(("algorithm", name)), preset.map(|preset| ("preset", preset))];
+        let table = Table(keys.into_iter().flatten().map(named).collect());
+        read_section(&Node { place: node.place, value: Written::Table(table) }, key, reading)
+    }
+
+    fn write(&self) -> Option<Out> {
+        let mut out = Vec::new();
+        self.write_fields(&mut out);
+        Some(Out::Table(out))
+    }
+}
 
 /// Reads a parameter where it is written. Clears `sound` after a problem.
 fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool) -> Option<Value> {

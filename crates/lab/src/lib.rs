@@ -4,6 +4,7 @@
 //! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
 //! * [`topology`]: networks from a few numbers.
 //! * [`traffic`]: flows from a few numbers.
+//! * [`files`]: reading files that a person names.
 //! * [`formats`]: files of other programs, read and written.
 //! * [`outside`]: algorithms from outside the catalogue that scenarios can name.
 //! * [`problem`]: what is wrong with something that a person wrote, and where.
@@ -15,6 +16,7 @@
 //! * [`sizes`]: distributions of flow sizes.
 
 mod cc;
+pub mod files;
 pub mod formats;
 pub mod grammar;
 mod hash;

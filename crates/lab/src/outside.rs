@@ -172,6 +172,17 @@ mod tests {
             scenario
         );
 
+        // A preset and parameters of another algorithm do not stand in its way.
+        let preset = text("{ algorithm = \"hpcc\", preset = \"paper\", eta = 0.9 }");
+        let over = |text: &str, cc: &str| Scenario::from_toml(text, "t.toml", &[cc.to_owned()]);
+        assert_eq!(over(&preset, "cc.algorithm=twin").unwrap(), scenario);
+        assert_eq!(over(&preset, "cc=twin").unwrap(), scenario);
+        assert_eq!(over(&preset, "cc.algorithm=hpcc").unwrap().algorithm().as_deref(), Some("hpcc:paper"));
+        // No section is needed where an override or a comparison names the algorithm.
+        let without = preset.replace("cc = { algorithm = \"hpcc\", preset = \"paper\", eta = 0.9 }\n", "");
+        assert_eq!(over(&without, "cc=twin").unwrap(), scenario);
+        assert_eq!(over(&without, "cc=hpcc:paper").unwrap().algorithm().as_deref(), Some("hpcc:paper"));
+
         let wrong = |result: Result<Scenario, crate::Problems>| result.unwrap_err().to_string();
         let message = wrong(read("{ algorithm = \"twin\", window = \"1KB\" }"));
         assert_eq!(message, "t.toml:2:1: cc: twin: no window of 1KB");

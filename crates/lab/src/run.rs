@@ -49,6 +49,8 @@ pub struct RunOptions {
     pub out: Option<PathBuf>,
     /// Whether a complete result in that folder may be replaced. It is gone as soon as the run begins.
     pub replace: bool,
+    /// The build of Incast, for the result to name.
+    pub build: Option<String>,
     /// The classes of flows in the summary.
     pub classes: Vec<SizeClass>,
     /// Asked when the simulation has come to an end: whether something outside it failed on the way,
@@ -58,7 +60,14 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: None, out: None, replace: false, classes: SizeClass::defaults(), failed: None }
+        Self {
+            threads: None,
+            out: None,
+            replace: false,
+            build: None,
+            classes: SizeClass::defaults(),
+            failed: None,
+        }
     }
 }
 
@@ -69,7 +78,8 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// What `result.json` says (or would say): totals, how it ended and why, summary, speed.
     pub info: ResultInfo,
-    /// One row per flow, in the order in which they finished, unfinished ones last.
+    /// One row per flow, in the order in which they finished, unfinished ones last, at the very end those
+    /// that the run ended before.
     pub flows: Table,
     /// Totals, one row per port.
     pub ports: Table,
@@ -147,6 +157,7 @@ fn run_on(
         simulation.to_mut().threads = threads;
     }
     let mut info = ResultInfo::begin(job.name, &simulation, job.algorithms);
+    info.build.clone_from(&options.build);
     let mut notices = Vec::new();
     let mut writer = None;
     if let Some(out) = &options.out {
@@ -172,6 +183,7 @@ fn run_on(
         flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
         pauses: Growing::new(TableName::Pauses, Labels::pauses),
         capture,
+        seen: vec![false; simulation.flows.len()],
         output: Output { labels: Labels::new(&simulation, job.groups, job.algorithms), writer, error: None },
         flushed: Instant::now(),
         progress,
@@ -190,6 +202,10 @@ fn run_on(
     }
 
     recorder.flows(&outcome.unfinished);
+    let not_started: Vec<u32> =
+        (0_u32..).zip(&recorder.seen).filter(|(_, seen)| !**seen).map(|(flow, _)| flow).collect();
+    let records = incast_sim::not_started(&simulation, &not_started).map_err(RunError::Invalid)?;
+    recorder.flows(&records);
     recorder.flush();
     let Recorder { flows, port_series, flow_series, pauses, capture, mut output, .. } = recorder;
     if simulation.probes.pauses && pauses.table.rows() == 0 {
@@ -211,10 +227,10 @@ fn run_on(
         [flows.table, ports.table, port_series.table, flow_series.table, pauses.table];
     let summary = Summary::of(&flows, &ports, &port_series, &options.classes);
     info.state = Written::Complete;
-    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, wall_s));
+    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, not_started.len() as u64, wall_s));
     info.summary = Some(summary.expect("the tables have the columns that they were made with"));
     if let Some(writer) = output.writer {
-        writer.finish(&info, outcome.fingerprint)?;
+        info = writer.finish(&info, outcome.fingerprint)?;
     }
     Ok(RunResult {
         outcome,
@@ -294,6 +310,8 @@ struct Recorder<'a> {
     flow_series: Growing<'a, FlowSample>,
     pauses: Growing<'a, PauseRecord>,
     capture: Option<Capture<'a, BufWriter<File>>>,
+    /// For every flow, whether it was recorded.
+    seen: Vec<bool>,
     output: Output<'a>,
     flushed: Instant,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -315,6 +333,11 @@ impl Recorder<'_> {
 
 impl Sink for Recorder<'_> {
     fn flows(&mut self, records: &[FlowRecord]) {
+        for record in records {
+            if let Some(seen) = self.seen.get_mut(record.flow as usize) {
+                *seen = true;
+            }
+        }
         self.flows.add(records, &mut self.output);
     }
 

@@ -109,7 +109,10 @@ fn shape(shape: &Shape, bound: Bound) -> Value {
         Shape::List(of) => json!({ "type": "array", "items": self::shape(of, bound) }),
         Shape::Table(keys) => object(keys, None),
         Shape::Variants(key, entries) => variants(key, entries),
-        Shape::Algorithm => json!({ "$ref": "#/$defs/algorithm" }),
+        Shape::Algorithm => {
+            let short = "the name of an algorithm, with its preset if not the first: oscar:artifact";
+            json!({ "anyOf": [{ "$ref": "#/$defs/algorithm" }, text(short)] })
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The numbers of a comparison table, computed exactly from the records of a run.
 //!
-//! **Percentiles** interpolate linearly between the two nearest ranks: of n sorted values the
-//! p-th percentile is at position (n − 1)·p/100, counted from zero (type 7 of Hyndman and Fan, *Sample
-//! Quantiles in Statistical Packages*, 1996; the default of NumPy). **Slowdown** is a flow's completion
+//! **Percentiles** are nearest ranks: of n sorted values the p-th percentile is the smallest with at
+//! least p % of the values at or below it, the ⌈n·p/100⌉-th, counted from one (type 1 of Hyndman and
+//! Fan, *Sample Quantiles in Statistical Packages*, 1996: the inverse of the empirical distribution). It
+//! is always a value that occurred. **Slowdown** is a flow's completion
 //! time over its completion time alone on the idle path, which the simulator computes to the
 //! picosecond; it is not clamped.
 //!
@@ -139,10 +140,10 @@ pub fn slowdowns(flows: &[FlowFacts<'_>], classes: &[SizeClass]) -> Vec<Slowdown
 #[must_use]
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    let position = last as f64 * percent.clamp(0.0, 100.0) / 100.0;
-    let (below, part) = (position.floor() as usize, position.fract());
-    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
-    Some(low + (high - low) * part)
+    // In thousandths of a percent, so that 99.9 % of 1000 values is 999 exactly and not a little more.
+    let share = (percent.clamp(0.0, 100.0) * 1000.0).round() as u128;
+    let rank = (sorted.len() as u128 * share).div_ceil(100_000);
+    sorted.get((rank as usize).saturating_sub(1).min(last)).copied()
 }
 
 /// Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when

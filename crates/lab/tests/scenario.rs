@@ -380,3 +380,90 @@ fn staggered_flows_join_and_leave() {
     let lifo = format!("{text}leave = \"last-in-first-out\"\n");
     assert_eq!(times(&star(&lifo)), [(0, 40), (5, 35), (10, 30), (15, 25)]);
 }
+
+#[test]
+fn overload_is_said_with_its_number() {
+    let warnings = |text: &str| -> Vec<String> {
+        read(text).warnings().iter().map(std::string::ToString::to_string).collect()
+    };
+    // 32 hosts of 100 Gbps on each of 4 leaves, 4 uplinks of 100 Gbps: 8:1. At half load every leaf sends
+    // 32 · 50 Gbps, of which 96/127 leaves it, in packets of 1054 B for 1000 B of payload:
+    // 32 · 50 · 96/127 · 1.054 / 400 = 3.1869.
+    let fabric = |load: &str| {
+        format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 4, spines = 4, hosts = 32, rate = \"100Gbps\", \
+             delay = \"1us\" }}\ncc = {{ algorithm = \"constant\" }}\nrun = {{ until = \"1ms\" }}\n\
+             [[traffic]]\nkind = \"poisson\"\nsizes = \"WebSearch\"\nload = {load}\n"
+        )
+    };
+    let [warning] = warnings(&fabric("0.5")).try_into().unwrap();
+    assert!(
+        warning.contains("traffic.poisson: offers 319 % of what the link leaf0->spine0 carries"),
+        "{warning}"
+    );
+    assert!(warning.contains("318.69Gbps of 100Gbps"), "{warning}");
+    assert!(warning.contains("at most 0.31 times as much traffic fits"), "{warning}");
+    // A load of 1/8 less what stays in the rack is below: 0.155 · 8 · 96/127 · 1.054 = 0.988.
+    assert!(warnings(&fabric("0.155")).is_empty());
+    // Both blocks together are more than their one receiver's link carries: 2 · 0.3 · 200 Gbps · 1.054.
+    let block = |name: &str| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\nkind = \"poisson\"\nsizes = \"Hadoop\"\nload = 0.3\nflows = 9\n\
+             from = \"h0-h1\"\nto = \"h3\"\n"
+        )
+    };
+    let star = "topology = { kind = \"star\", hosts = 4, rate = \"100Gbps\", delay = \"1us\" }\n\
+                cc = { algorithm = \"constant\" }\n";
+    assert!(warnings(&format!("{star}{}", block("a"))).is_empty());
+    let [warning] = warnings(&format!("{star}{}{}", block("a"), block("b"))).try_into().unwrap();
+    assert!(warning.contains("traffic: offers 126 % of what the link s0->h3 carries"), "{warning}");
+    // One request for all is no process: that its senders meet is what it is for.
+    assert!(
+        warnings(&format!("{star}[[traffic]]\nkind = \"incast\"\nto = \"h3\"\nsize = \"1MB\"\n")).is_empty()
+    );
+}
+
+#[test]
+fn a_buffer_without_room_is_said_or_refused() {
+    let with = |buffer: &str, more: &str| {
+        Scenario::from_toml(
+            &format!(
+                "topology = {{ kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"1us\" }}\n\
+                 cc = {{ algorithm = \"constant\" }}\nswitch = {{ buffer = {buffer}{more} }}\n\
+                 [[traffic]]\nkind = \"incast\"\nto = \"h2\"\nsize = \"10KB\"\n"
+            ),
+            "s.toml",
+            &[],
+        )
+    };
+    // A packet is 1054 B. With alpha = 1 the second one needs 2 · 1054 <= B - 1054.
+    let said = |buffer: &str| with(buffer, "").unwrap().warnings().len();
+    assert_eq!([said("\"3161B\""), said("\"3162B\"")], [1, 0]);
+    assert_eq!([said("{ per_port = \"2107B\" }"), said("{ per_port = \"2108B\" }")], [1, 0]);
+    // 0.01 · 100 KB are 1000 B: no packet ever gets in.
+    let refused = with("\"100KB\"", ", egress_alpha = 0.01").unwrap_err().to_string();
+    assert!(
+        refused.contains("switch.egress_alpha: lets no packet in: 0.01 times the buffer of 100KB is"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn samples_without_measure_are_refused() {
+    let build = |interval: &str, until: &str| {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc = {{ algorithm = \"constant\" }}\nprobe = {{ ports = [\"s0\"], interval = \"{interval}\" }}\n\
+             run = {{ until = \"{until}\" }}\n[[traffic]]\nkind = \"incast\"\nto = \"h2\"\nsize = \"10KB\"\n"
+        );
+        read(&text).build().map(drop).map_err(|problems| problems.to_string())
+    };
+    // Three ports every picosecond for 1 ms: 3 · 10^9 rows of 64 B. At 3 ps they are as many as may be.
+    let refused = build("1ps", "1ms").unwrap_err();
+    assert!(
+        refused.contains("probe.interval: makes 3000000000 samples of ports, about 192GB of them"),
+        "{refused}"
+    );
+    assert!(refused.contains("an interval of 3ps or more"), "{refused}");
+    assert_eq!(build("3ps", "1ms"), Ok(()));
+}

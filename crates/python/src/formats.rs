@@ -1,7 +1,8 @@
 //! Files of other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use incast_lab::files;
 use incast_lab::formats::convert::{self, Named};
 use incast_lab::formats::hpcc_flows::HpccFlows;
 use incast_lab::formats::hpcc_topology::HpccTopology;
@@ -22,9 +23,9 @@ pub(crate) fn describe_file(py: Python<'_>, path: PathBuf) -> PyResult<Descripti
     Ok((found.format, found.rows, found.notes))
 }
 
-fn read(path: &PathBuf) -> Result<String, Problems> {
+fn read(path: &Path) -> Result<String, Problems> {
     let file = path.display().to_string();
-    let bytes = std::fs::read(path)
+    let bytes = files::read(path, files::MAX_LIST)
         .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
     String::from_utf8(bytes)
         .map_err(|_| Problem::new("this is not a text file (not UTF-8)").in_file(file).into())

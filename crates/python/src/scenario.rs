@@ -8,6 +8,7 @@ use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Time};
 use pyo3::prelude::*;
 
+use crate::error::PyProblem;
 use crate::result::Result;
 use crate::{error, plugin};
 
@@ -67,6 +68,22 @@ impl Scenario {
         self.0.algorithms()
     }
 
+    /// What is possible and hardly meant, like a link that the traffic overloads.
+    fn warnings(&self) -> Vec<PyProblem> {
+        self.0.warnings().iter().cloned().map(PyProblem::from).collect()
+    }
+
+    /// The files in the format of another program that it names.
+    fn files(&self) -> Vec<PathBuf> {
+        self.0.files().to_vec()
+    }
+
+    /// Payload of a full data packet in bytes.
+    #[getter]
+    fn payload_bytes(&self) -> u64 {
+        self.0.payload().get()
+    }
+
     /// The same scenario with another algorithm, `name` or `name:preset`, and parameters like
     /// `eta=0.95`.
     #[pyo3(signature = (algorithm, parameters=Vec::new()))]
@@ -104,7 +121,7 @@ impl Scenario {
 
     /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it:
     /// that of a signal (Ctrl-C) or of `report`.
-    #[pyo3(signature = (out, threads, fresh, report))]
+    #[pyo3(signature = (out, threads, fresh, report, build=None))]
     fn run(
         &self,
         py: Python<'_>,
@@ -112,6 +129,7 @@ impl Scenario {
         threads: usize,
         fresh: bool,
         report: Option<Py<PyAny>>,
+        build: Option<String>,
     ) -> PyResult<(Result, Option<PyErr>)> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         // Python is asked in one thread, and the lock is kept: giving it back and taking it again for
@@ -133,6 +151,7 @@ impl Scenario {
                 threads: Some(threads),
                 out,
                 replace: fresh,
+                build,
                 failed: Some(plugin::has_failed),
                 ..RunOptions::default()
             };

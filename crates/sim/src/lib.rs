@@ -20,11 +20,13 @@ mod timeline;
 
 use core::fmt;
 
+use incast_units::{Bytes, Time};
+
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
 
 use engine::world::World;
-use record::Flusher;
+use record::{FlowRecord, Flusher};
 
 /// Why a description cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,32 @@ pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
     let mut flusher = Flusher::default();
     let (cause, now, remains) = engine::windows::run(simulation, &world, slots, &mut flusher, sink);
     Ok(remains.outcome(cause, now, simulation, &world, flusher, sink))
+}
+
+/// The records of flows that a run ended before: nothing sent, no completion time.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRecord>, Invalid> {
+    if flows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let world = World::new(simulation)?;
+    let record = |&flow: &u32| FlowRecord {
+        flow,
+        start: simulation.flows[flow as usize].start,
+        finish: Time::NEVER,
+        delivered: Time::NEVER,
+        bytes: Bytes::ZERO,
+        packets: 0,
+        resent: 0,
+        marked: 0,
+        timeouts: 0,
+        base_rtt: world.path(flow).base_rtt,
+        ideal: Time::NEVER,
+        ideal_plain: Time::NEVER,
+    };
+    Ok(flows.iter().map(record).collect())
 }
 
 /// Runs a simulation on the plain engine: one heap, one event at a time. Slow, and equal in every

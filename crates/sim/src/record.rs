@@ -34,6 +34,9 @@ pub struct FlowRecord {
     /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone
     /// and never held back by its window).
     pub ideal: Time,
+    /// The same with packets as plain as the transport makes them, without the header bytes that the
+    /// flow's algorithm adds (in-band telemetry): what any algorithm could reach.
+    pub ideal_plain: Time,
 }
 
 /// One sample of a port.

@@ -87,6 +87,9 @@ impl Quantity {
             return Err(fail(Cause::NoUnit));
         }
         let Some(&(_, size)) = self.units().iter().find(|(name, _)| *name == unit) else {
+            if let Some(cause) = self.factor_of_eight(number, unit) {
+                return Err(fail(cause));
+            }
             let known = |q: Self| q.units().iter().any(|(name, _)| *name == unit);
             let other = [Self::Time, Self::Bytes, Self::Rate].into_iter().find(|&q| known(q));
             let near = self.units().iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
@@ -97,6 +100,42 @@ impl Quantity {
             }));
         };
         scaled(number, size).map_err(fail)
+    }
+}
+
+impl Quantity {
+    /// What is wrong where bits and bytes are mixed up: `12.5GBps` or `12.5GB/s` for a rate, `600Kb` or
+    /// `600Kbit` for an amount.
+    fn factor_of_eight(self, number: &str, unit: &str) -> Option<Cause> {
+        const PREFIXES: [(&str, u64); 10] = [
+            ("", 1),
+            ("K", 1_000),
+            ("k", 1_000),
+            ("M", 1_000_000),
+            ("G", 1_000_000_000),
+            ("T", 1_000_000_000_000),
+            ("Ki", 1 << 10),
+            ("Mi", 1 << 20),
+            ("Gi", 1 << 30),
+            ("Ti", 1 << 40),
+        ];
+        let size = |endings: &[&str]| {
+            let prefix = endings.iter().find_map(|ending| unit.strip_suffix(ending))?;
+            PREFIXES.iter().find(|(name, _)| *name == prefix).map(|(_, size)| *size)
+        };
+        match self {
+            Self::Rate => {
+                let size = size(&["Bps", "B/s"])?;
+                let value = scaled(number, size.checked_mul(8)?).ok()?;
+                Some(Cause::BytesPerSecond(Rate(value)))
+            }
+            Self::Bytes => {
+                let size = size(&["bit", "bits", "b"])?;
+                let value = scaled(number, size).ok()?;
+                Some(Cause::Bits(Bytes(value / 8), value.is_multiple_of(8)))
+            }
+            Self::Time => None,
+        }
     }
 }
 
@@ -153,6 +192,10 @@ enum Cause {
     NoUnit,
     UnknownUnit,
     Spelling(&'static str),
+    /// A rate in bytes per second; the same in bits.
+    BytesPerSecond(Rate),
+    /// An amount in bits; the same in bytes, and whether it is a whole number of them.
+    Bits(Bytes, bool),
     OtherQuantity(Quantity),
     TooFine,
     TooLarge,
@@ -173,6 +216,11 @@ impl fmt::Display for ParseError {
                 Ok(())
             }
             Cause::Spelling(name) => write!(f, "the unit is written \"{name}\", like \"{example}\""),
+            Cause::BytesPerSecond(rate) => write!(f, "bytes per second: \"{rate}\" is meant"),
+            Cause::Bits(bytes, true) => write!(f, "bits: \"{bytes}\" is meant"),
+            Cause::Bits(_, false) => {
+                write!(f, "bits, and no whole number of bytes; write {noun} like \"{example}\"")
+            }
             Cause::OtherQuantity(other) => {
                 write!(f, "that is {}; here belongs {noun}, like \"{example}\"", other.noun())
             }
@@ -283,6 +331,16 @@ mod tests {
         );
         assert_eq!(message(Quantity::Rate.read("fast")), "a rate starts with a number, like \"100Gbps\"");
         assert_eq!(message(Quantity::Rate.read("100gbps")), "the unit is written \"Gbps\", like \"100Gbps\"");
+        // A factor of 8 between what is written and what the nearest unit would mean: 12.5 GB/s are
+        // 12.5 · 8 = 100 Gbit/s, 600 kbit are 600 / 8 = 75 KB.
+        for text in ["12.5GBps", "12.5 GB/s"] {
+            assert_eq!(message(Quantity::Rate.read(text)), "bytes per second: \"100Gbps\" is meant");
+        }
+        for text in ["600Kb", "600kb", "600 Kbit"] {
+            assert_eq!(message(Quantity::Bytes.read(text)), "bits: \"75KB\" is meant");
+        }
+        assert_eq!(message(Quantity::Bytes.read("1Mib")), "bits: \"128KiB\" is meant");
+        assert!(message(Quantity::Bytes.read("12b")).starts_with("bits, and no whole number of bytes"));
         assert_eq!(
             message(Quantity::Bytes.read("12us")),
             "that is a time; here belongs a number of bytes, like \"32MB\""

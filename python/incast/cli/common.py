@@ -34,7 +34,7 @@ def place(scenario: Scenario, options: argparse.Namespace) -> Path:
 
 def depends(scenario: Scenario, options: argparse.Namespace) -> list[Path]:
     """The files, besides the scenario, that decide a result."""
-    return store.named_files(scenario, options.file.parent)
+    return store.named_files(scenario)
 
 
 def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) -> None:

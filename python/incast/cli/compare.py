@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import incast
+from incast import _core
 from incast._terminal import WIDTH, cells
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending
-from incast.cli.run import run_one
+from incast.cli.run import run_one, warn
 from incast.cli.tables import queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -28,6 +29,9 @@ def act(options: argparse.Namespace) -> int:
     if options.estimate:
         return estimate(scenarios)
     results: dict[str, Result] = {}
+    if not options.quiet:
+        # They speak of the traffic and of the network, which all have in common.
+        warn(next(iter(scenarios.values())))
     try:
         run_all(scenarios, options, results)
     except Interrupted:
@@ -45,21 +49,19 @@ def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
     """
     labels = [label.strip() for label in algorithms.split(",")]
     scenarios: dict[str, Scenario] = {}
-    problems: dict[str, None] = {}
+    problems: dict[_core.Problem, None] = {}
     for label in labels:
-        if not label:
-            problems[f"--cc {algorithms}: the name of an algorithm is missing"] = None
-            continue
-        if label in scenarios:
-            problems[f"--cc {algorithms}: {label!r} is there twice"] = None
+        if not label or label in scenarios:
+            wrong = f"{label!r} is there twice" if label else "the name of an algorithm is missing"
+            problems[_core.Problem(wrong, file=f"--cc {algorithms}")] = None
             continue
         try:
             scenarios[label] = scenario.with_algorithm(label)
             scenarios[label].size()
         except incast.ScenarioError as error:
-            problems[str(error)] = None
+            problems.update(dict.fromkeys(error.problems))
     if problems:
-        raise incast.ScenarioError("\n".join(problems))
+        raise _core.scenario_error(list(problems))
     return scenarios
 
 

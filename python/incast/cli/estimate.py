@@ -22,9 +22,6 @@ from incast.scenario import Interrupted, Progress, Scenario
 TRIAL_S = 3.0
 """Wall time of a trial, in seconds, after which it is stopped."""
 
-PAYLOAD_BYTES = 1000
-"""Payload of a packet where the effective scenario says nothing of it."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -106,7 +103,7 @@ def _extrapolate(
         return Estimate(hops, start_s, memory, sum(disk.values()), 1.0)
     bounds = []
     if not np.isnan(result.flows.column("size_bytes").astype(np.float64)).any():
-        packets = size.bytes / _payload(scenario) + size.flows / 2
+        packets = size.bytes / scenario.payload_bytes + size.flows / 2
         bounds.append(packets * hops / outcome["packets_sent"])
     if size.until_ps is not None:
         bounds.append(hops * size.until_ps / now_ps)
@@ -121,21 +118,6 @@ def _extrapolate(
     per_row = {name: 8 * len(getattr(result, name).columns) for name in growing}
     memory_bytes = memory + sum(rows[name] * per_row[name] * (more - 1) for name in growing)
     return Estimate(total, start_s + per_hop_s * total, memory_bytes, disk_bytes, hops / total)
-
-
-def _payload(scenario: Scenario) -> float:
-    for line in scenario.to_toml().splitlines():
-        name, _, value = line.partition(" = ")
-        if name == "payload":
-            return _bytes(value.strip('"'))
-    return PAYLOAD_BYTES
-
-
-def _bytes(text: str) -> float:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if text.endswith(unit):
-            return float(text.removesuffix(unit)) * size
-    return float(text.removesuffix("B"))
 
 
 NOTE = (

@@ -22,6 +22,8 @@ def act(options: argparse.Namespace) -> int:
     label = store.label(scenario)
     if options.estimate:
         return estimate({label: scenario})
+    if not options.quiet:
+        warn(scenario)
     folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
     try:
@@ -71,6 +73,12 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
 def say(text: str) -> None:
     """Tells the user something that is not a result."""
     print(f"incast: {text}", file=sys.stderr, flush=True)
+
+
+def warn(scenario: Scenario) -> None:
+    """Says what is possible in a scenario and hardly meant, before it runs."""
+    for problem in scenario.warnings:
+        say(f"warning: {problem}")
 
 
 def announce(result: Result, silent: bool) -> None:

@@ -165,7 +165,7 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
         columns += [Column(name, "mean"), Column("", "p50"), Column("", "p99")]
     counts = {s["class"]: s["flows"] for s in next(iter(results.values())).info["summary"]["slowdowns"][:3]}
     notes = (
-        "Slowdown: completion time over that on the idle path (no unit). "
+        "Slowdown: completion time over that on the idle path without telemetry (no unit). "
         f"Small: flows up to 150 KB ({counts.get('small', 0):,} of {counts.get('all', 0):,})."
     )
     if missing:

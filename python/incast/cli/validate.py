@@ -32,4 +32,6 @@ def act(options: argparse.Namespace) -> int:
     print(f"{options.file}: fine")
     for name, text in rows:
         print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
+    for problem in scenario.warnings:
+        print(f"warning: {problem}")
     return 0

@@ -90,7 +90,7 @@ def run_figure(
     for spec in figure.runs:
         scenario = Scenario.load(spec.scenario, spec.overrides)
         scenario.size()
-        files = store.named_files(scenario, spec.scenario.parent)
+        files = store.named_files(scenario)
         place = None if folder is None else store.place(folder, scenario, files)
         jobs.append(Job(spec.name, scenario, place))
 

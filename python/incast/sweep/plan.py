@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from incast import store
+from incast import _core, store
 from incast._core import ScenarioError
 from incast.scenario import Scenario, template
 
@@ -151,7 +151,7 @@ def plan(
         help_ = "    help: give it all its values at once"
         raise ScenarioError(f"--vary {twice[0]}: this key is varied twice\n{help_}")
     runs: list[Run] = []
-    problems: dict[str, None] = {}
+    problems: dict[_core.Problem, None] = {}
     name = file.stem
     for values in itertools.product(*(a.values for a in axes)):
         try:
@@ -159,18 +159,18 @@ def plan(
             scenario = scenario if seed is None else scenario.with_seed(seed)
             scenario.size()
         except ScenarioError as error:
-            problems.update(dict.fromkeys(_blocks(str(error))))
+            problems.update(dict.fromkeys(error.problems))
             continue
         name = scenario.name
         if scenario.seed + seeds > 2**64:
             raise ScenarioError(f"--seeds {seeds}: the last seed would be larger than 2^64 - 1")
         for n in range(seeds):
             one = scenario.with_seed(scenario.seed + n)
-            folder = store.place(results, one, store.named_files(one, file.parent))
+            folder = store.place(results, one, store.named_files(one))
             words = [*(f"{_short(k)}={v}" for k, v in zip(keys, values, strict=True)), f"seed={one.seed}"]
             runs.append(Run(values, one, " ".join(words), folder))
     if problems:
-        raise ScenarioError("\n".join(problems))
+        raise _core.scenario_error(list(problems))
     by_folder: dict[Path, Run] = {}
     for run in runs:
         if run.folder in by_folder:
@@ -192,38 +192,18 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
 
 
 def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
-    varied = [f"{key}={value}" for key, value in values.items() if key != ALGORITHM]
+    # The algorithm comes last and puts itself in the place of the whole section.
+    ordered = sorted(values.items(), key=lambda item: item[0] == ALGORITHM)
+    varied = [f"{key}={value}" for key, value in ordered]
     try:
-        scenario = (template if ALGORITHM in values else Scenario.load)(file, [*overrides, *varied])
+        return Scenario.load(file, [*overrides, *varied])
     except ScenarioError as error:
-        text = str(error)
-        for word in varied:
-            text = text.replace(f"--set {word}:", f"--vary {word}:")
-        raise ScenarioError(text) from None
-    if ALGORITHM not in values:
-        return scenario
-    label = values[ALGORITHM]
-    try:
-        return scenario.with_algorithm(label)
-    except ScenarioError as error:
-        # The text names the algorithm where it would name a file.
-        word = f"--vary {ALGORITHM}={label}:"
-        blocks = (
-            f"{word}{b.removeprefix(f'{label}:')}" if b.startswith(f"{label}:") else b
-            for b in _blocks(str(error))
-        )
-        raise ScenarioError("\n".join(blocks)) from None
-
-
-def _blocks(text: str) -> list[str]:
-    """The problems in a text: each begins at the margin, and goes on over lines that do not."""
-    blocks: list[str] = []
-    for line in text.splitlines():
-        if blocks and line.startswith(" "):
-            blocks[-1] += f"\n{line}"
-        else:
-            blocks.append(line)
-    return blocks
+        sources = {f"--set {word}": f"--vary {word}" for word in varied}
+        problems = [
+            _core.Problem(p.problem, sources.get(p.file or "", p.file), p.line, p.column, p.key, p.hint)
+            for p in error.problems
+        ]
+        raise _core.scenario_error(problems) from None
 
 
 def _short(key: str) -> str:

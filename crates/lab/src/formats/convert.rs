@@ -70,7 +70,7 @@ pub fn scenario(topology: Named<'_, HpccTopology>, flows: Named<'_, HpccFlows>, 
     for (&(pg, dport), &number) in
         if apart { kinds.iter().collect() } else { kinds.iter().take(1).collect::<Vec<_>>() }
     {
-        let number = if apart { number } else { flows.content.flows.len() };
+        let number = if apart { number } else { flows.content.flows().len() };
         let port = dport.map(|port| format!("-port{port}")).unwrap_or_default();
         let block = if apart { format!("pg{pg}{port}") } else { "flows".to_owned() };
         line(format!("\n# {}", counted(number, "flow")));

@@ -118,8 +118,8 @@ fn of_topology(topology: &HpccTopology) -> Description {
 }
 
 fn of_flows(flows: &HpccFlows) -> Description {
-    let bytes = flows.flows.iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
-    let last = flows.flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
+    let bytes = flows.flows().iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
+    let last = flows.flows().iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
     let kinds = flows.kinds();
     let kinds = kinds.iter().map(|((pg, dport), number)| match dport {
         Some(port) => format!("{number} of pg {pg}, dport {port}"),
@@ -130,7 +130,7 @@ fn of_flows(flows: &HpccFlows) -> Description {
     Description {
         format: "HPCC flows".to_owned(),
         rows: vec![
-            row("flows", flows.flows.len().to_string()),
+            row("flows", flows.flows().len().to_string()),
             row("payload", Bytes::new(bytes).to_string()),
             row("starts", format!("{} to {last}", flows.first_start())),
             row("kinds", shown),

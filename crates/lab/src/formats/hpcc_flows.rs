@@ -33,7 +33,9 @@ pub struct HpccFlow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HpccFlows {
     /// The flows in the order of the file; at least one.
-    pub flows: Vec<HpccFlow>,
+    flows: Vec<HpccFlow>,
+    /// When the first of them starts.
+    first_start: Time,
 }
 
 const FORM: &str = "a flow is written `src dst pg dport size start`, like `0 15 3 100 450000 2.0001`: \
@@ -54,7 +56,7 @@ impl HpccFlows {
             [number] => number.whole("flows", MAX_FLOWS),
             [first, ..] => Err(first.wrong("flows", "the first line is the number of flows, alone")),
         };
-        let Some(promised) = found.check(promised) else { return found.into_result(Self { flows: vec![] }) };
+        let Some(promised) = found.check(promised) else { return found.into_result(Self::of(Vec::new())) };
         let mut flows = Vec::new();
         // The number of columns is that of the first flow.
         let mut columns = None;
@@ -96,13 +98,27 @@ impl HpccFlows {
         if promised == 0 && found.is_empty() {
             found.add(Problem::new("there is no flow in this file").on_line(1));
         }
-        found.into_result(Self { flows })
+        found.into_result(Self::of(flows))
+    }
+
+    fn of(flows: Vec<HpccFlow>) -> Self {
+        #[cfg(test)]
+        tests::SEARCHES.with(|searches| searches.set(searches.get() + 1));
+        // Looked for once: every flow of a block asks for it.
+        let first_start = flows.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
+        Self { flows, first_start }
+    }
+
+    /// The flows in the order of the file; at least one.
+    #[must_use]
+    pub fn flows(&self) -> &[HpccFlow] {
+        &self.flows
     }
 
     /// When the first flow starts.
     #[must_use]
     pub fn first_start(&self) -> Time {
-        self.flows.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO)
+        self.first_start
     }
 
     /// How many flows there are of each priority group and port.
@@ -168,4 +184,39 @@ fn flow(fields: &[Field<'_>]) -> Result<HpccFlow, Problem> {
         return Err(size.wrong("size", "a flow has at least one byte"));
     }
     Ok(flow)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fmt::Write as _;
+
+    use crate::Scenario;
+
+    thread_local! {
+        /// How often the first of all flows was looked for in this thread.
+        pub(super) static SEARCHES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn the_first_flow_is_looked_for_once_however_many_there_are() {
+        let folder = std::env::temp_dir().join(format!("incast-lab-first-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut text = "1000\n".to_owned();
+        for i in 0..1000 {
+            writeln!(text, "0 1 3 100 1000 2.{:06}", i + 7).unwrap();
+        }
+        std::fs::write(folder.join("flow.txt"), text).unwrap();
+        let scenario = "topology = { kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"1us\" }\n\
+                        cc = { algorithm = \"constant\" }\n[[traffic]]\nkind = \"hpcc-file\"\n\
+                        file = \"flow.txt\"\nfirst = \"5us\"\n";
+        let name = folder.join("s.toml").display().to_string();
+        let before = SEARCHES.get();
+        let built = Scenario::from_toml(scenario, &name, &[]).unwrap().build().unwrap();
+        assert_eq!(SEARCHES.get() - before, 1);
+        // The first starts when asked for, and the others keep their distance: 1 us from one to the next.
+        let starts: Vec<u64> = built.simulation.flows.iter().map(|flow| flow.start.ps()).collect();
+        assert_eq!((starts[0], starts[999]), (5_000_000, 5_000_000 + 999 * 1_000_000));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

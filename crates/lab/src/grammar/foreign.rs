@@ -8,6 +8,7 @@ use super::section::section;
 use super::setting::{Setting, Shape, wrong_type};
 use super::tree::{Node, Value};
 use super::write::Out;
+use crate::files;
 use crate::hash;
 use crate::problem::{Problem, Problems};
 
@@ -68,7 +69,7 @@ impl<T> PartialEq for Foreign<T> {
 /// # Errors
 /// When it cannot be read or is no text.
 pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+    let bytes = files::read(path, files::MAX_LIST).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Problem::new(format!("there is no file {}", path.display())),
         _ => Problem::new(format!("cannot read {}: {error}", path.display())),
     })?;
@@ -104,7 +105,9 @@ impl<T: Format> Setting for Foreign<T> {
         }
         match T::parse(&text, &path.display().to_string()) {
             Ok(content) => {
-                let path = std::path::absolute(&path).unwrap_or(path).display().to_string();
+                let path = std::path::absolute(&path).unwrap_or(path);
+                reading.files.push(path.clone());
+                let path = path.display().to_string();
                 Some(Self { path, fingerprint, content: Arc::new(content) })
             }
             Err(problems) => {

@@ -19,7 +19,11 @@ pub(crate) type Owner = fn(name: &str, path: &str) -> Option<String>;
 pub(crate) struct Reading {
     /// Problems with their places, in the order found.
     problems: Vec<(Place, Problem)>,
+    /// What is possible, and hardly meant.
+    warnings: Vec<(Place, Problem)>,
     pub(crate) places: Places,
+    /// Files that the scenario names and that were read.
+    pub(crate) files: Vec<PathBuf>,
     pub(crate) sources: Sources,
     /// Files that a scenario names are found from here.
     pub(crate) folder: PathBuf,
@@ -29,12 +33,28 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn new(sources: Sources, folder: PathBuf, owner: Owner) -> Self {
-        Self { problems: Vec::new(), places: Places::new(), sources, folder, owner }
+        Self {
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            places: Places::new(),
+            files: Vec::new(),
+            sources,
+            folder,
+            owner,
+        }
     }
 
     /// A reading that goes on from what was read before: problems are placed by its places.
     pub(crate) fn resume(sources: Sources, folder: PathBuf, places: Places) -> Self {
-        Self { problems: Vec::new(), places, sources, folder, owner: |_, _| None }
+        Self {
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            places,
+            files: Vec::new(),
+            sources,
+            folder,
+            owner: |_, _| None,
+        }
     }
 
     /// Reports a problem of the value at `place`.
@@ -55,14 +75,32 @@ impl Reading {
     }
 
     /// Reports a problem of a section that was read before; its key is one of the section's.
-    pub(crate) fn fault(&mut self, section: &str, mut problem: Problem) {
+    pub(crate) fn fault(&mut self, section: &str, problem: Problem) {
+        let placed = self.placed(section, problem);
+        self.problems.push(placed);
+    }
+
+    /// Notes what is possible in a section that was read before, and hardly meant.
+    pub(crate) fn warn(&mut self, section: &str, problem: Problem) {
+        let placed = self.placed(section, problem);
+        self.warnings.push(placed);
+    }
+
+    fn placed(&self, section: &str, mut problem: Problem) -> (Place, Problem) {
         let key = match &problem.key {
             Some(key) => format!("{section}.{key}"),
             None => section.to_owned(),
         };
         let place = self.place_of(&key);
         problem.key = Some(key);
-        self.report(place, problem);
+        (place, problem)
+    }
+
+    /// Takes the warnings, in the order of the file.
+    pub(crate) fn take_warnings(&mut self) -> Vec<Problem> {
+        let mut warnings = core::mem::take(&mut self.warnings);
+        warnings.sort_by_key(|(place, _)| *place);
+        warnings.into_iter().map(|(place, problem)| self.sources.locate(problem, place)).collect()
     }
 
     /// Where a key was written, or else the nearest section around it that was.

@@ -56,7 +56,7 @@ impl Table {
         self.0.iter().find(|(name, _, _)| name == key).map(|(_, _, node)| node)
     }
 
-    fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.0.iter_mut().find(|(name, _, _)| name == key).map(|(_, _, node)| node)
     }
 }

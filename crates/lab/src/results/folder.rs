@@ -1,12 +1,14 @@
 //! A result's folder after the run, also of a run that was killed.
 
 use std::fs::{self, File, TryLockError};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::info::Written;
 use super::writer::{merged_name, names, part_name, read_info};
 use super::{ResultError, ResultInfo, SCENARIO_FILE, Table, TableName, parquet_io};
+use crate::hash::Digest;
 
 /// Whether a result is all there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,9 @@ impl ResultFolder {
     /// When the file cannot be read.
     pub fn scenario(&self) -> Result<String, ResultError> {
         let path = self.root.join(SCENARIO_FILE);
-        fs::read_to_string(&path).map_err(ResultError::io("read", &path))
+        let text = fs::read_to_string(&path).map_err(ResultError::io("read", &path))?;
+        self.check_digest(SCENARIO_FILE, &Digest::of(text.as_bytes()))?;
+        Ok(text)
     }
 
     /// A table, as far as it was written: from its merged file, else from its parts. Totals per port
@@ -79,6 +83,9 @@ impl ResultFolder {
         let merged = self.root.join(merged_name(table));
         let optional = table == TableName::Pauses;
         if self.state == State::Complete && !optional || merged.exists() {
+            if self.info.has_digests() {
+                self.check_digest(&merged_name(table), &digest_of(&merged)?)?;
+            }
             let (schema, batches) = parquet_io::read(&merged)?;
             return Ok(Table { schema, batches });
         }
@@ -97,6 +104,14 @@ impl ResultFolder {
         Ok(rows)
     }
 
+    /// Whether a file of a complete result is the one that was written.
+    fn check_digest(&self, name: &str, digest: &str) -> Result<(), ResultError> {
+        if !self.info.has_digests() || self.info.files.get(name).is_some_and(|written| written == digest) {
+            return Ok(());
+        }
+        Err(ResultError::damaged(&self.root.join(name), "its content does not match its digest"))
+    }
+
     /// What a table's file says of its origin, as keys and values: `version`, `name`, `seed`,
     /// `scenario` and, after a clean end, `fingerprint`.
     ///
@@ -106,6 +121,19 @@ impl ResultFolder {
         let merged = self.root.join(merged_name(table));
         let first_part = self.root.join(table.as_str()).join(part_name(0));
         parquet_io::origin(if merged.exists() { &merged } else { &first_part })
+    }
+}
+
+/// The digest of a file.
+fn digest_of(path: &Path) -> Result<String, ResultError> {
+    let mut file = File::open(path).map_err(ResultError::io("read", path))?;
+    let mut digest = Digest::default();
+    let mut piece = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut piece).map_err(ResultError::io("read", path))? {
+            0 => return Ok(digest.finish()),
+            read => digest.update(&piece[..read]),
+        }
     }
 }
 

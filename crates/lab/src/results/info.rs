@@ -12,7 +12,7 @@ use crate::summary::Summary;
 /// The value of `format` in every `result.json`.
 pub const FORMAT: &str = "incast-result";
 /// Raised when a column or key changes its meaning or goes away.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct ResultInfo {
     pub format_version: u32,
     /// Version of Incast that made the result.
     pub incast_version: String,
+    /// The build of Incast that made the result, where whoever asked for the run names it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub build: Option<String>,
     /// `running` until a clean end, then `complete`.
     pub state: Written,
     /// Name of the scenario.
@@ -43,6 +46,13 @@ pub struct ResultInfo {
     /// Slowdowns by size and the sampled ports in numbers; absent until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub summary: Option<Summary>,
+    /// Digests of the result's other files by their names, by which damage is noticed; empty until the end
+    /// of the run.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub files: BTreeMap<String, String>,
+    /// The digest of all of the above; absent until the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub digest: Option<String>,
 }
 
 /// How far the writing of a result came.
@@ -76,6 +86,9 @@ pub struct OutcomeInfo {
     pub flows: u64,
     /// Flows that finished.
     pub flows_finished: u64,
+    /// Flows whose start the run did not reach.
+    #[serde(default)]
+    pub flows_not_started: u64,
     /// Packet-hops: one hop is one packet that left one port.
     pub hops: u64,
     /// Data packets that left senders.
@@ -118,6 +131,7 @@ impl ResultInfo {
             format: FORMAT.into(),
             format_version: FORMAT_VERSION,
             incast_version: env!("CARGO_PKG_VERSION").into(),
+            build: None,
             state: Written::Running,
             name: name.into(),
             seed: simulation.seed,
@@ -127,14 +141,30 @@ impl ResultInfo {
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),
             outcome: None,
             summary: None,
+            files: BTreeMap::new(),
+            digest: None,
         }
+    }
+
+    /// The content of `result.json` without its own digest.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub(super) fn text(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec_pretty(&Self { digest: None, ..self.clone() })
+    }
+
+    /// Whether a file of this version must have its digest.
+    pub(super) fn has_digests(&self) -> bool {
+        self.format_version >= 2 && self.state == Written::Complete
     }
 }
 
 impl OutcomeInfo {
-    /// What came of a run of `simulation` that took `wall_s` seconds.
+    /// What came of a run of `simulation` that took `wall_s` seconds and ended before the start of
+    /// `not_started` flows.
     #[must_use]
-    pub fn new(simulation: &Simulation, outcome: &Outcome, wall_s: f64) -> Self {
+    pub fn new(simulation: &Simulation, outcome: &Outcome, not_started: u64, wall_s: f64) -> Self {
         let flows = simulation.flows.len() as u64;
         let mut info = Self {
             end: String::new(),
@@ -145,6 +175,7 @@ impl OutcomeInfo {
             now_ps: outcome.now.ps(),
             flows,
             flows_finished: outcome.flows_finished,
+            flows_not_started: not_started,
             hops: outcome.hops,
             packets_sent: outcome.sent,
             packets_delivered: outcome.delivered,
@@ -192,6 +223,10 @@ impl OutcomeInfo {
                     ),
                 )
             }
+        };
+        let why = match not_started {
+            0 => why,
+            n => format!("{why}, {n} of them not started"),
         };
         (info.end, info.why) = (end.into(), why);
         info

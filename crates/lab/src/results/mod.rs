@@ -9,7 +9,8 @@
 //! A result is one folder:
 //!
 //! ```text
-//! result.json          what made it, how it ended, totals, summary; its state is "complete" only at a clean end
+//! result.json          what made it, how it ended, totals, summary, digests of the other files; its state is
+//!                      "complete" only at a clean end
 //! scenario.toml        the effective scenario
 //! flows.parquet        one row per flow, in the order in which they finished, unfinished ones last
 //! ports.parquet        totals, one row per port

@@ -123,7 +123,13 @@ const FLOWS: &[Column] = &[
     Column("delivered_ps", INT, "ps", MAYBE, "when its last byte arrived at the receiver"),
     Column("finish_ps", INT, "ps", MAYBE, "when its last byte was acknowledged at the sender"),
     Column("fct_ps", INT, "ps", MAYBE, "flow completion time: finish less start"),
-    Column("ideal_fct_ps", INT, "ps", MAYBE, "flow completion time alone on the idle path"),
+    Column(
+        "ideal_fct_ps",
+        INT,
+        "ps",
+        MAYBE,
+        "flow completion time alone on the idle path, without header bytes that the algorithm adds",
+    ),
     Column(
         "slowdown",
         DataType::Float64,
@@ -131,12 +137,27 @@ const FLOWS: &[Column] = &[
         MAYBE,
         "flow completion time over the ideal one; null unless all of the size was transferred",
     ),
+    Column(
+        "own_ideal_fct_ps",
+        INT,
+        "ps",
+        MAYBE,
+        "flow completion time alone on the idle path, with the header bytes that its algorithm adds",
+    ),
+    Column(
+        "own_slowdown",
+        DataType::Float64,
+        "",
+        MAYBE,
+        "flow completion time over its own ideal one; null unless all of the size was transferred",
+    ),
     Column("base_rtt_ps", INT, "ps", ALWAYS, "round-trip time of the path without queues"),
     Column("packets", INT, "packets", ALWAYS, "data packets sent, with those sent again"),
     Column("resent_packets", INT, "packets", ALWAYS, "data packets sent again"),
     Column("marked_packets", INT, "packets", ALWAYS, "acknowledged packets that carried an ECN mark"),
     Column("timeouts", ID, "", ALWAYS, "retransmission timeouts"),
     Column("finished", DataType::Boolean, "", ALWAYS, "whether it finished"),
+    Column("started", DataType::Boolean, "", ALWAYS, "whether it started before the run ended"),
 ];
 
 const PORTS: &[Column] = &[
@@ -226,7 +247,11 @@ impl<'a> Labels<'a> {
         let flows: Vec<_> = records.iter().map(|r| self.simulation.flows[r.flow as usize]).collect();
         let both = || flows.iter().zip(records);
         let name = |names: &'a [String], i: u16| names.get(usize::from(i)).map_or("", String::as_str);
-        let slowdown = both().map(|(f, r)| (r.bytes == f.size).then(|| slowdown(r)).flatten());
+        let slowdown = |ideal: fn(&FlowRecord) -> Time| {
+            let whole =
+                both().map(move |(f, r)| (r.bytes == f.size).then(|| slowdown(r, ideal(r))).flatten());
+            Arc::new(whole.collect::<Float64Array>())
+        };
         rows(
             TableName::Flows,
             vec![
@@ -243,14 +268,18 @@ impl<'a> Labels<'a> {
                 optional(records.iter().map(|r| r.delivered.ps())),
                 optional(records.iter().map(|r| r.finish.ps())),
                 optional(records.iter().map(|r| fct(r).unwrap_or(Time::NEVER).ps())),
+                optional(records.iter().map(|r| r.ideal_plain.ps())),
+                slowdown(|r| r.ideal_plain),
                 optional(records.iter().map(|r| r.ideal.ps())),
-                Arc::new(slowdown.collect::<Float64Array>()),
+                slowdown(|r| r.ideal),
                 count(records.iter().map(|r| r.base_rtt.ps())),
                 count(records.iter().map(|r| r.packets)),
                 count(records.iter().map(|r| r.resent)),
                 count(records.iter().map(|r| r.marked)),
                 Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.timeouts))),
                 flags(records.iter().map(|r| r.finish != Time::NEVER)),
+                // A flow that has started has an ideal time, be it for no byte.
+                flags(records.iter().map(|r| r.ideal != Time::NEVER)),
             ],
         )
     }
@@ -340,8 +369,8 @@ fn fct(record: &FlowRecord) -> Option<Time> {
 }
 
 /// Completion time over the ideal one, of a flow that finished and has an ideal.
-fn slowdown(record: &FlowRecord) -> Option<f64> {
-    let ideal = Some(record.ideal).filter(|&t| t != Time::ZERO && t != Time::NEVER)?;
+fn slowdown(record: &FlowRecord, ideal: Time) -> Option<f64> {
+    let ideal = Some(ideal).filter(|&t| t != Time::ZERO && t != Time::NEVER)?;
     fct(record).map(|fct| fct.ps() as f64 / ideal.ps() as f64)
 }
 

@@ -10,6 +10,7 @@ use super::folder::patiently;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
 use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
+use crate::hash::Digest;
 
 /// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
 /// that can be read up to its last part.
@@ -19,6 +20,8 @@ pub struct ResultWriter {
     origin: Origin,
     /// How many parts each table has.
     parts: [usize; 5],
+    /// The digest of the effective scenario.
+    scenario: String,
     /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
     _lock: File,
 }
@@ -36,16 +39,21 @@ impl ResultWriter {
         scenario: &str,
         replace: bool,
     ) -> Result<(Self, Option<String>), ResultError> {
-        fs::create_dir_all(root).map_err(ResultError::io("create", root))?;
-        let old = occupant(root)?;
+        look(root)?;
+        Self::create_after_look(root, info, scenario, replace)
+    }
+
+    /// The rest of [`create`](Self::create). Other runs may have come and gone since the look.
+    fn create_after_look(
+        root: &Path,
+        info: &ResultInfo,
+        scenario: &str,
+        replace: bool,
+    ) -> Result<(Self, Option<String>), ResultError> {
         let path = root.join(SCENARIO_FILE);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-        let mut lock = lock.map_err(ResultError::io("write", &path))?;
-        match patiently(|| lock.try_lock()) {
-            Err(TryLockError::WouldBlock) => return Err(ResultError::Running(root.to_owned())),
-            // Some file systems have no locks; then two runs into one folder cannot be told apart.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
+        let mut lock = lock(root, &path)?;
+        // Only now does nobody else change the folder any more.
+        let old = occupant(root)?;
         if old == Some(Written::Complete) && !replace {
             return Err(ResultError::Exists(root.to_owned()));
         }
@@ -69,7 +77,16 @@ impl ResultWriter {
             let what = if old == Written::Complete { "a complete" } else { "an incomplete" };
             format!("removed {what} result of an earlier run from {}", root.display())
         });
-        Ok((Self { root: root.to_owned(), origin, parts: [0; 5], _lock: lock }, cleared))
+        Ok((
+            Self {
+                root: root.to_owned(),
+                origin,
+                parts: [0; 5],
+                scenario: Digest::of(scenario.as_bytes()),
+                _lock: lock,
+            },
+            cleared,
+        ))
     }
 
     /// The folder.
@@ -123,11 +140,14 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// Merges the parts and completes the result with what is known at the end.
+    /// Merges the parts and completes the result with what is known at the end. Gives back what
+    /// `result.json` says then, with the digests.
     ///
     /// # Errors
     /// When something cannot be written; the result is incomplete then, and its parts can be read.
-    pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<(), ResultError> {
+    pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<ResultInfo, ResultError> {
+        let mut info = info.clone();
+        info.files.insert(SCENARIO_FILE.to_owned(), self.scenario.clone());
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
         for table in TableName::ALL {
             if table == TableName::Pauses && self.parts[table as usize] == 0 {
@@ -136,15 +156,44 @@ impl ResultWriter {
             let folder = self.root.join(table.as_str());
             let parts: Vec<_> = (0..self.parts[table as usize]).map(|i| folder.join(part_name(i))).collect();
             let mut damaged = Ok(());
-            write_whole(&self.root.join(merged_name(table)), |out| {
+            let digest = write_whole(&self.root.join(merged_name(table)), |out| {
                 damaged = parquet_io::merge(out, table.schema(), &parts, &self.origin)?;
                 // An error keeps the merged file from getting its name.
                 if damaged.is_ok() { Ok(()) } else { Err(io::Error::other("a part cannot be read")) }
             })
             .or_else(|error| damaged.and(Err(error)))?;
+            info.files.insert(merged_name(table), digest);
             remove_parts(&self.root, table)?;
         }
-        write_info(&self.root, info)
+        let path = self.root.join(INFO_FILE);
+        let text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
+        info.digest = Some(Digest::of(&text));
+        write_info(&self.root, &info)?;
+        Ok(info)
+    }
+}
+
+/// Makes the folder, and refuses one that holds something else before anything is written into it.
+fn look(root: &Path) -> Result<(), ResultError> {
+    fs::create_dir_all(root).map_err(ResultError::io("create", root))?;
+    occupant(root).map(drop)
+}
+
+/// Takes the lock of a result's folder.
+fn lock(root: &Path, path: &Path) -> Result<File, ResultError> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(ResultError::io("write", path))?;
+        match patiently(|| file.try_lock()) {
+            Err(TryLockError::WouldBlock) => return Err(ResultError::Running(root.to_owned())),
+            // Some file systems have no locks; then two runs into one folder cannot be told apart.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // A run that gave up may have removed the file after it was opened here: then the lock is on
+        // nothing, and the next run would get one as well.
+        if path.exists() {
+            return Ok(file);
+        }
     }
 }
 
@@ -198,7 +247,17 @@ pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> 
     if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
         return Ok(None);
     }
-    serde_json::from_value(value).map(Some).map_err(|e| ResultError::damaged(&path, e))
+    let info: ResultInfo = serde_json::from_value(value).map_err(|e| ResultError::damaged(&path, e))?;
+    let text = info.text().map_err(|e| ResultError::damaged(&path, e))?;
+    let sound = match &info.digest {
+        Some(digest) => *digest == Digest::of(&text),
+        None => !info.has_digests(),
+    };
+    if sound {
+        Ok(Some(info))
+    } else {
+        Err(ResultError::damaged(&path, "its content does not match its digest"))
+    }
 }
 
 fn write_info(root: &Path, info: &ResultInfo) -> Result<(), ResultError> {
@@ -206,6 +265,7 @@ fn write_info(root: &Path, info: &ResultInfo) -> Result<(), ResultError> {
         serde_json::to_writer_pretty(&mut *out, info)?;
         out.write_all(b"\n")
     })
+    .map(drop)
 }
 
 /// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears
@@ -217,21 +277,42 @@ pub fn write_sheet(path: &Path, batch: &RecordBatch) -> Result<(), ResultError> 
     write_whole(path, |out| {
         parquet_io::write(out, batch.schema(), core::slice::from_ref(batch), &Origin::new())
     })
+    .map(drop)
 }
 
-/// Writes a file that appears under its name only once it is whole and on the disk.
+/// A file with the digest of what was written to it.
+struct Digested {
+    out: BufWriter<File>,
+    digest: Digest,
+}
+
+impl Write for Digested {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.digest.update(bytes.get(..written).unwrap_or(bytes));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes a file that appears under its name only once it is whole and on the disk; gives its digest.
 fn write_whole(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), ResultError> {
+    write: impl FnOnce(&mut Digested) -> io::Result<()>,
+) -> Result<String, ResultError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(temporary_name(&name));
     let try_write = || {
-        let mut out = BufWriter::with_capacity(1 << 18, File::create(&temporary)?);
+        let out = BufWriter::with_capacity(1 << 18, File::create(&temporary)?);
+        let mut out = Digested { out, digest: Digest::default() };
         write(&mut out)?;
         out.flush()?;
-        out.get_ref().sync_all()?;
-        fs::rename(&temporary, path)
+        out.out.get_ref().sync_all()?;
+        fs::rename(&temporary, path)?;
+        Ok(out.digest.finish())
     };
     try_write().map_err(|error| {
         // What cannot be removed is not taken for a result either.
@@ -285,5 +366,64 @@ fn remove(path: &Path) -> Result<(), ResultError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ResultError::io("remove", path)(error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_sim::Simulation;
+    use incast_sim::describe::network::Network;
+    use incast_sim::describe::probe::Probes;
+    use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+    use incast_units::Time;
+
+    use super::super::{ResultFolder, State};
+    use super::*;
+
+    fn info() -> ResultInfo {
+        let switch = Switch {
+            buffer: Buffer::Unlimited,
+            pfc: None,
+            ecn: None,
+            queues: 1,
+            scheduler: Scheduler::StrictPriority,
+        };
+        let simulation = Simulation {
+            network: Network::with_hosts(2),
+            switch,
+            transport: Default::default(),
+            algorithms: Vec::new(),
+            flows: Vec::new(),
+            probes: Probes::default(),
+            seed: 1,
+            until: Time::NEVER,
+            stall_after: Time::NEVER,
+            threads: 1,
+        };
+        ResultInfo::begin("two writers", &simulation, &[])
+    }
+
+    /// The first writer looks at an empty folder; before it takes the lock, a second one writes a whole
+    /// result. The first must find it, and neither destroy it nor say that there was none.
+    #[test]
+    fn a_result_that_appears_between_look_and_lock_is_not_destroyed() {
+        let root = std::env::temp_dir().join(format!("incast-lab-two-writers-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        look(&root).unwrap();
+        let (second, _) = ResultWriter::create(&root, &info(), "second", false).unwrap();
+        // While the second writes, the first is told so.
+        let running = ResultWriter::create_after_look(&root, &info(), "first", false);
+        assert!(matches!(running, Err(ResultError::Running(_))));
+        let complete = ResultInfo { state: Written::Complete, ..info() };
+        second.finish(&complete, 7).unwrap();
+        let exists = ResultWriter::create_after_look(&root, &info(), "first", false);
+        assert!(matches!(exists, Err(ResultError::Exists(_))));
+        let kept = ResultFolder::open(&root).unwrap();
+        assert_eq!((kept.state(), kept.scenario().unwrap().as_str()), (State::Complete, "second"));
+        // When asked to replace it, it says what it removed.
+        let (first, cleared) = ResultWriter::create_after_look(&root, &info(), "first", true).unwrap();
+        assert!(cleared.unwrap().contains("a complete result"));
+        drop(first);
+        fs::remove_dir_all(&root).unwrap();
     }
 }

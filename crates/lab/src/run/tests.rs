@@ -227,6 +227,95 @@ fn the_tables_say_what_the_run_did() {
 }
 
 #[test]
+fn flows_that_the_run_ends_before_are_in_the_table() {
+    let mut simulation = simulation();
+    let late = |start| Flow { start, ..simulation.flows[0] };
+    // One starts exactly at the end of the run, one after it.
+    let flows = [late(Time::from_us(50)), late(Time::from_us(60))];
+    simulation.flows.extend(flows);
+    simulation.until = Time::from_us(50);
+    let names = labels();
+    let result =
+        run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
+    let flows = whole(&result.flows);
+    let flag = |name: &str| flows.column_by_name(name).unwrap().as_boolean().clone();
+    assert_eq!(flows.num_rows(), 5);
+    let rows: Vec<_> = (0..5).map(|i| (flag("started").value(i), flag("finished").value(i))).collect();
+    assert_eq!(rows, [(true, true), (true, true), (true, true), (false, false), (false, false)]);
+    let outcome = result.info.outcome.as_ref().unwrap();
+    assert_eq!((outcome.flows, outcome.flows_finished, outcome.flows_not_started), (5, 3, 2));
+    assert_eq!(outcome.why, "the time limit 50us came with 2 flows unfinished, 2 of them not started");
+    let all = &result.info.summary.as_ref().unwrap().slowdowns;
+    let over_all = all.iter().find(|s| s.class == "all" && s.group.is_none()).unwrap();
+    assert_eq!((over_all.flows, over_all.unfinished), (2, 2));
+}
+
+/// Every bit of a stored result: whoever reads the result after it flipped sees an error, or the same.
+#[test]
+fn a_flipped_bit_is_noticed_or_does_not_matter() {
+    let scratch = Scratch::new("bits");
+    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    let read = || -> Result<_, ResultError> {
+        let folder = ResultFolder::open(&scratch.0)?;
+        let tables = TableName::ALL.map(|table| folder.table(table));
+        let tables = tables.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok((folder.state(), folder.info().clone(), folder.scenario()?, tables))
+    };
+    let sound = read().unwrap();
+    assert_eq!(sound.0, State::Complete);
+    let mut noticed = 0;
+    for entry in fs::read_dir(&scratch.0).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        // A step that is prime to 8, so that every position in a byte comes up.
+        for bit in (0..bytes.len() * 8).step_by(53) {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &flipped).unwrap();
+            match read() {
+                Err(_) => noticed += 1,
+                Ok(found) => assert!(found == sound, "bit {bit} of {} goes unnoticed", path.display()),
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert!(noticed > 1000, "{noticed}");
+    assert!(read().unwrap() == sound);
+}
+
+#[test]
+fn the_slowdown_shows_what_telemetry_costs() {
+    let alone = |algorithm: &str| {
+        let mut simulation = simulation();
+        simulation.algorithms = vec![AnyParams::named(algorithm, None).unwrap().into()];
+        simulation.flows = vec![Flow { size: Bytes::new(1_000_000), ..simulation.flows[0] }];
+        let names = labels();
+        let result =
+            run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
+        let flows = whole(&result.flows);
+        let number = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(0);
+        let ratio = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Float64Type>().value(0);
+        let names = ["fct_ps", "ideal_fct_ps", "own_ideal_fct_ps"];
+        (names.map(number), ratio("slowdown"), ratio("own_slowdown"))
+    };
+    // 1000 packets of 1054 B and two links of 1 us each way: the last packet leaves after 1000 · 84.32 ns,
+    // and takes 2 us and one more transmission; its acknowledgement 2 us and two of 64 B (5.12 ns).
+    let plain = 1000 * 84_320 + 2_000_000 + 84_320 + 2_000_000 + 2 * 5_120;
+    let ([fct, ideal, own], slowdown, own_slowdown) = alone("constant");
+    assert_eq!((ideal, own, slowdown.to_bits()), (plain, plain, own_slowdown.to_bits()));
+    assert!(fct >= ideal);
+    // Telemetry adds bytes to each packet, by hand: 80 ps for each, in 1001 transmissions of data, and
+    // what the acknowledgement grows by.
+    let overhead = AnyParams::named("hpcc", None).unwrap().overhead();
+    let ack = (58 + i64::from(overhead.ack)).max(64);
+    let with = 1001 * 80 * (1054 + i64::from(overhead.data)) + 4_000_000 + 2 * 80 * ack;
+    let ([fct, ideal, own], slowdown, own_slowdown) = alone("hpcc");
+    assert_eq!((ideal, own), (plain, with));
+    assert_eq!((slowdown, own_slowdown), (fct as f64 / plain as f64, fct as f64 / with as f64));
+    assert!(slowdown > own_slowdown && own_slowdown >= 1.0);
+}
+
+#[test]
 fn many_parts_merge_into_few_row_groups() {
     // 70 parts of 1000 rows, then three of a full row group each.
     let scratch = Scratch::new("merge");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::sections::{Idle, Root, Scope};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
+use crate::problem::Problem;
 use crate::topology::Fabric;
 
 /// What the checks found out.
@@ -15,6 +16,8 @@ pub(crate) struct Checked {
     pub(crate) algorithms: Vec<Cc>,
     /// For every traffic block its algorithm, an index into `algorithms`.
     pub(crate) uses: Vec<u16>,
+    /// What is possible, and hardly meant.
+    pub(crate) warnings: Vec<Problem>,
 }
 
 impl Checked {
@@ -51,7 +54,8 @@ pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
     for section in root.sections() {
         section.check(&scope, reading);
     }
-    Some(Checked { fabric: fabric?, algorithms, uses })
+    let warnings = reading.take_warnings();
+    Some(Checked { fabric: fabric?, algorithms, uses, warnings })
 }
 
 /// The algorithms in use, and for every block which one.

@@ -32,9 +32,10 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
 use incast_sim::describe::transport::Transport;
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
+use crate::files;
 use crate::grammar::reading::{Places, Reading, TableReader};
 use crate::grammar::section::Section;
 use crate::grammar::setting::Setting;
@@ -55,6 +56,7 @@ pub struct Scenario {
     checked: Arc<Checked>,
     sources: Sources,
     places: Places,
+    files: Vec<PathBuf>,
     folder: PathBuf,
 }
 
@@ -93,7 +95,10 @@ impl Scenario {
         let wrong: Vec<Problem> = overrides
             .iter()
             .enumerate()
-            .filter_map(|(i, text)| tree::apply_override(&mut table, text, i).err())
+            .filter_map(|(i, text)| {
+                forget_parameters(&mut table, text);
+                tree::apply_override(&mut table, text, i).err()
+            })
             .collect();
         if !wrong.is_empty() {
             return Err(Problems(wrong));
@@ -119,7 +124,7 @@ impl Scenario {
         if path.is_dir() {
             return Err(problem("this is a folder; name a scenario file in it".to_owned()).into());
         }
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = files::read(path, files::MAX_TEXT).map_err(|error| {
             let message = match error.kind() {
                 std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
                 _ => format!("cannot be read: {error}"),
@@ -149,6 +154,7 @@ impl Scenario {
                     checked: Arc::new(checked),
                     sources: reading.sources,
                     places: reading.places,
+                    files: reading.files,
                     folder: reading.folder,
                 })
             }
@@ -185,6 +191,24 @@ impl Scenario {
     #[must_use]
     pub fn groups(&self) -> Vec<&str> {
         self.root.traffic.iter().map(traffic::Block::name).collect()
+    }
+
+    /// What is possible and hardly meant, like a link that the traffic overloads as long as it lasts.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.checked.warnings
+    }
+
+    /// The files in the format of another program that it names; the effective scenario names them too.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Payload of a full data packet.
+    #[must_use]
+    pub fn payload(&self) -> Bytes {
+        self.root.transport.payload
     }
 
     /// Its network.
@@ -235,7 +259,8 @@ impl Scenario {
         let mut places = self.places.clone();
         places.retain(|key, _| key != "cc" && !key.starts_with("cc."));
         places.insert("cc".to_owned(), place);
-        let reading = Reading::resume(self.sources.clone(), self.folder.clone(), places);
+        let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), places);
+        reading.files.clone_from(&self.files);
         Self::checked(Some(root), &self.name, reading)
     }
 
@@ -311,6 +336,16 @@ impl Scenario {
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })
+    }
+}
+
+/// Takes out preset and parameters of an algorithm in whose place an override puts another one.
+fn forget_parameters(table: &mut Table, text: &str) {
+    let Some((path, value)) = text.split_once('=') else { return };
+    let Some(Node { value: Value::Table(cc), .. }) = table.get_mut("cc") else { return };
+    let other = |node: &Node| node.value.shown() != tree::parse_value(value, 0).value.shown();
+    if path.trim() == "cc.algorithm" && cc.get("algorithm").is_some_and(other) {
+        cc.0.clear();
     }
 }
 

@@ -25,20 +25,35 @@ fn us(from: u64, until: u64) -> Interval {
 }
 
 #[test]
-fn percentiles_interpolate_between_ranks() {
-    // numpy.percentile([1, 2, 4, 8, 16], [0, 25, 50, 95, 99, 100]) = [1, 2, 4, 14.4, 15.68, 16]
+fn percentiles_are_nearest_ranks() {
+    // Of five values the ranks are the next whole number from 5·p/100: 0 (then the first), 1, 1.05, 2.5,
+    // 4, 4.05, 4.75, 4.95, 5.
     let values = [1.0, 2.0, 4.0, 8.0, 16.0];
-    for (percent, expected) in
-        [(0.0, 1.0), (25.0, 2.0), (50.0, 4.0), (95.0, 14.4), (99.0, 15.68), (100.0, 16.0)]
-    {
+    for (percent, expected) in [
+        (0.0, 1.0),
+        (20.0, 1.0),
+        (21.0, 2.0),
+        (50.0, 4.0),
+        (80.0, 8.0),
+        (81.0, 16.0),
+        (95.0, 16.0),
+        (100.0, 16.0),
+    ] {
         let ours = percentile(&values, percent).unwrap();
-        assert!((ours - expected).abs() < 1e-12, "{percent}: {ours}");
+        assert_eq!(ours, expected, "{percent}");
     }
     assert_eq!(percentile(&[], 50.0), None);
     assert_eq!(percentile(&[7.0], 99.9), Some(7.0));
-    // 1000 values 1 … 1000: the 99.9th is at position 998.001, so 999.001.
+    // Values 1 … 1000: 999 of them, 99.9 %, are at or below 999; half of them at or below 500.
     let d = Distribution::of((1..=1000).rev().map(f64::from).collect()).unwrap();
-    assert!((d.p999 - 999.001).abs() < 1e-9 && d.p50 == 500.5 && d.mean == 500.5 && d.max == 1000.0);
+    assert!(
+        d.p999 == 999.0
+            && d.p99 == 990.0
+            && d.p95 == 950.0
+            && d.p50 == 500.0
+            && d.mean == 500.5
+            && d.max == 1000.0
+    );
     assert_eq!(Distribution::of(Vec::new()), None);
 }
 
@@ -58,10 +73,10 @@ fn slowdowns_by_class_and_group() {
         (found.flows, found.unfinished, found.slowdown.map(|s| (s.mean, s.p50, s.max)))
     };
     assert_eq!(table.len(), 4 * 3);
-    assert_eq!(row("small", None), (2, 1, Some((2.0, 2.0, 3.0))));
-    assert_eq!(row("large", None), (2, 0, Some((7.0, 7.0, 9.0))));
-    assert_eq!(row("all", None), (4, 1, Some((4.5, 4.0, 9.0))));
-    assert_eq!(row("small", Some("web")), (2, 0, Some((2.0, 2.0, 3.0))));
+    assert_eq!(row("small", None), (2, 1, Some((2.0, 1.0, 3.0))));
+    assert_eq!(row("large", None), (2, 0, Some((7.0, 5.0, 9.0))));
+    assert_eq!(row("all", None), (4, 1, Some((4.5, 3.0, 9.0))));
+    assert_eq!(row("small", Some("web")), (2, 0, Some((2.0, 1.0, 3.0))));
     assert_eq!(row("small", Some("incast")), (0, 1, None));
     assert_eq!(row("large", Some("incast")), (1, 0, Some((9.0, 9.0, 9.0))));
     assert_eq!(row("all", Some("long")), (0, 0, None));

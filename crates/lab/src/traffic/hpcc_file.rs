@@ -34,7 +34,7 @@ impl HpccFile {
         let wanted = |flow: &HpccFlow| {
             self.pg.is_none_or(|pg| pg == flow.pg) && self.dport.is_none_or(|port| flow.dport == Some(port))
         };
-        (0_u64..).zip(&self.file.content().flows).filter(move |(_, flow)| wanted(flow))
+        (0_u64..).zip(self.file.content().flows()).filter(move |(_, flow)| wanted(flow))
     }
 
     /// When a flow starts; `None` when that is beyond all time.

@@ -7,7 +7,7 @@ use incast_units::{Bytes, PS_PER_SECOND, Time};
 
 use super::hosts::Hosts;
 use super::stream::Stream;
-use super::{Draft, Faults, MAX_GAP, Reach, Setting, both, mean_gap};
+use super::{Draft, Faults, MAX_GAP, Offered, Reach, Setting, both, mean_gap};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -159,6 +159,16 @@ impl Incast {
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
         self.plan(setting).map(|plan| Reach::Any(plan.from, plan.to))
+    }
+
+    pub(super) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
+        let plan = self.plan(setting).ok()?;
+        let senders = self.fan_in.map_or(plan.from.len() as f64, f64::from);
+        let bits = senders * 8.0 * self.size.get() as f64;
+        let per_second = PS_PER_SECOND as f64 * 2_f64.powi(32) / plan.gap? as f64;
+        // Every sender is equally likely.
+        let each = bits * per_second / plan.from.len() as f64;
+        Some(Offered { from: plan.from.iter().map(|&host| (host, each)).collect(), to: plan.to })
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {

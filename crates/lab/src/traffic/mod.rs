@@ -128,6 +128,15 @@ pub(crate) enum Reach {
     Pairs(Vec<(u32, u32)>),
 }
 
+/// What a block offers while it lasts, where that is a rate.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offered {
+    /// How much payload each of its senders sends, in bit/s.
+    pub(crate) from: Vec<(u32, f64)>,
+    /// The receivers; every other one gets an equal part of it.
+    pub(crate) to: Vec<u32>,
+}
+
 /// What is wrong with a block, by its own keys.
 pub(crate) type Faults = Vec<Problem>;
 
@@ -151,6 +160,15 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
             Self::HpccFile(pattern) => pattern.check(setting),
+        }
+    }
+
+    /// What it offers, if it is a process with a rate, and is sound.
+    pub(crate) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
+        match self {
+            Self::Poisson(pattern) => pattern.offered(setting),
+            Self::Incast(pattern) => pattern.offered(setting),
+            Self::Flows(_) | Self::Permutation(_) | Self::Staggered(_) | Self::HpccFile(_) => None,
         }
     }
 

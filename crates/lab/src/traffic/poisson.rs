@@ -6,7 +6,7 @@ use incast_units::{PS_PER_SECOND, Time};
 use super::hosts::{Hosts, World};
 use super::sizes::Sizes;
 use super::stream::Stream;
-use super::{Draft, Faults, Reach, Setting, both, mean_gap};
+use super::{Draft, Faults, Offered, Reach, Setting, both, mean_gap};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -62,6 +62,8 @@ struct Plan {
     places: Vec<Option<u32>>,
     /// Weights of the senders, summed up.
     weights: Vec<u128>,
+    /// Offered payload in bit/s.
+    offered: f64,
     /// Mean gap between two flows, in 2^-32 ps.
     gap: u128,
     /// No flow starts at this time or later.
@@ -142,7 +144,7 @@ impl Poisson {
         for (place, &host) in (0..).zip(&to) {
             places[host as usize] = Some(place);
         }
-        Ok(Plan { from, to, places, weights, gap, end })
+        Ok(Plan { from, to, places, weights, offered: offered as f64 / 2_f64.powi(32), gap, end })
     }
 
     fn weight(&self, world: &World<'_>, host: u32) -> u128 {
@@ -154,6 +156,17 @@ impl Poisson {
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
         self.plan(setting).map(|plan| Reach::Any(plan.from, plan.to))
+    }
+
+    pub(super) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
+        let plan = self.plan(setting).ok()?;
+        let total = *plan.weights.last()? as f64;
+        let mut before = 0;
+        let share = |(&host, &sum): (&u32, &u128)| {
+            let weight = sum - core::mem::replace(&mut before, sum);
+            (host, plan.offered * weight as f64 / total)
+        };
+        Some(Offered { from: plan.from.iter().zip(&plan.weights).map(share).collect(), to: plan.to })
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {

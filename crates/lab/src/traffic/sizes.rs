@@ -4,6 +4,7 @@ use std::path::Path;
 
 use incast_units::Bytes;
 
+use crate::files;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::{Setting, Shape, wrong_type};
@@ -53,7 +54,7 @@ impl Sizes {
     }
 
     fn from_file(path: &Path, text: &str, node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match files::read(path, files::MAX_TEXT) {
             Ok(bytes) => bytes,
             Err(error) => {
                 reading.wrong(node.place, key, format!("cannot read {text:?}: {error}"));

@@ -1,6 +1,6 @@
 //! A description made ready to run: what all nodes share, and the nodes.
 
-use incast_cc::{Path, Signals};
+use incast_cc::{Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{self, Effects, Event, Tally};
@@ -32,6 +32,8 @@ pub(crate) struct World<'a> {
     sizes: Vec<Sizes>,
     /// The base RTT that each algorithm is told; `None`: that of the flow's path.
     base_rtts: Vec<Option<Time>>,
+    /// Sizes of packets to which no algorithm adds anything.
+    plain: Sizes,
     flags: Vec<u8>,
     /// For every host, the flows from it and to it in the order of its indices; kept only when
     /// packets are captured, to name their flows.
@@ -50,19 +52,7 @@ impl<'a> World<'a> {
         let sizes: Vec<Sizes> = simulation
             .algorithms
             .iter()
-            .map(|algorithm| {
-                let overhead = algorithm.overhead();
-                let header = transport.header.get();
-                let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
-                let ack = ack.get() + u64::from(overhead.ack);
-                Sizes {
-                    payload: transport.payload.get(),
-                    header: header + u64::from(overhead.data),
-                    counts_payload: transport.counting == Counting::Payload,
-                    ack: ack.max(transport.smallest.get()),
-                    smallest: transport.smallest.get(),
-                }
-            })
+            .map(|algorithm| sizes_with(&transport, algorithm.overhead()))
             .collect();
         let flags = simulation
             .algorithms
@@ -89,6 +79,7 @@ impl<'a> World<'a> {
             routes,
             rates,
             sizes,
+            plain: sizes_with(&transport, Overhead::default()),
             flags,
             by_host: flows_by_host(simulation),
         };
@@ -210,11 +201,20 @@ impl<'a> World<'a> {
 
     /// Completion time of `size` payload bytes of a flow on its idle path.
     pub(crate) fn ideal_time(&self, flow: u32, size: u64) -> Time {
+        self.ideal_time_with(flow, self.sizes(self.flows[flow as usize].algorithm), size)
+    }
+
+    /// The same without the header bytes that the flow's algorithm adds.
+    pub(crate) fn plain_ideal_time(&self, flow: u32, size: u64) -> Time {
+        self.ideal_time_with(flow, &self.plain, size)
+    }
+
+    fn ideal_time_with(&self, flow: u32, sizes: &Sizes, size: u64) -> Time {
         let flow = &self.flows[flow as usize];
         let (hash, back) = flow_hashes(flow.key);
         let forward = self.routes.path(flow.source, flow.destination, hash, flow.start);
         let back = self.routes.path(flow.destination, flow.source, back, flow.start);
-        ideal_time(&forward, &back, self.sizes(flow.algorithm), size)
+        ideal_time(&forward, &back, sizes, size)
     }
 
     /// The flow of a packet.
@@ -306,6 +306,20 @@ impl<'a> World<'a> {
             slot.sampler = Sampler::new(&simulation.probes, slot);
         }
         Ok(slots)
+    }
+}
+
+/// Sizes of packets whose headers grow by this much.
+fn sizes_with(transport: &Transport, overhead: Overhead) -> Sizes {
+    let header = transport.header.get();
+    let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
+    let ack = ack.get() + u64::from(overhead.ack);
+    Sizes {
+        payload: transport.payload.get(),
+        header: header + u64::from(overhead.data),
+        counts_payload: transport.counting == Counting::Payload,
+        ack: ack.max(transport.smallest.get()),
+        smallest: transport.smallest.get(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! agree with, and what it does to the simulation. It is registered by its line in [`Root`], from which
 //! reading, writing, lists, schema, documentation and the checks follow.
 
+mod load;
 mod probe;
 mod run;
 mod switch;

@@ -6,7 +6,7 @@ use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::describe::probe::Probes;
-use incast_units::Time;
+use incast_units::{Bytes, Rate, Time};
 
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
@@ -84,7 +84,7 @@ impl Effect for Probe {
     fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
         let Some(fabric) = scope.fabric else { return };
         let groups: Vec<&str> = scope.root.traffic.iter().map(crate::traffic::Block::name).collect();
-        simulation.probes = Probes {
+        let probes = Probes {
             ports: named("ports", &self.ports, fabric, reading),
             port_interval: self.interval,
             flows: self.chosen(&simulation.flows, &groups, reading),
@@ -94,6 +94,8 @@ impl Effect for Probe {
             from: self.from,
             until: self.until.unwrap_or(Time::NEVER),
         };
+        check_rows(&probes, scope.root.run.until, simulation, reading);
+        simulation.probes = probes;
     }
 }
 
@@ -123,6 +125,45 @@ impl Probe {
         chosen.sort_unstable();
         chosen.dedup();
         chosen
+    }
+}
+
+/// Most samples of ports, and of flows, that a run may take.
+const MAX_ROWS: u128 = 1_000_000_000;
+/// About as much as one sample takes before it is compressed.
+const ROW_BYTES: u128 = 64;
+
+/// Refuses samples without measure. Counted is what is certain: ports until the time limit, or until
+/// the last flow can have finished at the earliest; flows as long as they take at the rate of their link.
+fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, reading: &mut Reading) {
+    let links = &simulation.network.links;
+    let fastest = links.iter().map(|link| link.rate).max().unwrap_or(Rate::ZERO).max(Rate::from_bps(1));
+    let end_of = |flow: &Flow| match flow.size {
+        Bytes::UNLIMITED => flow.stop,
+        size => flow.start + fastest.time_for(size),
+    };
+    let last = simulation.flows.iter().map(end_of).filter(|&end| end != Time::NEVER).max();
+    let end = until.or(last).unwrap_or(Time::ZERO).min(probes.until);
+    let span = |from: Time, to: Time| u128::from((to.min(end) - from.max(probes.from)).ps());
+    let of_ports = probes.ports.len() as u128 * span(Time::ZERO, end);
+    let sampled = probes.flows.iter().filter_map(|&flow| simulation.flows.get(flow as usize));
+    let of_flows: u128 = sampled.map(|flow| span(flow.start, end_of(flow))).sum();
+    let sums = [
+        ("probe.interval", "ports", of_ports, probes.port_interval),
+        ("probe.flow_interval", "flows", of_flows, probes.flow_interval),
+    ];
+    for (key, what, sum, interval) in sums {
+        let rows = sum / u128::from(interval.ps().max(1));
+        if rows > MAX_ROWS {
+            // As many as are allowed, with one digit that matters.
+            let wanted = Time::from_ps(u64::try_from(sum.div_ceil(MAX_ROWS)).unwrap_or(u64::MAX));
+            let bytes = Bytes::new(u64::try_from(rows * ROW_BYTES).unwrap_or(u64::MAX));
+            let message = format!(
+                "makes {rows} samples of {what}, about {bytes} of them; at most {MAX_ROWS} are possible: with \
+                 this traffic an interval of {wanted} or more"
+            );
+            reading.wrong_key(key, message);
+        }
     }
 }
 

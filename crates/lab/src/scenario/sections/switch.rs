@@ -9,9 +9,10 @@ use incast_units::{Bytes, Rate};
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
-use crate::grammar::setting::{Auto, Bound, Setting, Shape};
+use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
+use crate::problem::fault;
 
 choice! {
     Scheduler {
@@ -145,6 +146,31 @@ impl Switch {
         }
     }
 
+    /// Checks how many packets of full size an empty switch without PFC has room for in one queue.
+    fn check_room(&self, size: Bytes, packet: Bytes, reading: &mut Reading) {
+        let alpha = match self.buffer {
+            BufferSize::Shared(_) => self.egress_alpha,
+            _ => Fixed::MAX,
+        };
+        // The n-th packet is let in when the queue is within alpha times what the others leave free.
+        let fits = |n: u64| {
+            let Some(free) = size.get().checked_sub(packet.get() * (n - 1)) else { return false };
+            packet.get() <= free && packet.get() * n <= alpha.scale(free)
+        };
+        if !fits(1) {
+            let message = format!(
+                "lets no packet in: {} times the buffer of {size} is {}, less than one packet ({packet})",
+                write_decimal(self.egress_alpha),
+                Bytes::new(alpha.scale(size.get()))
+            );
+            reading.wrong_key("switch.egress_alpha", message);
+        } else if !fits(2) {
+            let message =
+                format!("{size} has room for one packet ({packet}) in a queue: whatever meets there is lost");
+            reading.warn("switch", fault("buffer", message));
+        }
+    }
+
     /// Checks that packets and headroom fit into the buffers.
     fn check_buffers(&self, scope: &Scope<'_>, reading: &mut Reading) {
         let packet = scope.largest_packet();
@@ -152,6 +178,9 @@ impl Switch {
         if size < packet {
             reading.wrong_key("switch.buffer", format!("{size} is less than one packet ({packet})"));
             return;
+        }
+        if self.pfc.is_none() {
+            self.check_room(size, packet, reading);
         }
         let (Some(pfc), BufferSize::Shared(_), Some(fabric)) = (&self.pfc, self.buffer, scope.fabric) else {
             return;

@@ -6,7 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::network::NodeId;
 
-use super::{Effect, Idle, Root, Scope, check_queue};
+use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::topology::Fabric;
@@ -36,6 +36,9 @@ impl Effect for Vec<Block> {
         let reaches = blocks(scope.root, fabric, reading);
         for (cc, users) in scope.algorithms.iter().zip(users(scope.uses, scope.algorithms.len())) {
             signals(scope.root, cc, &users, &reaches, fabric, reading);
+        }
+        if reaches.iter().all(Option::is_some) {
+            load::warn(scope, fabric, reading);
         }
     }
 }

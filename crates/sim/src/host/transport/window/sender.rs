@@ -373,6 +373,7 @@ impl Sender {
             timeouts: self.timeouts,
             base_rtt: world.path(self.flow).base_rtt,
             ideal: world.ideal_time(self.flow, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, bytes),
         }
     }
 

@@ -1,0 +1,159 @@
+//! How much the traffic offers to each link, on average and before anything runs.
+//!
+//! Counted are blocks that are processes with a rate (Poisson traffic, repeated requests). What a block
+//! offers is spread evenly over its receivers and over all shortest paths, as ECMP does on average.
+
+use std::collections::BTreeMap;
+
+use incast_sim::describe::network::{NodeId, PortId};
+use incast_units::Rate;
+
+use super::Scope;
+use crate::grammar::reading::Reading;
+use crate::problem::Problem;
+use crate::topology::Fabric;
+use crate::traffic::{Offered, Setting, hosts::World};
+
+/// The fabric's links are left out where there are more steps than this to be made.
+const MOST_STEPS: usize = 500_000_000;
+
+/// Load in bit/s of every port of every node.
+type Loads = Vec<Vec<f64>>;
+
+/// Warns of links that the traffic overloads as long as it lasts: of the worst host link and of the
+/// worst link between switches.
+pub(super) fn warn(scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
+    let world = World::new(fabric);
+    let setting = Setting { world: &world, until: scope.root.run.until };
+    let transport = &scope.root.transport;
+    let mut offers = Vec::new();
+    for (block, algorithm) in scope.root.traffic.iter().zip(scope.uses) {
+        let Some(mut offered) = block.pattern.offered(&setting) else { continue };
+        let added = scope.algorithms.get(usize::from(*algorithm)).map_or(0, |cc| cc.overhead().data);
+        // Loads are given in payload; links carry headers too.
+        let headers = transport.header.get() + u64::from(added);
+        let factor = 1.0 + headers as f64 / transport.payload.get() as f64;
+        offered.from.iter_mut().for_each(|(_, rate)| *rate *= factor);
+        offers.push((block.name(), offered));
+    }
+    let loads = loads(fabric, offers.iter().map(|(_, offered)| offered));
+    let key = match offers.as_slice() {
+        [(name, _)] => format!("traffic.{name}"),
+        _ => "traffic".to_owned(),
+    };
+    let hosts = fabric.network.hosts;
+    let is_host_link = |node: NodeId, far: NodeId| node < hosts || far < hosts;
+    for of_hosts in [true, false] {
+        let worst = worst(fabric, &loads, |node, far| is_host_link(node, far) == of_hosts);
+        let Some((node, port, load, rate)) = worst.filter(|(_, _, load, rate)| *load > 1.000_001 * rate)
+        else {
+            continue;
+        };
+        let percent = 100.0 * load / rate;
+        let rates = [load, rate].map(|bps| Rate::from_mbps((bps / 1e6).round() as u64));
+        let message = format!(
+            "offers {percent:.0} % of what the link {} carries ({} of {}, headers included): its queue \
+             grows as long as the traffic lasts",
+            fabric.port_name(node, port),
+            rates[0],
+            rates[1]
+        );
+        let hint = format!("at most {:.2} times as much traffic fits", rate / load);
+        reading.warn(&key, Problem::new(message).with_hint(hint));
+    }
+}
+
+/// The port with the largest load for its rate, of links that are chosen by their ends.
+fn worst(
+    fabric: &Fabric,
+    loads: &Loads,
+    chosen: impl Fn(NodeId, NodeId) -> bool,
+) -> Option<(NodeId, PortId, f64, f64)> {
+    let mut worst: Option<(NodeId, PortId, f64, f64)> = None;
+    for (node, loads) in (0..).zip(loads) {
+        for (port, (&(far, rate, _), &load)) in (0..).zip(fabric.ports(node).iter().zip(loads)) {
+            let rate = rate.bps() as f64;
+            if chosen(node, far) && worst.is_none_or(|(_, _, most, of)| load * of > most * rate) {
+                worst = Some((node, port, load, rate));
+            }
+        }
+    }
+    worst
+}
+
+/// What each port has to send.
+fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Loads {
+    let nodes = fabric.network.nodes.len();
+    let mut loads: Loads = (0..nodes).map(|node| vec![0.0; fabric.ports(node as NodeId).len()]).collect();
+    // For every offer: how much each switch sends to each of the receivers, and receivers by their switch.
+    let mut spread: Vec<(BTreeMap<NodeId, f64>, BTreeMap<NodeId, f64>)> = Vec::new();
+    for offered in offers {
+        let receives: Vec<bool> = {
+            let mut receives = vec![false; fabric.network.hosts as usize];
+            offered.to.iter().for_each(|&host| receives[host as usize] = true);
+            receives
+        };
+        let others = |host: u32| (offered.to.len() - usize::from(receives[host as usize])).max(1) as f64;
+        let mut sent: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut own: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut all = 0.0;
+        for &(host, rate) in &offered.from {
+            loads[host as usize][0] += rate;
+            let each = rate / others(host);
+            all += each;
+            *sent.entry(fabric.switch_of(host)).or_default() += each;
+            if receives[host as usize] {
+                own.insert(host, each);
+            }
+        }
+        let mut received: BTreeMap<NodeId, f64> = BTreeMap::new();
+        for &host in &offered.to {
+            let switch = fabric.switch_of(host);
+            *received.entry(switch).or_default() += 1.0;
+            // A host sends nothing to itself.
+            let load = all - own.get(&host).copied().unwrap_or(0.0);
+            if let Some(port) = fabric.ports(switch).iter().position(|port| port.0 == host) {
+                loads[switch as usize][port] += load;
+            }
+        }
+        spread.push((sent, received));
+    }
+    let mut goals: Vec<NodeId> = spread.iter().flat_map(|(_, received)| received.keys().copied()).collect();
+    goals.sort_unstable();
+    goals.dedup();
+    if goals.len().saturating_mul(nodes + 2 * fabric.network.links.len()) > MOST_STEPS {
+        return loads;
+    }
+    for goal in goals {
+        let mut inflow = vec![0.0; nodes];
+        for (sent, received) in &spread {
+            let Some(receivers) = received.get(&goal) else { continue };
+            sent.iter().for_each(|(&switch, each)| inflow[switch as usize] += each * receivers);
+        }
+        flow_to(fabric, goal, &mut inflow, &mut loads);
+    }
+    loads
+}
+
+/// Adds what switches send to one of them, over all shortest paths.
+fn flow_to(fabric: &Fabric, goal: NodeId, inflow: &mut [f64], loads: &mut Loads) {
+    let distances = fabric.distances(goal);
+    let hosts = fabric.network.hosts;
+    let mut order: Vec<NodeId> = (hosts..fabric.network.nodes.len() as NodeId)
+        .filter(|&node| distances[node as usize] != u32::MAX && node != goal)
+        .collect();
+    order.sort_by_key(|&node| core::cmp::Reverse(distances[node as usize]));
+    for node in order {
+        let amount = inflow[node as usize];
+        if amount == 0.0 {
+            continue;
+        }
+        let nearer = |far: NodeId| far >= hosts && distances[far as usize] < distances[node as usize];
+        let ports = fabric.ports(node);
+        let share = amount / ports.iter().filter(|port| nearer(port.0)).count().max(1) as f64;
+        for (port, &(far, _, _)) in ports.iter().enumerate().filter(|(_, port)| nearer(port.0)) {
+            loads[node as usize][port] += share;
+            inflow[far as usize] += share;
+        }
+    }
+}
