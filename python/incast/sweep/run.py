@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import store
+from incast._build import build
 from incast._core import ResultError
 from incast.runner import Batch, Executor, Job, State
 from incast.sweep.plan import Plan
@@ -131,7 +132,7 @@ def _write_manifest(folder: Path, plan: Plan, batch: Batch) -> None:
     said = {
         "format": FORMAT,
         "key": plan.key,
-        "incast": store.build(),
+        "incast": build(),
         "scenario": plan.name,
         "vary": {a.key: list(a.values) for a in plan.axes},
         "seeds": plan.seeds,
