@@ -98,8 +98,13 @@ def algorithms() -> list[str]:
 
 def table(keys: list[_core.Key]) -> str:
     """A table of keys."""
-    rows = [f"| `{k.name}` | {default(k.default)} | {cell(k.values)} | {cell(k.meaning)} |" for k in keys]
+    rows = [f"| `{k.name}` | {default(k.default)} | {cell(k.values)} | {cell(meaning(k))} |" for k in keys]
     return "\n".join(["| key | default | write | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def meaning(key: _core.Key) -> str:
+    """What a key means, and where its default comes from."""
+    return key.meaning if key.source is None else f"{key.meaning} Default: {key.source}."
 
 
 def default(text: str) -> str:

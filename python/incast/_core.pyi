@@ -434,7 +434,7 @@ class Loss:
         """When the sender learns of it, in ps."""
     @property
     def kind(self) -> str:
-        """`hole`: the receiver reported one; `timeout`: the timer ran out; `trim`: the payload was cut off."""
+        """`hole`: the receiver reported one; `timeout`: the timer ran out; `trim`: the payload was cut."""
     @property
     def bytes(self) -> int:
         """Bytes on the wire that the transport takes to be lost."""

@@ -399,7 +399,8 @@ class Pfc(Section):
             priority); ``"auto"``: from the link's rate and delay and the largest packet. Default: auto.
         xoff: Pause at this much; ``"auto"``: at the dynamic threshold of the shared buffer. Default:
             auto.
-        xon_offset: Resume this far below the threshold. Default: 3KiB.
+        xon_offset: Resume this far below the threshold. (public artifacts of HPCC and OSCAR: 3 KiB).
+            Default: 3KiB.
     """
 
     headroom: str | Bytes | Literal["auto"] | None = None
@@ -431,18 +432,18 @@ class Switch(Section):
 
     Attributes:
         buffer: The packet buffer: an amount shared by all ports with dynamic thresholds,
-            ``"unlimited"``, or ``{ per_port = "800KB" }`` for a drop-tail limit for each port. Default:
-            32MB.
+            ``"unlimited"``, or ``{ per_port = "800KB" }`` for a drop-tail limit for each port. (OSCAR's
+            public artifact: 32 MiB). Default: 32MB.
         ecn: ECN marking.
         egress_alpha: Without PFC, an (egress port, queue) may hold this times the free part of a shared
-            buffer. Default: 1.0.
+            buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
         ingress_alpha: With PFC, an (ingress port, priority) may hold this times the free part of a
-            shared buffer. Default: 0.25.
+            shared buffer. (OSCAR's public artifact). Default: 0.25.
         pfc: Priority flow control; without it the fabric drops packets.
         queues: Queues (priorities) of each port; queue 0 is served first under strict priority.
             Default: 1.
-        reserve: Guaranteed to every (ingress port, priority) of a shared buffer under PFC. Default:
-            4KiB.
+        reserve: Guaranteed to every (ingress port, priority) of a shared buffer under PFC. (public
+            artifacts of HPCC and OSCAR). Default: 4KiB.
         scheduler: In which order the queues are served. Default: strict-priority.
     """
 
@@ -461,29 +462,46 @@ class Transport(Section):
     """What every host does.
 
     Attributes:
-        ack_delay: A held acknowledgement leaves after this long at the latest. Default: 50us.
-        ack_every: One acknowledgement for so many data packets. Default: 1.
-        ack_extra: What an acknowledgement carries beyond the header. Default: 4B.
+        ack_delay: A held acknowledgement leaves after this long at the latest. (chosen here). Default:
+            50us.
+        ack_every: One acknowledgement for so many data packets. (public artifacts of HPCC and OSCAR).
+            Default: 1.
+        ack_extra: What an acknowledgement carries beyond the header. (OSCAR's public artifact).
+            Default: 4B.
         ack_queue: Queue of acknowledgements; when absent that of their flow.
-        cnp_interval: Shortest time between two congestion notifications to one flow. Default: 50us.
+        ack_size: Size of an acknowledgement before what the algorithm adds; when absent header and
+            ack_extra.
+        base_rtt: The base RTT that algorithms are told: each flow's own, the network's largest, or a
+            value. (chosen here; HPCC and PowerTCP are evaluated with the network's). Default: path.
+        cnp_interval: Shortest time between two congestion notifications to one flow. (DCQCN, section
+            3.1). Default: 50us.
         cnp_queue: Queue of congestion notification packets. Default: 0.
+        counting: Which bytes of a packet count against a window. (OSCAR's public artifact; HPCC's
+            counts payload). Default: wire.
         header: Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH
-            12. Default: 54B.
-        nack_interval: Shortest time between two NACKs for the same missing packet. Default: 500us.
-        payload: Payload of a full data packet. Default: 1KB.
-        rto: Retransmission timer; doubles with each expiry in a row, up to 64 times. Default: 10ms.
-        smallest: Smallest packet on the wire. Default: 64B.
+            12. (OSCAR's public artifact). Default: 54B.
+        nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
+            artifact). Default: 500us.
+        payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
+        recovery: How losses are repaired. Default: go-back-n.
+        rto: Retransmission timer; doubles with each expiry in a row, up to 64 times. (OSCAR's public
+            artifact). Default: 10ms.
+        smallest: Smallest packet on the wire. (Ethernet). Default: 64B.
     """
 
     ack_delay: str | Time | None = None
     ack_every: int | None = None
     ack_extra: str | Bytes | None = None
     ack_queue: int | None = None
+    ack_size: str | Bytes | None = None
+    base_rtt: Literal["path", "network"] | str | Time | None = None
     cnp_interval: str | Time | None = None
     cnp_queue: int | None = None
+    counting: Literal["wire", "payload"] | None = None
     header: str | Bytes | None = None
     nack_interval: str | Time | None = None
     payload: str | Bytes | None = None
+    recovery: Literal["go-back-n"] | None = None
     rto: str | Time | None = None
     smallest: str | Bytes | None = None
 
