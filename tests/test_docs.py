@@ -89,7 +89,7 @@ def test_what_is_not_run_is_counted_and_says_why() -> None:
 
 def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
     made = tmp_path / "docs"
-    subprocess.run([sys.executable, ROOT / "docs/generate.py", made], check=True, timeout=60)
+    subprocess.run([sys.executable, ROOT / "docs/generate.py", made], check=True)
     files = [path.relative_to(made) for path in sorted(made.rglob("*")) if path.is_file()]
     assert len(files) > 8
     stale = [

@@ -70,7 +70,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     assert run.returncode == 0, run.stderr
@@ -154,6 +153,7 @@ def test_in_a_browser_nothing_else_is_asked_for(address: str) -> None:
     said: list[str] = []
     with browser() as chromium:
         page = chromium.new_page()
+        page.set_default_timeout(0)
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: said.append(str(error)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
-from house import PLUGIN, Incast, wait_until
+from house import SLOW, Incast, wait_until
 from stored import stored
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
@@ -61,16 +61,6 @@ def test_a_stopped_comparison_keeps_the_algorithms_that_ran(incast: Incast, scen
     assert "1 of 2 algorithms ran" in out
     assert package.Result.open(incast.folder / "out/constant").end == "finished"
     assert package.Result.open(incast.folder / "out/fixed-rate").end == "interrupted"
-
-
-SLOW = "import pathlib, time\n" + PLUGIN.replace(
-    "return FixedRateFlow()",
-    """pathlib.Path("waiting").touch()
-        while not pathlib.Path("stopped").exists():
-            time.sleep(0.01)
-        return FixedRateFlow()""",
-)
-"""The plugin, with a start that takes as long as nobody makes the file ``stopped``."""
 
 
 def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(

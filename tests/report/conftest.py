@@ -58,6 +58,7 @@ def shown(chromium: Browser) -> Iterator[Opener]:
             is_mobile=phone,
             has_touch=phone,
         )
+        context.set_default_timeout(0)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))

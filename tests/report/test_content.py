@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 import pytest
 
 import incast
-from house import SMALL, Incast
+from house import SMALL, Incast, wait_until
 from incast import report
 from incast.report.columns import Column, Columns
 from incast.report.entries import entries, on_dark
@@ -342,11 +341,7 @@ def test_a_run_that_was_killed_is_reported(incast: Incast, tmp_path: Path) -> No
     (tmp_path / "long.toml").write_text(SMALL.replace('"2MB"', '"100GB"').replace('"1ms"', '"10s"'))
     run = incast.start("run", "long.toml", "--out", "killed")
     part = tmp_path / "killed" / "port_series" / "part-00000.parquet"
-    begin = time.monotonic()
-    while not part.exists():
-        assert run.poll() is None, run.communicate()
-        assert time.monotonic() - begin < 60
-        time.sleep(0.05)
+    wait_until(part.exists, run)
     os.kill(run.pid, signal.SIGKILL)
     run.communicate()
     assert run.returncode == -signal.SIGKILL
