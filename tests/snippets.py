@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import incast
-from house import ROOT
+from helpers import ROOT
 
 LANGUAGES = ("console", "python", "toml", "sh", "bash", "rust")
 """Blocks in these languages are run, or say why not."""

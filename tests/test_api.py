@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import incast
-from house import SMALL
+from helpers import SMALL
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import incast
-from house import ROOT, SMALL
+from helpers import ROOT, SMALL
 
 OSCAR = ROOT / "examples" / "oscar_in_python.py"
 SCENARIO = incast.Scenario.from_toml(SMALL, "small.toml")
@@ -87,7 +87,7 @@ def test_parameters_come_from_the_scenario() -> None:
 
 
 class Watcher(incast.CongestionControl):
-    """Records what it is told."""
+    """Records its callbacks."""
 
     signals = incast.Signals.INT | incast.Signals.ONE_WAY_DELAY
     overhead = (42, 42)
@@ -139,7 +139,7 @@ def test_every_signal_arrives_with_its_unit() -> None:
     assert (path.time_for(12_500), path.bytes_in(10**6)) == (10**6, 12_500)
     packets = int(result.flows.column("packets").sum())
     assert len(seen["sent"]) == packets
-    # The acknowledgement that finishes a flow has nobody to tell.
+    # The acknowledgement that finishes a flow is not reported.
     assert len(seen["ack"]) == packets - len(result.flows)
     assert len(seen["timer"]) == 9
     for ack in seen["ack"]:

@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 import incast
-from house import ROOT, SMALL
-from incast import describe
+from helpers import ROOT, SMALL
+from incast import sections
 from incast.progress import ProgressLine
 from incast.units import KB, MB, Bytes, Rate, Time, gbps, us
 
@@ -51,15 +51,15 @@ def test_a_dict_a_text_and_typed_objects_say_the_same() -> None:
     built = incast.Scenario.build(
         name="small",
         seed=7,
-        topology=describe.Star(hosts=4, rate="100Gbps", delay=us(3)),
-        switch=describe.Switch(buffer="unlimited"),
+        topology=sections.Star(hosts=4, rate="100Gbps", delay=us(3)),
+        switch=sections.Switch(buffer="unlimited"),
         cc="oscar",
         traffic=[
-            describe.Flows(name="long", from_="h0", to="h3", size=MB(2)),
-            describe.Flows(name="burst", from_=["h1", "h2"], to="h3", size="200KB", start="50us"),
+            sections.Flows(name="long", from_="h0", to="h3", size=MB(2)),
+            sections.Flows(name="burst", from_=["h1", "h2"], to="h3", size="200KB", start="50us"),
         ],
-        probe=describe.Probe(ports=["to h3"], interval="1us"),
-        run=describe.Run(until="1ms"),
+        probe=sections.Probe(ports=["to h3"], interval="1us"),
+        run=sections.Run(until="1ms"),
     )
     assert text == from_dict == built
     assert hash(text) == hash(built)
@@ -189,7 +189,7 @@ def test_schema_and_program_refuse_the_same(right: str, wrong: str) -> None:
 
 
 def test_the_typed_sections_are_those_of_the_schema() -> None:
-    tool = runpy.run_path(str(ROOT / "tools" / "describe.py"))
+    tool = runpy.run_path(str(ROOT / "tools" / "sections.py"))
     assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
 
 

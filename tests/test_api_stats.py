@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import incast
-from house import RING, SMALL
+from helpers import RING, SMALL
 from incast import stats
 from incast.runner import Local
 

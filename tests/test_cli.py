@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from house import PLUGIN, RING, ROOT, Incast
+from helpers import PLUGIN, RING, ROOT, Incast
 from incast import Result, _core
 from stored import stored
 

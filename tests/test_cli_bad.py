@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from house import SMALL, Incast
+from helpers import SMALL, Incast
 
 SNAPSHOT = Path(__file__).parent / "snapshots/commands.txt"
 

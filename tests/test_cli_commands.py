@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
-from house import PLUGIN, SLOW, Incast, wait_until
+from helpers import PLUGIN, SLOW, Incast, wait_until
 from incast import Result, _core, report
 from incast.cli import plot
 
@@ -186,7 +186,7 @@ def test_an_estimate_of_a_short_run_is_a_measurement(incast: Incast, scenario: P
     done = incast("run", scenario, "--estimate")
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
-    assert "Measured: the trial came to the end" in done.stdout
+    assert "Measured: the trial reached the end" in done.stdout
     assert incast("run", scenario, "--out", "out").returncode == 0
     hops = Result.open(incast.folder / "out").info["outcome"]["hops"]
     row = next(line.split() for line in done.stdout.splitlines() if line.startswith("OSCAR"))

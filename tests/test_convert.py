@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from house import Incast
+from helpers import Incast
 from incast import Result
 
 TOPOLOGY = """\

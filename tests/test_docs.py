@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from house import ROOT, Incast
+from helpers import ROOT, Incast
 from snippets import LANGUAGES, Block, DifferentError, Runner, agree, blocks, shims
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

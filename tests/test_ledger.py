@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from house import RING, ROOT, Incast, wait_until
+from helpers import RING, ROOT, Incast, wait_until
 from incast import Scenario
 from incast.ledger import LedgerError, Verdict, find, ids, judge, run_figure
 from incast.ledger import measures as m
@@ -126,8 +126,8 @@ def test_quantities_are_read(text: str, value: float, dimension: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "KB", "12 parsecs", "1e3", "75KB/s"])
-def test_what_is_no_quantity_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"no quantity|no unit"):
+def test_what_is_not_a_quantity_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not a quantity|not a unit"):
         quantity(text)
 
 
@@ -149,7 +149,7 @@ def test_quantities_are_shown_in_a_unit(value: float, dimension: str, unit: str,
 
 
 def test_a_unit_of_another_dimension_is_refused() -> None:
-    with pytest.raises(ValueError, match="no unit for an amount of bytes"):
+    with pytest.raises(ValueError, match="not a unit of an amount of bytes"):
         Quantity(1.0, "bytes").shown("us")
 
 
@@ -165,13 +165,13 @@ def test_bands_include_their_ends() -> None:
 
 
 @pytest.mark.parametrize("text", ["85KB to 65KB", "65KB to 85us", "75KB", "over 3", "at most", ""])
-def test_what_is_no_band_is_refused(text: str) -> None:
+def test_what_is_not_a_band_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"band|backward|quantity|runs from"):
         Band.parse(text)
 
 
 def test_a_band_does_not_take_another_dimension() -> None:
-    with pytest.raises(ValueError, match="no band for a time"):
+    with pytest.raises(ValueError, match="not a band of a time"):
         Band.parse("1KB to 2KB").holds(Quantity(1.0, "time"))
 
 
@@ -233,7 +233,7 @@ def test_turns_are_counted_for_good_only() -> None:
 
     def turns(*kilobytes: int) -> float:
         queue = [1000 * k for k in (0, 300, *kilobytes)]
-        return m.turns(Fake(queue), "p", "10KB", "150KB", "0us", "1ms").value
+        return m.direction_changes(Fake(queue), "p", "10KB", "150KB", "0us", "1ms").value
 
     assert turns(140, 100, 75, 75, 76, 74) == 0
     assert turns(140, 33, 50, 75, 75) == 1
@@ -262,7 +262,7 @@ def test_measures_combine(papers: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"do": "magic", "run": "run/4"}, "there is no measure 'magic'"),
+        ({"do": "magic", "run": "run/4"}, "unknown measure 'magic'"),
         ({"do": "queue", "run": "run/4"}, "missing: port"),
         ({"do": "queue", "run": "run/4", "port": "s0->h3", "colour": "red"}, "unknown: colour"),
         ({"do": "queue", "port": "s0->h3"}, "names no run"),
@@ -285,9 +285,9 @@ def test_a_measure_that_is_written_wrongly_is_explained(
     [
         ('title = "A title"', "", "[figure]: title is missing"),
         ("[[claim]]", "[[claims]]", "unknown: claims"),
-        ('unit = "%"', 'unit = "furlong"', "claim 'full': 'furlong' is no unit"),
+        ('unit = "%"', 'unit = "furlong"', "claim 'full': 'furlong' is not a unit"),
         ('"at least 99%"', '"at least 99KB"', "does not go with the unit '%'"),
-        ('"at least 99%"', '"fine"', "claim 'full': reproduced: 'fine' is no band"),
+        ('"at least 99%"', '"fine"', "claim 'full': reproduced: 'fine' is not a band"),
         ('rule = "Full."', "", "claim 'full': rule is missing"),
         ('rule = "Full."', 'verdict = "reproduced"\nrule = "Full."', "unknown: verdict"),
         ("hosts={hosts}", "hosts={host}", "names something that vary does not have"),
@@ -416,7 +416,7 @@ def test_the_command_says_what_is_wrong(incast: Incast, tmp_path: Path) -> None:
     assert "which figure?" in done.stderr
     done = incast("reproduce", "all", "--papers", tmp_path / "nothing")
     assert done.returncode == 2
-    assert "holds no figure" in done.stderr
+    assert "contains no figure" in done.stderr
 
 
 def test_the_command_lists_all_figures(incast: Incast) -> None:

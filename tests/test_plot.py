@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 import incast
-from house import SMALL
+from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
 

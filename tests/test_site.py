@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import incast
-from house import ROOT
+from helpers import ROOT
 from report.browser import browser
 
 # What a browser loads by itself, by tag; a link that a person may follow is not among it.

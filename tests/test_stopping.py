@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
-from house import SLOW, Incast, wait_until
+from helpers import SLOW, Incast, wait_until
 from stored import stored
 
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")

@@ -17,7 +17,7 @@ import numpy as np
 import polars
 import pytest
 
-from house import PLUGIN, RING, Incast, wait_until
+from helpers import PLUGIN, RING, Incast, wait_until
 from incast import Result, ResultError, ScenarioError, stats, sweep
 from incast.runner import Watch
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from house import Incast
+from helpers import Incast
 
 pytest.importorskip("ray", reason="Ray is not installed; `make test-ray` installs it and runs this")
 

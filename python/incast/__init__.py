@@ -9,7 +9,7 @@ result.flows.column("slowdown")
 ```
 """
 
-from incast import algorithm, describe, units
+from incast import algorithm, sections, units
 from incast._core import Ack, IntHop, Loss, ResultError, ScenarioError, Sent, Table, __version__
 from incast._core import Path as FlowPath
 from incast.algorithm import (
@@ -50,12 +50,12 @@ __all__ = [
     "__version__",
     "algorithm",
     "compare",
-    "describe",
     "load_plugin",
     "register",
     "registered",
     "replicate",
     "schema",
+    "sections",
     "units",
 ]
 

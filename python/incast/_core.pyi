@@ -104,7 +104,7 @@ class Size:
         """Simulated time at which the run ends at the latest, in picoseconds; None without a limit."""
 
 class Result:
-    """What came of a run: its tables, and `result.json`."""
+    """The result of a run: its tables, and `result.json`."""
 
     @staticmethod
     def open(folder: str) -> Result: ...
@@ -132,7 +132,7 @@ class Result:
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
 
 class Response:
-    """How a probed port took what happened in an interval."""
+    """How a probed port responded in an interval."""
 
     @property
     def steady_bytes(self) -> float:

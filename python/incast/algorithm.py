@@ -143,7 +143,7 @@ def register(name: str, algorithm: Callable[..., Any], summary: str | None = Non
         summary: One line for lists; by default the first of the docstring.
 
     Raises:
-        ValueError: When the name cannot be had.
+        ValueError: When the name is taken or not allowed.
         TypeError: When ``algorithm`` cannot be called.
     """
     _register(name, algorithm, summary, None)
@@ -231,7 +231,7 @@ def carried(names: Sequence[str]) -> list[tuple[str, Callable[..., Any] | str]]:
     return [(name, made if file is None else str(file)) for name, (made, file) in found]
 
 
-def bring(algorithms: Sequence[tuple[str, Callable[..., Any] | str]]) -> None:
+def register_carried(algorithms: Sequence[tuple[str, Callable[..., Any] | str]]) -> None:
     """Registers what :func:`carried` gave, where it is not known yet."""
     for name, what in algorithms:
         if name not in _made:

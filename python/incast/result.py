@@ -1,4 +1,4 @@
-"""Results: what came of a run."""
+"""Results of runs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class FlowSeries:
 
 
 class Result:
-    """What came of a run.
+    """The result of a run.
 
     The tables are handed to polars, pandas, DuckDB and pyarrow without a copy: ``polars.DataFrame(
     result.flows)``, ``pyarrow.table(result.flows)``. Units are in the names of the columns.
@@ -313,8 +313,8 @@ class Result:
         here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
         return int(self.ports.column("peak_queue_bytes")[here][0])
 
-    def all_in(self) -> tuple[int, int]:
-        """From when to when all flows load the network at once, in picoseconds.
+    def all_flows_active(self) -> tuple[int, int]:
+        """The interval in which all flows are active at once: its begin and end in picoseconds.
 
         From the start of the last flow until a base RTT before the first one after it is delivered
         (what arrives then was sent before), or to the end of the run. In a microburst or an incast
@@ -327,7 +327,7 @@ class Result:
         return start, max(start, int(np.min(last_round[delivered > start], initial=end)))
 
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> _core.Response:
-        """How a probed port took what happened in an interval: steady queue, settling, loss of use.
+        """How a probed port responded in an interval: steady queue, settling, loss of use.
 
         Args:
             node: Name of the node.

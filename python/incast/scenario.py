@@ -114,7 +114,7 @@ class Scenario:
         Args:
             sections: Like ``{"topology": {"kind": "star", ...}, "traffic": [{...}], "cc": {...}}``. Values
                 are what TOML has, quantities of :mod:`incast.units` and descriptions of
-                :mod:`incast.describe`. Keys whose value is None are left out.
+                :mod:`incast.sections`. Keys whose value is None are left out.
             name: As in :meth:`from_toml`. Lines in messages count in the text that it makes.
 
         Raises:
@@ -140,7 +140,7 @@ class Scenario:
         """Makes a scenario from its sections.
 
         ```python
-        from incast.describe import Flows, Probe, Star
+        from incast.sections import Flows, Probe, Star
 
         incast.Scenario.build(
             topology=Star(hosts=4, rate="100Gbps", delay="3us"),
@@ -151,7 +151,7 @@ class Scenario:
         ```
 
         Args:
-            topology: The network, of :mod:`incast.describe` or a mapping; so are all sections.
+            topology: The network, of :mod:`incast.sections` or a mapping; so are all sections.
             traffic: A block of traffic, or several.
             cc: The algorithm: a name (``"oscar"``, ``"oscar:artifact"``), a class of your own, or a
                 mapping with its parameters. None where every block has its own.
@@ -399,5 +399,5 @@ def _chosen(of: str | Callable[..., Any] | object, parameters: Mapping[str, obje
 
 
 def _unpickled(origin: _Origin, algorithms: list[Any]) -> Scenario:
-    algorithm.bring(algorithms)
+    algorithm.register_carried(algorithms)
     return origin.read()

@@ -36,7 +36,7 @@ PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""
 
 SIZE_EDGES = (0, 10_000, 100_000, 1_000_000, 10_000_000)
-"""Where bins of flow sizes begin, in bytes, when nobody says otherwise. The last has no end."""
+"""Where bins of flow sizes begin, in bytes, by default. The last has no end."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Estimate:
         """From the values of the seeds: ``mean ± t · s / √n``.
 
         Raises:
-            ValueError: Without any value, or with a confidence that is no share.
+            ValueError: Without any value, or with a confidence that is not between 0 and 1.
         """
         known = tuple(float(value) for value in values)
         if not known or not 0 < confidence < 1:

@@ -25,7 +25,7 @@ from incast.result import Result
 from incast.scenario import Progress, Scenario
 
 DEFAULT = Path("incast-results")
-"""Where results go when nobody says otherwise: a folder under the current one."""
+"""Where results go by default: a folder under the current one."""
 
 KEY_DIGITS = 10
 """Hexadecimal digits of a key in a folder's name. That a folder is the right one is checked apart."""

@@ -32,7 +32,7 @@ class Quantity(int):
             value: Like ``"12us"``, ``"32MB"``, ``"100Gbps"``, or a number of ps, bytes, bit/s.
 
         Raises:
-            ValueError: When a text is no such quantity, or the number is negative or has more than 64 bits.
+            ValueError: When a text is not such a quantity, or the number is negative or over 64 bits.
         """
         number = _core.read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
         if not 0 <= number < 1 << 64:

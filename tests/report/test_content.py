@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import incast
-from house import SMALL, Incast, wait_until
+from helpers import SMALL, Incast, wait_until
 from incast import report
 from incast.report.columns import Column, Columns
 from incast.report.entries import entries, on_dark
@@ -310,12 +310,12 @@ def test_a_run_in_memory_can_be_reported(tmp_path: Path) -> None:
 
 def test_nothing_is_left_when_a_report_cannot_be_written(tmp_path: Path) -> None:
     result = incast.Result.open(Made().write(tmp_path / "a"))
-    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken.html").mkdir()
     with pytest.raises(incast.ResultError, match=r"cannot write .*taken"):
-        report.write(result, tmp_path / "taken")
+        report.write(result, tmp_path / "taken.html")
     with pytest.raises(incast.ResultError, match=r"cannot write .*No such file"):
         report.write(result, tmp_path / "absent" / "r.html")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "taken"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "taken.html"]
     with pytest.raises(ValueError, match="at least one"):
         report.write([], tmp_path / "r.html")
 

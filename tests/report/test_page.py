@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import incast
-from house import SMALL
+from helpers import SMALL
 from incast import report
 from incast.report import network
 from report.browser import settle

@@ -28,7 +28,7 @@ def load(options: argparse.Namespace, needs_algorithm: bool = True) -> Scenario:
 
 
 def place(scenario: Scenario, options: argparse.Namespace) -> Path:
-    """Where the result of a scenario goes when nobody says: into the store, under its key."""
+    """Where the result of a scenario goes by default: into the store, under its key."""
     return store.place(store.DEFAULT, scenario, depends(scenario, options))
 
 
@@ -45,7 +45,7 @@ def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) ->
         options: The options of the command.
 
     Raises:
-        ResultError: When one of them does, and nobody asked for it to be replaced.
+        ResultError: When one of them does, and `--fresh` was not given.
     """
     if options.out is None or options.fresh:
         return

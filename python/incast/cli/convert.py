@@ -101,7 +101,7 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
         raise _core.ResultError(f"{target}: there is such a file already\n    help: --force replaces it")
     named = [(os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in inputs]
     text, notes = _core.scenario_of_files(named[0], named[1], cc)
-    # Refused before it is written, if it is no scenario that runs.
+    # Refused before it is written, if it is not a scenario that runs.
     size = Scenario.from_toml(text, os.fspath(target)).size()
     try:
         target.write_text(text)

@@ -21,7 +21,7 @@ from incast.runner import cores
 from incast.scenario import Scenario
 
 FULL_BYTES = 1e9
-"""A disk with less free space than this is worth a word."""
+"""Less free disk space than this is reported."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Estimate:
         cpu_s: Time of a core of this machine in seconds: wall time where a core is free for it.
         memory_bytes: Memory of the process at its largest.
         disk_bytes: Size of the result on disk.
-        share: Share of the packet-hops that the trial made; 1 when it came to the end of the run.
+        share: Share of the packet-hops that the trial made; 1 when it reached the end of the run.
     """
 
     hops: float
@@ -165,7 +165,7 @@ def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) ->
         rows.append([f"all {len(found) * runs:,} runs", *_row(total, 1)])
     print(table(columns, rows))
     if all(e.share == 1 for e in found.values()):
-        print(paragraph("Measured: the trial came to the end of each run."))
+        print(paragraph("Measured: the trial reached the end of each run."))
     else:
         print(paragraph(NOTE.format(trial=TRIAL_S)))
     if np.isnan(total.hops):

@@ -23,8 +23,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = commands.add_parser(
         "reproduce",
         help="re-run figures of papers and judge what they claim",
-        description="Re-runs figures of papers, and says for each claim what the paper has, what came "
-        "out here, and what verdict follows. Results that are there already are reused, so that a "
+        description="Re-runs figures of papers, and says for each claim what the paper has, what was "
+        "measured here, and what verdict follows. Results that are there already are reused, so that a "
         "command that was stopped or killed goes on where it was.",
     )
     sub.add_argument(

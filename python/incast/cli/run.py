@@ -17,7 +17,7 @@ from incast.scenario import Interrupted, Scenario
 
 
 def act(options: argparse.Namespace) -> int:
-    """Runs the scenario, prints what came of it, and says where it is saved."""
+    """Runs the scenario, prints its result, and says where it is saved."""
     scenario = load(options)
     label = store.label(scenario)
     if options.estimate:
@@ -88,7 +88,7 @@ def announce(result: Result, silent: bool) -> None:
 
 
 def show(label: str, result: Result) -> None:
-    """Prints what came of a run."""
+    """Prints the result of a run."""
     print(ending(label, result))
     print(totals(result))
     results = {label: result}

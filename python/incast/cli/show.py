@@ -1,4 +1,4 @@
-"""``incast show``: what came of a run that is saved."""
+"""``incast show``: the summary of a saved result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from incast.result import Result
 from incast.store import short
 
 MOST_PORTS = 5
-"""So many of the busiest ports are shown."""
+"""How many of the busiest ports are shown."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,7 +40,7 @@ def act(options: argparse.Namespace) -> int:
 
 
 def open_result(folder: Path) -> Result:
-    """Reads a result; what is none may hold some, and the message names them.
+    """Reads a result; of a folder that only contains results the message names them.
 
     Raises:
         ResultError: When there is no result in the folder.
@@ -52,7 +52,9 @@ def open_result(folder: Path) -> Result:
     inside = sorted(path.parent.name for path in folder.glob("*/result.json"))
     if inside and not (folder / "result.json").exists():
         shown = ", ".join(inside[:5]) + (", …" if len(inside) > 5 else "")
-        raise ResultError(f"{folder} is no result, but holds {len(inside)}\n    help: name one: {shown}")
+        raise ResultError(
+            f"{folder} is not a result, but contains {len(inside)}\n    help: name one: {shown}"
+        )
     return Result.open(folder)
 
 

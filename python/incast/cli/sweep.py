@@ -40,7 +40,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run many variants and seeds in parallel, into one table",
         description="Runs every combination of the values of some keys, each with several seeds, in "
         "parallel. What is there already is reused, so that a sweep that was stopped or killed goes on "
-        "where it was. One table comes of it, as Parquet and CSV, and one of the means over the seeds.",
+        "where it was. The output is one table, as Parquet and CSV, and one of the means over the seeds.",
     )
     scenario_options(sub)
     sub.add_argument(

@@ -25,7 +25,7 @@ def queue_table(results: Mapping[str, Result]) -> str:
     """The queues of the probed ports, nothing when none is probed.
 
     Where all flows are there at once for long enough to be sampled (a microburst, an incast), how each
-    port took it; else, as under traffic that comes and goes, each port over the whole run. Of more than
+    port responded; else, as under changing traffic, each port over the whole run. Of more than
     a few ports only one table over all of them.
 
     Args:
@@ -52,11 +52,11 @@ MOST_PORTS = 4
 """Most probed ports that get a table each."""
 
 ENOUGH_SAMPLES = 20
-"""Samples that a burst must span to be spoken of: its last quarter has five."""
+"""Samples that a burst must span to be reported: its last quarter has five."""
 
 
 def _is_burst(result: Result, node: str, port: int) -> bool:
-    start, end = result.all_in()
+    start, end = result.all_flows_active()
     time = result.port(node, port).time_ps
     return int(((time >= start) & (time <= end)).sum()) >= ENOUGH_SAMPLES
 
@@ -123,7 +123,7 @@ def _burst_table(results: Mapping[str, Result], node: str, port: int) -> str:
 
 
 def _burst_row(result: Result, node: str, port: int) -> list[str]:
-    start, end = result.all_in()
+    start, end = result.all_flows_active()
     series = result.port(node, port)
     burst = result.response(node, port, start, end)
     after = result.response(node, port, start)

@@ -125,7 +125,7 @@ class _Reader:
 
     def __init__(self, table: object, where: str) -> None:
         if not isinstance(table, dict):
-            raise LedgerError(f"{where}: is no table")
+            raise LedgerError(f"{where}: must be a table")
         self.left = dict(table)
         self.where = where
 
@@ -327,7 +327,7 @@ def papers_folder(named: Path | None = None) -> Path:
         if any(folder.glob(f"*/*/{FILE}")):
             return folder.resolve()
     if named:
-        raise LedgerError(f"{named}: holds no figure, that is no PAPER/FIGURE/{FILE}")
+        raise LedgerError(f"{named}: contains no figure: there is no PAPER/FIGURE/{FILE}")
     raise LedgerError(
         "there is no folder `papers` here\n"
         "    help: the figures lie in a checkout of Incast; run this there, or name the folder with --papers"

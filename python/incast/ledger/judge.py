@@ -19,7 +19,7 @@ from incast.ledger.runs import Results
 
 
 class Verdict(enum.Enum):
-    """What came of a claim."""
+    """The outcome of a claim."""
 
     REPRODUCED = "reproduced"
     TREND = "trend"
@@ -123,7 +123,7 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
         return _COMBINE[do](arguments, results, run)
     if do not in MEASURES:
         known = ", ".join(sorted([*MEASURES, *_COMBINE]))
-        raise LedgerError(f"there is no measure {do!r}; there are {known}")
+        raise LedgerError(f"unknown measure {do!r}; known: {known}")
     if run is None:
         raise LedgerError(f"the measure {do!r} names no run")
     function = MEASURES[do]

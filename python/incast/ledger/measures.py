@@ -44,7 +44,7 @@ def _statistic(values: Floats, stat: str) -> float:
             return float(np.ptp(values) / np.mean(values))
         case _ if stat.startswith("p") and stat[1:].replace(".", "", 1).isdigit():
             return stats.percentile(values, float(stat[1:]))
-    raise ValueError(f"{stat!r} is no statistic; there are mean, std, min, max, span, spread, p99")
+    raise ValueError(f"{stat!r} is not a statistic; known: mean, std, min, max, span, spread, p99")
 
 
 @measure
@@ -56,8 +56,8 @@ def queue(view: View, port: str, stat: str = "mean", start: str = "", end: str =
 
 
 @measure
-def turns(view: View, port: str, by: str, below: str, start: str, end: str) -> Quantity:
-    """How often a port's queue changes direction for good, from when it first falls below a length.
+def direction_changes(view: View, port: str, by: str, below: str, start: str, end: str) -> Quantity:
+    """How often a port's queue changes direction by more than a step, once it has fallen below a length.
 
     Args:
         view: The run.

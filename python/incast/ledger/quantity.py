@@ -50,7 +50,7 @@ class Quantity:
         """
         dimension, size = unit_of(unit)
         if dimension != self.dimension:
-            raise ValueError(f"{unit!r} is no unit for {_NAMES[self.dimension]}")
+            raise ValueError(f"{unit!r} is not a unit of {_NAMES[self.dimension]}")
         if math.isnan(self.value):
             return "none"
         if math.isinf(self.value):
@@ -80,7 +80,7 @@ def unit_of(unit: str) -> tuple[str, float]:
         ValueError: When there is no such unit.
     """
     if unit not in _UNITS:
-        raise ValueError(f"{unit!r} is no unit; there are {', '.join(u for u in _UNITS if u)}")
+        raise ValueError(f"{unit!r} is not a unit; known: {', '.join(u for u in _UNITS if u)}")
     return _UNITS[unit]
 
 
@@ -92,7 +92,7 @@ def quantity(text: str) -> Quantity:
     """
     found = _NUMBER.fullmatch(text)
     if not found:
-        raise ValueError(f"{text!r} is no quantity; write one like 75KB, 12us, 0.5 or 86%")
+        raise ValueError(f"{text!r} is not a quantity; write one like 75KB, 12us, 0.5 or 86%")
     dimension, size = unit_of(found[2])
     # Exact until the end: 20us is the number nearest to 0.00002.
     return Quantity(float(Fraction(found[1]) * Fraction(str(size))), dimension)
@@ -102,11 +102,11 @@ def picoseconds(text: str) -> int:
     """Reads a time as picoseconds.
 
     Raises:
-        ValueError: When it is no time.
+        ValueError: When it is not a time.
     """
     found = quantity(text)
     if found.dimension != "time":
-        raise ValueError(f"{text!r} is no time; write one like 12us")
+        raise ValueError(f"{text!r} is not a time; write one like 12us")
     return round(found.value * 1e12)
 
 
@@ -142,7 +142,9 @@ class Band:
             return cls(stripped, -math.inf, end.value, end.dimension)
         low, to, high = stripped.partition(" to ")
         if not to:
-            raise ValueError(f"{text!r} is no band; write one like 65KB to 85KB, at least 2x or at most 20us")
+            raise ValueError(
+                f"{text!r} is not a band; write one like 65KB to 85KB, at least 2x or at most 20us"
+            )
         ends = quantity(low), quantity(high)
         if ends[0].dimension != ends[1].dimension:
             raise ValueError(f"{text!r} runs from {_NAMES[ends[0].dimension]} to {_NAMES[ends[1].dimension]}")
@@ -157,5 +159,5 @@ class Band:
             ValueError: When the value is of another dimension.
         """
         if found.dimension != self.dimension:
-            raise ValueError(f"{self.text!r} is no band for {_NAMES[found.dimension]}")
+            raise ValueError(f"{self.text!r} is not a band of {_NAMES[found.dimension]}")
         return self.low <= found.value <= self.high

@@ -60,7 +60,7 @@ class View:
             ends = self._flows["delivered_ps"][rows].astype(float)
             ends = ends[~np.isnan(ends)]
             if not len(ends):
-                raise ValueError(f"no flow of {group!r} came to its end")
+                raise ValueError(f"no flow of {group!r} finished")
             at = int(ends.max() if what == "end" else ends.min())
         shift = picoseconds(offset) if offset else 0
         return at - shift if sign == "-" else at + shift

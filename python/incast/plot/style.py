@@ -75,7 +75,7 @@ _RC = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """The look of the house, for what is drawn inside; nothing is changed outside."""
+    """The style of all pictures, for what is drawn inside the context; nothing is changed outside."""
     import matplotlib as mpl
 
     with mpl.rc_context(_RC):  # type: ignore[arg-type]  # matplotlib lists every key as a literal

@@ -27,8 +27,8 @@ def cores() -> int:
 class Local:
     """Makes runs in processes of this machine.
 
-    A process makes one run after the other. When it dies, its run has failed and another process takes
-    its place. When the one who started them dies, they stop within a second or so of simulation.
+    A process makes one run after the other. When it ends unexpectedly, its run has failed and another process
+    takes its place. When their parent ends, they stop at their next progress report.
 
     Args:
         jobs: Processes; none takes one for each core.
@@ -48,8 +48,8 @@ class Local:
         for task in tasks:
             waiting.put(task)
         done: queue.SimpleQueue[Done | BaseException] = queue.SimpleQueue()
-        crew = [_Worker(waiting, done, watch) for _ in range(min(self._jobs, len(tasks)))]
-        threads = [threading.Thread(target=worker.work, daemon=True) for worker in crew]
+        workers = [_Worker(waiting, done, watch) for _ in range(min(self._jobs, len(tasks)))]
+        threads = [threading.Thread(target=worker.work, daemon=True) for worker in workers]
         try:
             for thread in threads:
                 thread.start()
@@ -59,7 +59,7 @@ class Local:
                     raise over
                 yield over
         finally:
-            for worker in crew:
+            for worker in workers:
                 worker.stop()
             for thread in threads:
                 thread.join()

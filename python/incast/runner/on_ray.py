@@ -24,8 +24,8 @@ class Ray:
     """Makes runs as tasks of a Ray cluster, one core each.
 
     The machines of the cluster need the same version of Incast and share no file system with this one:
-    a result travels back whole and takes its place here in one step. Plugins travel there; files that
-    the scenario names have to be at the same paths there.
+    a result is sent back whole and moved into place in one step. Plugins are sent there; files that the
+    scenario names have to be at the same paths there.
 
     Args:
         where: ``ray`` for the cluster that the environment names (``RAY_ADDRESS``) or, where it names
@@ -45,7 +45,7 @@ class Ray:
             ) from None
         self._ray: Any = ray
         if not ray.is_initialized():
-            # Ray reports its use to its makers unless it is told not to.
+            # Ray sends usage statistics to its developers unless this is switched off.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             address = where if where.startswith("ray://") else os.environ.get("RAY_ADDRESS", "local")
             try:
@@ -62,7 +62,7 @@ class Ray:
         return self._jobs
 
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
-        """Makes runs; see :meth:`incast.runner.Executor.run`. Of a run under way nothing is told."""
+        """Makes runs; see :meth:`incast.runner.Executor.run`. Progress within a run is not reported."""
         ray = self._ray
         remote = ray.remote(num_cpus=1, max_retries=2)(make)
         plugins = _plugins()
@@ -95,7 +95,7 @@ def _plugins() -> list[tuple[str, str]]:
 
 @functools.cache
 def _load(name: str, source: str) -> None:
-    """Loads a plugin where it came to, once in each process."""
+    """Loads a plugin that was sent here, once in each process."""
     folder = Path(tempfile.mkdtemp(prefix="incast-plugin-"))
     (folder / name).write_text(source, encoding="utf-8")
     load_plugin(folder / name)

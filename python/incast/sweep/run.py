@@ -46,7 +46,7 @@ class Sweep:
 
 
 def default_folder(plan: Plan) -> Path:
-    """Where the tables of a sweep go when nobody says."""
+    """Where the tables of a sweep go by default."""
     return store.DEFAULT / store.folder_name(plan.name) / f"sweep-{plan.key}"
 
 
@@ -110,10 +110,10 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
         of = None
     if of is None:
         # Left by a sweep that was killed before it wrote anything but this.
-        strangers = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
-        if strangers:
+        others = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
+        if others:
             raise ResultError(
-                f'{folder} holds "{strangers[0]}", which is not part of a sweep\n'
+                f'{folder} holds "{others[0]}", which is not part of a sweep\n'
                 "    help: name a new or empty folder"
             )
     elif of != plan.key and not fresh:

@@ -87,8 +87,7 @@ def write_whole(path: Path, text: str) -> None:
 def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     """One row for each run that has a result, in the order of the plan.
 
-    What depends on the machine and its mood, like wall time, is not in it: the same sweep gives the
-    same table.
+    What differs between machines, like wall time, is not in it: the same sweep gives the same table.
 
     Args:
         plan: The sweep.

@@ -1,4 +1,4 @@
-"""Writes python/incast/describe.py from the JSON Schema: ``python tools/describe.py``.
+"""Writes python/incast/sections.py from the JSON Schema: ``python tools/sections.py``.
 
 The schema is made from the declarations that scenarios are read with; a test holds the file against them.
 """
@@ -16,11 +16,11 @@ import incast
 
 Schema = dict[str, Any]
 
-FILE = Path(__file__).parent.parent / "python" / "incast" / "describe.py"
+FILE = Path(__file__).parent.parent / "python" / "incast" / "sections.py"
 
 HEAD = '''"""The sections of a scenario as typed Python objects, for :meth:`incast.Scenario.build`.
 
-Made from the declarations that scenarios are read with, by ``tools/describe.py``. A quantity is a text with
+Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a text with
 its unit (``"100Gbps"``) or a value of :mod:`incast.units`; a key that is None is not written, and has its
 default. What is wrong with a value is said when the scenario is read.
 """

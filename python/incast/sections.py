@@ -1,6 +1,6 @@
 """The sections of a scenario as typed Python objects, for :meth:`incast.Scenario.build`.
 
-Made from the declarations that scenarios are read with, by ``tools/describe.py``. A quantity is a text with
+Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a text with
 its unit (``"100Gbps"``) or a value of :mod:`incast.units`; a key that is None is not written, and has its
 default. What is wrong with a value is said when the scenario is read.
 """
