@@ -10,14 +10,6 @@ import pytest
 from helpers import SMALL, Incast
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes (pytest-xdist), one runs all tests with a browser and builds the site once."""
-    for item in items:
-        if item.path.parent.name == "report" or item.path.name == "test_site.py":
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 @pytest.fixture
 def incast(tmp_path: Path) -> Iterator[Incast]:
     """Runs the command `incast` in an empty folder, without a terminal."""

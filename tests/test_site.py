@@ -21,6 +21,9 @@ import incast
 from helpers import ROOT
 from report.browser import browser
 
+pytestmark = pytest.mark.xdist_group("browser")
+"""With several processes (pytest-xdist), one runs all tests with a browser, and builds the site once."""
+
 # What a browser loads by itself, by tag; a link that a person may follow is not among it.
 _LOADED = {
     "audio": ("src",),

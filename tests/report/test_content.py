@@ -26,6 +26,9 @@ from incast.report.network import Network
 from incast.report.series import kept, pictures
 from report.made import Made
 
+pytestmark = pytest.mark.xdist_group("browser")
+"""With several processes (pytest-xdist), one runs all tests with a browser, and builds the site once."""
+
 
 def column(blob: bytes, c: Column) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Reads a column as the page does."""

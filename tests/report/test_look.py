@@ -14,6 +14,9 @@ from report.browser import settle
 from report.made import Made
 from report.pictures import ALLOWED, check, difference, picture
 
+pytestmark = pytest.mark.xdist_group("browser")
+"""With several processes (pytest-xdist), one runs all tests with a browser, and builds the site once."""
+
 Opener = Callable[..., Page]
 
 

@@ -16,6 +16,9 @@ from report.browser import settle
 from report.made import Made
 from report.test_content import NASTY
 
+pytestmark = pytest.mark.xdist_group("browser")
+"""With several processes (pytest-xdist), one runs all tests with a browser, and builds the site once."""
+
 Opener = Callable[..., Page]
 
 RANGE = "#series .controls .small"
