@@ -42,6 +42,7 @@ impl Flow {
             timeouts: 0,
             base_rtt: world.path(self.step.flow).base_rtt,
             ideal: world.ideal_time(self.step.flow, self.sent),
+            ideal_plain: world.plain_ideal_time(self.step.flow, self.sent),
         }
     }
 
