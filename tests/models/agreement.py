@@ -1,0 +1,61 @@
+"""Holds the simulator against the plain models, case by case.
+
+By hand, over as many cases as one likes (ten thousand of a kind take a few minutes):
+
+    PYTHONPATH=tests python -m models.agreement "lossy star" 0 10000
+"""
+
+from __future__ import annotations
+
+import sys
+
+from models import plain
+from models.cases import KINDS, Case
+from models.plain import Outcome
+
+
+def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
+    """What Incast makes of a case: the outcome of every flow, and the flows in the order of their numbers."""
+    flows = case.scenario().run().flows
+    column = {name: flows.column(name).tolist() for name in ("flow", "group", "finished", *_COLUMNS)}
+    outcomes = [Outcome(None, None, 0, 0, 0)] * len(case.flows)
+    order = [0] * len(case.flows)
+    for row, group in enumerate(column["group"]):
+        number = int(group.removeprefix("f"))
+        order[column["flow"][row]] = number
+        if column["finished"][row]:
+            outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
+    return outcomes, order
+
+
+_COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts")
+
+
+def differences(case: Case) -> list[str]:
+    """Says for every flow of a case that comes out otherwise what the model has and what Incast has."""
+    outcomes, order = simulated(case)
+    return [
+        f"f{number}: the model has {model}, Incast {incast}"
+        for number, (model, incast) in enumerate(zip(plain.run(case, order), outcomes, strict=True))
+        if model != incast
+    ]
+
+
+def report(kind: str, seed: int) -> str | None:
+    """None when model and simulator agree on a case; else the differences, and the case to run again."""
+    case = KINDS[kind](seed)
+    found = differences(case)
+    if not found:
+        return None
+    return "\n".join([f"{kind}, seed {seed}:", *found, "The scenario:", case.scenario().to_toml()])
+
+
+def main(kind: str, first: str, last: str) -> int:
+    """Runs the cases of a kind from seed `first` up to `last`; names the seeds that differ."""
+    different = [seed for seed in range(int(first), int(last)) if report(kind, seed) is not None]
+    print(f"{kind}, seeds {first} to {int(last) - 1}: {len(different)} differ", different or "")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,283 @@
+"""What the models and the simulator are both given: small networks with flows, drawn at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+
+from incast import Scenario
+
+GBPS = 10**9
+US = 10**6
+"""Picoseconds."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two nodes: bits per second, and picoseconds one way."""
+
+    a: str
+    b: str
+    rate: int
+    delay: int
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow with a fixed window and a fixed rate. None: no limit but the line."""
+
+    source: str
+    destination: str
+    size: int
+    start: int
+    window: int | None = None
+    rate: int | None = None
+
+
+@dataclass(frozen=True)
+class Transport:
+    """The keys of `[transport]`, in bytes and picoseconds."""
+
+    payload: int = 1000
+    header: int = 54
+    ack_extra: int = 4
+    smallest: int = 64
+    ack_every: int = 1
+    ack_delay: int = 50 * US
+    nack_interval: int = 500 * US
+    rto: int = 10_000 * US
+
+    def data(self, payload: int) -> int:
+        """Size of a data packet on the wire."""
+        return max(payload + self.header, self.smallest)
+
+    @property
+    def ack(self) -> int:
+        """Size of an acknowledgement on the wire."""
+        return max(self.header + self.ack_extra, self.smallest)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A buffer shared by all ports; `alpha` is that of the egress threshold, with PFC of the ingress one."""
+
+    size: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Pfc:
+    """Priority flow control. Without `xoff` it pauses at the dynamic threshold."""
+
+    xon_offset: int
+    headroom: int
+    reserve: int = 0
+    xoff: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network with its flows. Its buffer: None has no limit, a number is a limit for each port in bytes."""
+
+    links: tuple[Link, ...]
+    flows: tuple[Flow, ...]
+    transport: Transport = field(default_factory=Transport)
+    buffer: int | Shared | None = None
+    pfc: Pfc | None = None
+
+    def hosts(self) -> list[str]:
+        """Names of the hosts: nodes whose name begins with h."""
+        return sorted({end for link in self.links for end in (link.a, link.b) if end[0] == "h"})
+
+    def switches(self) -> list[str]:
+        """Names of the switches."""
+        return sorted({end for link in self.links for end in (link.a, link.b) if end[0] == "s"})
+
+    def scenario(self) -> Scenario:
+        """The same as a scenario of Incast."""
+        switch: dict[str, object] = {"buffer": "unlimited"}
+        if isinstance(self.buffer, int):
+            switch = {"buffer": {"per_port": f"{self.buffer}B"}}
+        elif self.buffer is not None:
+            alpha = "egress_alpha" if self.pfc is None else "ingress_alpha"
+            switch = {"buffer": f"{self.buffer.size}B", alpha: self.buffer.alpha}
+        if self.pfc is not None:
+            switch["pfc"] = {"xon_offset": f"{self.pfc.xon_offset}B"}
+            if self.pfc.xoff is not None:
+                switch["pfc"]["xoff"] = f"{self.pfc.xoff}B"  # type: ignore[index]
+            if self.buffer is not None:
+                switch["pfc"]["headroom"] = f"{self.pfc.headroom}B"  # type: ignore[index]
+                switch["reserve"] = f"{self.pfc.reserve}B"
+        times = {"ack_delay", "nack_interval", "rto"}
+        transport = {
+            key: f"{value}{'ps' if key in times else 'B'}" for key, value in asdict(self.transport).items()
+        }
+        return Scenario.from_dict(
+            {
+                "topology": {
+                    "kind": "graph",
+                    "hosts": self.hosts(),
+                    "switches": self.switches(),
+                    "links": [
+                        {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
+                        for link in self.links
+                    ],
+                },
+                "switch": switch,
+                "transport": transport | {"ack_every": self.transport.ack_every},
+                "traffic": [_block(number, flow) for number, flow in enumerate(self.flows)],
+            }
+        )
+
+
+def _block(number: int, flow: Flow) -> dict[str, object]:
+    cc = {"algorithm": "constant"}
+    if flow.window is not None:
+        cc["window"] = f"{flow.window}B"
+    if flow.rate is not None:
+        cc["rate"] = f"{flow.rate}bps"
+    return {
+        "kind": "flows",
+        "name": f"f{number}",
+        "from": flow.source,
+        "to": flow.destination,
+        "size": f"{flow.size}B",
+        "start": f"{flow.start}ps",
+        "cc": cc,
+    }
+
+
+RATES = [rate * GBPS for rate in (10, 25, 40, 50, 100, 200, 400)]
+ROUND = [share * GBPS for share in (1, 5, 10, 20, 25, 40, 50, 51, 75, 99)]
+
+
+def _rate(draw: random.Random) -> int:
+    """A usual rate, or one at which a byte is no whole number of picoseconds."""
+    return draw.choice(RATES) if draw.random() < 0.7 else draw.randrange(GBPS, 400 * GBPS)
+
+
+def _delay(draw: random.Random) -> int:
+    return draw.choice([US, draw.randrange(US // 10, 3 * US)])
+
+
+def _star(draw: random.Random, hosts: int) -> tuple[Link, ...]:
+    """A star, with one rate and delay for all links or with their own."""
+    rate, delay, own = _rate(draw), _delay(draw), draw.random() < 0.5
+    return tuple(
+        Link(f"h{i}", "s0", _rate(draw) if own else rate, _delay(draw) if own else delay)
+        for i in range(hosts)
+    )
+
+
+def _flow(
+    draw: random.Random, ends: tuple[str, str], transport: Transport, packets: int, spread: int
+) -> Flow:
+    full = transport.data(transport.payload)
+    window = None if draw.random() < 0.4 else max(1, int(full * draw.uniform(0.5, 30)))
+    pacing = draw.random()
+    rate = None if pacing < 0.5 else draw.choice(ROUND) if pacing < 0.8 else draw.randrange(GBPS, 100 * GBPS)
+    size = max(1, int(transport.payload * draw.choice([draw.random(), draw.uniform(1, packets)])))
+    if draw.random() < 0.3:
+        size = -(-size // transport.payload) * transport.payload
+    start = draw.choice([0, draw.randrange(spread), draw.randrange(spread // 1000) * 1000])
+    return Flow(ends[0], ends[1], size, start, window, rate)
+
+
+def _transport(draw: random.Random) -> Transport:
+    """Packets of the usual size or any other, an acknowledgement for each or for several."""
+    usual = Transport()
+    if draw.random() < 0.5:
+        usual = Transport(
+            payload=draw.choice([draw.randrange(64, 1500), 4096]),
+            header=draw.randrange(100),
+            ack_extra=draw.randrange(30),
+            smallest=draw.randrange(1, 100),
+        )
+    if draw.random() < 0.4:
+        usual = replace(usual, ack_every=draw.choice([2, 3, 8, 16]), ack_delay=draw.randrange(US, 60 * US))
+    return usual
+
+
+def lossless_star(seed: int) -> Case:
+    """A star whose switch keeps everything."""
+    draw = random.Random(f"lossless {seed}")
+    hosts = draw.randint(2, 6)
+    transport = _transport(draw)
+    flows = tuple(
+        _flow(draw, _ends(draw, hosts), transport, packets=40, spread=30 * US)
+        for _ in range(draw.randint(1, 10))
+    )
+    return Case(_star(draw, hosts), flows, transport)
+
+
+def lossy_star(seed: int, heavy: bool = False) -> Case:
+    """A star with a drop-tail limit or a small shared buffer, a short retransmission timer, and an incast."""
+    draw = random.Random(f"lossy {heavy} {seed}")
+    hosts = draw.randint(3, 6)
+    transport = replace(
+        _transport(draw),
+        rto=draw.randrange(15 * US, 200 * US),
+        nack_interval=draw.choice([draw.randrange(US, 20 * US), 500 * US]),
+    )
+    full = transport.data(transport.payload)
+    limit = int(full * (draw.uniform(1, 4) if heavy else draw.uniform(5, 25)))
+    limit = max(limit, transport.ack)
+    buffer: int | Shared = limit
+    if draw.random() < 0.3:
+        buffer = Shared(size=2 * limit, alpha=draw.choice([0.5, 1.0, 2.0]))
+    flows = tuple(
+        _flow(
+            draw,
+            (f"h{draw.randrange(1, hosts)}", "h0") if draw.random() < 0.8 else _ends(draw, hosts),
+            transport,
+            packets=25,
+            spread=20 * US,
+        )
+        for _ in range(draw.randint(2, 10))
+    )
+    return Case(_star(draw, hosts), flows, transport, buffer)
+
+
+def paused(seed: int) -> Case:
+    """Two switches with hosts on both, and pauses: at a fixed threshold, or at the dynamic one."""
+    draw = random.Random(f"paused {seed}")
+    left, right = draw.randint(1, 4), draw.randint(1, 3)
+    rate, delay, own = _rate(draw), _delay(draw), draw.random() < 0.5
+    links = [
+        Link(f"h{i}", "s0" if i < left else "s1", _rate(draw) if own else rate, _delay(draw))
+        for i in range(left + right)
+    ]
+    links.insert(draw.randrange(len(links) + 1), Link("s0", "s1", draw.choice([rate, _rate(draw)]), delay))
+    transport = _transport(draw)
+    flows = tuple(
+        _flow(draw, _ends(draw, left + right), transport, packets=60, spread=10 * US)
+        for _ in range(draw.randint(3, 12))
+    )
+    full = transport.data(transport.payload)
+    # What can arrive after a pause was decided is at most the flight of two delays and a few packets.
+    headroom = max(2 * link.rate * link.delay // (8 * 10**12) for link in links) + 10 * full + 1000
+    pfc = Pfc(xon_offset=draw.choice([0, full, 3 * full]), headroom=headroom)
+    buffer = None
+    if draw.random() < 0.6:
+        pfc = replace(pfc, reserve=draw.choice([0, 2 * full, 4096]))
+        ports = len(links) + 1
+        pool = int(full * draw.uniform(8, 60))
+        buffer = Shared(ports * (headroom + pfc.reserve) + pool, draw.choice([0.125, 0.25, 0.5, 1.0]))
+    if buffer is None or draw.random() < 0.3:
+        pfc = replace(pfc, xoff=int(full * draw.uniform(1, 12)) + pfc.xon_offset)
+    return Case(tuple(links), flows, transport, buffer, pfc)
+
+
+def _ends(draw: random.Random, hosts: int) -> tuple[str, str]:
+    source, destination = draw.sample(range(hosts), 2)
+    return f"h{source}", f"h{destination}"
+
+
+KINDS: dict[str, Callable[[int], Case]] = {
+    "lossless star": lossless_star,
+    "lossy star": lossy_star,
+    "lossy star, heavy loss": lambda seed: lossy_star(seed, heavy=True),
+    "two switches with PFC": paused,
+}
+"""How a case of each kind is drawn from a seed."""
