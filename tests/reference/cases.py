@@ -1,0 +1,168 @@
+"""The scenarios of the runs whose results are kept here, and those results.
+
+python tests/reference/cases.py                       # lists them
+python tests/reference/cases.py hpcc-320 > hpcc.toml  # writes one
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from incast import Result, Scenario
+
+DATA = Path(__file__).parent / "data"
+
+Sections = dict[str, Any]
+Key = tuple[int, int, int]
+"""A flow by source, destination and bytes; no two flows of a case have all of them in common."""
+
+
+def hpcc_320() -> Sections:
+    """HPCC's fat-tree, 1,099 flows of WebSearch at 30 %, HPCC as the run script of its artifact sets it."""
+    return {
+        "topology": {
+            "kind": "fat-tree",
+            "pods": 5,
+            "edge": 4,
+            "agg": 4,
+            "core": 16,
+            "hosts": 16,
+            "rate": "100Gbps",
+            "delay": "1us",
+            "fabric_rate": "400Gbps",
+        },
+        "switch": {"buffer": "32MiB", "pfc": {}},
+        # Ethernet 14, IPv4 20, UDP 8, sequence number and priority 6; telemetry comes on top.
+        "transport": {"header": "48B", "ack_size": "46B", "smallest": "1B"},
+        "cc": {"algorithm": "hpcc", "preset": "artifact"},
+        "traffic": [_file("ns3-hpcc-fat320-flow.txt") | {"first": "0s"}],
+    }
+
+
+def hpcc_320_imitated() -> Sections:
+    """The same with what HPCC's tree does otherwise and Incast can be told to do."""
+    sections = hpcc_320()
+    sections["transport"] |= {"base_rtt": "network", "counting": "payload"}
+    return sections
+
+
+def timely_256() -> Sections:
+    """PowerTCP's fat-tree, oversubscribed 4:1, 689 flows of WebSearch, TIMELY with that artifact's steps."""
+    return {
+        "topology": {
+            "kind": "fat-tree",
+            "pods": 4,
+            "edge": 2,
+            "agg": 2,
+            "core": 4,
+            "hosts": 32,
+            "rate": "25Gbps",
+            "delay": "1us",
+            "fabric_rate": "100Gbps",
+            "core_delay": "5us",
+        },
+        "switch": {"buffer": "4MiB", "ingress_alpha": 0.125, "pfc": {}},
+        # 48 as for HPCC, and a timestamp of 8; an acknowledgement has 60.
+        "transport": {"header": "56B", "ack_extra": "4B", "smallest": "1B"},
+        "cc": {
+            "algorithm": "timely",
+            "preset": "hpcc",
+            # 50 and 100 Mbps a step, and 100 Mbps at least, at 25 Gbps.
+            "delta": "50Mbps",
+            "delta_share": 0,
+            "hai_steps": 2,
+            "floor": 0.004,
+        },
+        "traffic": [_file("ns3-websearch256-flow.txt")],
+    }
+
+
+def swift_permutation() -> Sections:
+    """128 hosts, each sends 8 MB to one other at 800 Gbps, Swift as csg-htsim has it."""
+    return _swift("perm128_8MB.txt")
+
+
+def swift_incast() -> Sections:
+    """32 hosts send 8 MB each to one at 800 Gbps, Swift as csg-htsim has it."""
+    return _swift("incast32_8MB.txt")
+
+
+def _swift(flows: str) -> Sections:
+    return {
+        "topology": {"kind": "fat-tree", "k": 8, "rate": "800Gbps", "delay": "1us"},
+        "switch": {"buffer": "unlimited"},
+        # Its packets have no header: all 4160 bytes are payload.
+        # Its first window is one BDP of the longest path.
+        "transport": {
+            "payload": "4160B",
+            "header": "0B",
+            "ack_size": "40B",
+            "smallest": "1B",
+            "base_rtt": "network",
+        },
+        # Its routes lose their number of hops, so that its target has no part for them.
+        "cc": {"algorithm": "swift", "hop": "0us", "max_cwnd": 1000},
+        "traffic": [_file(flows)],
+    }
+
+
+def _file(name: str) -> Sections:
+    return {"kind": "hpcc-file", "name": "flows", "file": str(DATA / name)}
+
+
+CASES: dict[str, Callable[[], Sections]] = {
+    "hpcc-320": hpcc_320,
+    "hpcc-320-imitated": hpcc_320_imitated,
+    "timely-256": timely_256,
+    "swift-permutation": swift_permutation,
+    "swift-incast": swift_incast,
+}
+
+
+def run(case: str, seed: int = 1) -> Result:
+    """Runs a case. The seed decides which of equal paths a flow takes, and nothing else."""
+    return Scenario.from_dict(CASES[case]() | {"seed": seed}).run()
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of a table in `data`."""
+    lines = (line for line in (DATA / name).read_text().splitlines() if not line.startswith("#"))
+    return list(csv.DictReader(lines))
+
+
+def theirs(name: str) -> dict[Key, int]:
+    """Completion times in ps of a table in `data`."""
+    return {
+        (int(row["src"]), int(row["dst"]), int(row["size_bytes"])): int(row["fct_ns"]) * 1000
+        for row in rows(name)
+    }
+
+
+def ours(result: Result, column: str = "fct_ps") -> dict[Key, int]:
+    """A column of a result by the same keys."""
+    names = ("source_id", "destination_id", "size_bytes", column)
+    columns = [result.flows.column(name).astype(np.int64).tolist() for name in names]
+    return {
+        (source, destination, size): value for source, destination, size, value in zip(*columns, strict=True)
+    }
+
+
+def errors(result: Result, name: str) -> npt.NDArray[np.float64]:
+    """(Incast − peer)/peer of the completion time of every flow, in the order of the peer's table."""
+    peer, here = theirs(name), ours(result)
+    return np.array([(here[key] - time) / time for key, time in peer.items()])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        for name, case in CASES.items():
+            print(f"{name:<20} {case.__doc__}")
+    else:
+        print(Scenario.from_dict(CASES[sys.argv[1]]()).to_toml(), end="")
