@@ -383,9 +383,8 @@ fn staggered_flows_join_and_leave() {
 
 #[test]
 fn overload_is_said_with_its_number() {
-    let warnings = |text: &str| -> Vec<String> {
-        read(text).warnings().iter().map(ToString::to_string).collect()
-    };
+    let warnings =
+        |text: &str| -> Vec<String> { read(text).warnings().iter().map(ToString::to_string).collect() };
     // 32 hosts of 100 Gbps on each of 4 leaves, 4 uplinks of 100 Gbps: 8:1. At half load every leaf sends
     // 32 · 50 Gbps, of which 96/127 leaves it, in packets of 1054 B for 1000 B of payload:
     // 32 · 50 · 96/127 · 1.054 / 400 = 3.1869.

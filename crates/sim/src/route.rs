@@ -265,7 +265,7 @@ impl Routes {
         }
         let mut largest = Time::ZERO;
         let neighbours = neighbours(&self.ports, hosts, |_, _| true);
-        for destination in 0..count {
+        for (destination, last) in down.iter().enumerate() {
             // The longest way from every switch to the destination's, nearest switches first.
             let leaf = self.tables.iter().position(|t| usize::from(t.own) == destination);
             let Some(leaf) = leaf else { continue };
@@ -284,7 +284,7 @@ impl Routes {
             for (table, node) in self.tables.iter().zip(hosts..) {
                 let Some(first) = up.get(usize::from(table.own)) else { continue };
                 for (a, from) in first.iter().flatten() {
-                    for (b, to) in down[destination].iter().flatten() {
+                    for (b, to) in last.iter().flatten() {
                         if from != to && distance[node] != u32::MAX {
                             largest = largest.max(*a + way[node] + *b);
                         }

@@ -109,7 +109,7 @@ impl Window {
         let sender = &mut self.senders[place as usize];
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
-        if sender.acknowledged(now, place, packet, &self.stack, controllers, cx.world, cx.effects) {
+        if sender.acknowledged(now, place, packet, &self.stack, controllers, cx) {
             self.finish(now, place, Time::from_ps(body.received), cx);
         } else {
             self.wake(now, place, cx);

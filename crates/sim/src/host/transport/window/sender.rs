@@ -9,6 +9,7 @@ use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::program::Step;
 use crate::host::recovery::{AnyRecovery, Cut, Lost, Record};
+use crate::host::transport::Context;
 use crate::packet::{self, Data, Kind, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
@@ -214,14 +215,14 @@ impl Sender {
         packet: &Packet,
         int: &IntStack,
         controllers: &mut dyn Controllers,
-        world: &World,
-        effects: &mut E,
+        cx: &mut Context<'_, E>,
     ) -> bool {
+        let world = cx.world;
         let body = packet::Ack::of(&packet.body);
         let acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
         if acknowledged.advanced {
             self.backoff = 0;
-            self.restart_retransmit(now, place, world, effects);
+            self.restart_retransmit(now, place, world, cx.effects);
         }
         self.marked += u64::from(body.marked);
         self.last_rtt = now - body.sent - body.held;
@@ -253,7 +254,7 @@ impl Sender {
             let lost = self.recovery.on_hole();
             directive = self.lost(now, LossKind::Hole, lost, position, controllers, world);
         }
-        self.obey(now, place, directive, world, effects);
+        self.obey(now, place, directive, world, cx.effects);
         false
     }
 
