@@ -1,0 +1,43 @@
+"""Acknowledgements for several packets at once: flows take at most twice as long, whatever the algorithm.
+
+An acknowledgement that is held tells of its packets late. An algorithm that took the hold for a delay of the
+network, or lost the telemetry of held packets, would stay at a window far from the right one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import incast
+from incast import _core
+
+MIXED = [
+    {"kind": "incast", "name": "burst", "from": "h1-h100", "to": "h0", "size": "100KB"},
+    {"kind": "flows", "name": "long", "from": "h1", "to": "h0", "size": "20MB"},
+]
+"""A hundred senders at once, one of which goes on for long: it has to find back to the whole link."""
+
+
+def completion(algorithm: str, ack_every: int) -> dict[str, float]:
+    """The longest completion time of each block of traffic in us."""
+    scenario = incast.Scenario.from_dict(
+        {
+            "topology": {"kind": "star", "hosts": 101, "rate": "100Gbps", "delay": "3us"},
+            "switch": {"buffer": "100MB", "pfc": {}, "ecn": {"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}},
+            "transport": {"ack_every": ack_every},
+            "cc": {"algorithm": algorithm},
+            "traffic": MIXED,
+        }
+    )
+    flows = scenario.run().flows
+    assert flows.column("finished").all()
+    groups, fct = flows.column("group"), flows.column("fct_ps") / 1e6
+    return {block["name"]: fct[groups == block["name"]].max() for block in MIXED}
+
+
+@pytest.mark.parametrize("algorithm", [one.name for one in _core.algorithms()])
+def test_flows_take_at_most_twice_as_long(algorithm: str) -> None:
+    each = completion(algorithm, 1)
+    for ack_every in (8, 16):
+        held = completion(algorithm, ack_every)
+        assert all(time <= 2 * each[name] for name, time in held.items()), (ack_every, each, held)
