@@ -454,7 +454,7 @@ class Switch(Section):
     pfc: Pfc | bool | Mapping[str, object] | None = None
     queues: int | None = None
     reserve: str | Bytes | None = None
-    scheduler: Literal["strict-priority", "round-robin"] | None = None
+    scheduler: Literal["strict-priority", "round-robin", "drr"] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -175,7 +175,7 @@ fn what_a_file_can_get_wrong() {
         ("buffer smaller than a packet", spoilt("\"32MB\"", "\"1KB\"")),
         ("PFC with a buffer per port", spoilt("\"32MB\"", "{ per_port = \"800KB\" }\npfc = true")),
         ("PFC that never pauses", spoilt("\"32MB\"", "\"unlimited\"\npfc = true")),
-        ("nine queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 9")),
+        ("129 queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 129")),
         ("unknown scheduler", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"priority\"")),
         (
             "probe of a port that is not there",

@@ -12,6 +12,7 @@ mod example;
 mod host;
 mod packet;
 mod port;
+mod queue_set;
 pub mod random;
 pub mod record;
 mod route;

@@ -9,6 +9,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Captured, Effects, Event, Kind};
 use crate::packet::{IntRecords, Packet};
+use crate::queue_set::QueueSet;
 use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::route::Out;
 use crate::timeline::{LinkState, LinkTimeline};
@@ -34,8 +35,8 @@ pub(crate) struct Port {
     last_arrival: u64,
     /// A [`Kind::Departed`] is scheduled for that instant.
     departure_scheduled: bool,
-    /// Queues that the far end has paused, one bit each.
-    pub(crate) paused: u8,
+    /// Queues that the far end has paused.
+    pub(crate) paused: QueueSet,
     paused_since: u64,
     paused_total: u64,
     /// Bytes transmitted.
@@ -70,7 +71,7 @@ impl Port {
             fails_at: u64::MAX,
             last_arrival: 0,
             departure_scheduled: false,
-            paused: 0,
+            paused: QueueSet::default(),
             paused_since: 0,
             paused_total: 0,
             transmitted: 0,
@@ -200,22 +201,28 @@ impl Port {
             let time = Time::from_ps(now);
             effects.tally().records.pauses.push(PauseRecord { time, node, port, queue, paused });
         }
-        let before = self.paused;
-        let bit = 1 << (queue & 7);
+        let before = self.is_paused_at_all();
         if paused {
-            self.paused |= bit;
+            self.paused.insert(queue);
         } else {
-            self.paused &= !bit;
+            self.paused.remove(queue);
         }
-        match (before, self.paused) {
-            (0, p) if p != 0 => self.paused_since = now,
-            (p, 0) if p != 0 => self.paused_total += now - self.paused_since,
+        match (before, self.is_paused_at_all()) {
+            (false, true) => self.paused_since = now,
+            (true, false) => self.paused_total += now - self.paused_since,
             _ => {}
         }
     }
 
+    #[inline]
     pub(crate) fn is_paused(&self, queue: u8) -> bool {
-        self.paused & (1 << (queue & 7)) != 0
+        self.paused.contains(queue)
+    }
+
+    /// Whether any queue is paused.
+    #[inline]
+    pub(crate) fn is_paused_at_all(&self) -> bool {
+        !self.paused.is_empty()
     }
 
     pub(crate) fn sample(&self, time: u64, node: NodeId, port: PortId, queue: u64) -> PortSample {
@@ -227,12 +234,12 @@ impl Port {
             transmitted: Bytes::new(self.transmitted),
             dropped: Bytes::new(self.dropped),
             marked: self.marked,
-            paused: self.paused != 0,
+            paused: self.is_paused_at_all(),
         }
     }
 
     pub(crate) fn totals(&self, now: u64, node: NodeId, port: PortId) -> PortTotals {
-        let open = if self.paused != 0 { now.saturating_sub(self.paused_since) } else { 0 };
+        let open = if self.is_paused_at_all() { now.saturating_sub(self.paused_since) } else { 0 };
         PortTotals {
             node,
             port,

@@ -1,11 +1,5 @@
-//! Shortest-path routes with ECMP, the path that a flow takes, its base RTT and its ideal time.
-//!
-//! # The hash
-//! A flow's 32-bit hash is the upper half of [`crate::random::mix`] of its key; its packets carry
-//! it, acknowledgements the hash of the reversed flow. At a switch with `n` equally short ports the
-//! packet leaves by port number `(fmix32(hash xor salt) · n) >> 32`, where `fmix32` is the finaliser of
-//! MurmurHash3 and `salt` the upper half of `mix(node + 1)`, so that two switches in a row choose
-//! independently. Neither the seed of the run nor any other flow matters, only the flow's key.
+//! Shortest-path routes, the path that a flow takes, its base RTT and its ideal time. Which of several
+//! equally short ports a packet takes is a matter of [`crate::switch::path`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +8,7 @@ use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{Network, NodeId, PortId};
-use crate::random::mix;
+use crate::switch::path::Paths;
 use crate::timeline::Timeline;
 
 /// One direction of a link: out of a port.
@@ -49,7 +43,6 @@ pub(crate) struct Routes {
 pub(crate) struct Table {
     /// This switch's index among the attachment switches; `u16::MAX` for a switch without hosts.
     pub(crate) own: u16,
-    salt: u32,
     /// For every attachment switch: which of `groups` leads there.
     toward: Arc<[u16]>,
     /// The different sets of equally short ports: where each begins in `ports`, and their number.
@@ -58,18 +51,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The port toward an attachment switch other than this one.
+    /// The equally short ports toward an attachment switch other than this one, by number.
     #[inline]
-    pub(crate) fn port(&self, attachment: u16, hash: u32) -> Option<PortId> {
-        let &(start, len) = self.groups.get(usize::from(*self.toward.get(usize::from(attachment))?))?;
-        let choice = (u64::from(fmix32(hash ^ self.salt)) * u64::from(len)) >> 32;
-        (len > 0).then(|| self.ports.get(start as usize + choice as usize).copied())?
+    pub(crate) fn group(&self, attachment: u16) -> &[PortId] {
+        let group = self.toward.get(usize::from(attachment)).and_then(|g| self.groups.get(usize::from(*g)));
+        group.and_then(|&(start, len)| self.ports.get(start as usize..(start + len) as usize)).unwrap_or(&[])
     }
 
     /// Whether no port leads to an attachment switch other than this one.
     fn is_lost(&self, attachment: u16) -> bool {
-        let group = self.toward.get(usize::from(attachment)).and_then(|g| self.groups.get(usize::from(*g)));
-        group.is_none_or(|(_, len)| *len == 0)
+        self.group(attachment).is_empty()
     }
 }
 
@@ -98,29 +89,14 @@ impl NewTable {
         toward.push(group);
     }
 
-    fn finish(self, node: usize, own: u16) -> Table {
+    fn finish(self, own: u16) -> Table {
         Table {
             own,
-            salt: (mix(node as u64 + 1) >> 32) as u32,
             toward: self.toward.into(),
             groups: self.groups.into(),
             ports: self.ports.into(),
         }
     }
-}
-
-/// The finaliser of MurmurHash3: every input bit reaches every output bit.
-pub(crate) const fn fmix32(mut h: u32) -> u32 {
-    h ^= h >> 16;
-    h = h.wrapping_mul(0x85eb_ca6b);
-    h ^= h >> 13;
-    h = h.wrapping_mul(0xc2b2_ae35);
-    h ^ (h >> 16)
-}
-
-/// The hash of a flow's data packets and that of its acknowledgements.
-pub(crate) fn flow_hashes(key: u64) -> (u32, u32) {
-    ((mix(key) >> 32) as u32, (mix(!key) >> 32) as u32)
 }
 
 impl Routes {
@@ -206,15 +182,22 @@ impl Routes {
 
     /// The links from one host to another that packets with this hash take at `time`, first to last, as
     /// they are then. Where there is no way then, those at the beginning.
-    pub(crate) fn path(&self, source: u32, destination: u32, hash: u32, time: Time) -> Vec<Out> {
+    pub(crate) fn path(&self, paths: &Paths, ends: (u32, u32), hash: u32, time: Time) -> Vec<Out> {
         let time = time.ps();
-        let path = self.path_by(self.tables_at(time), source, destination, hash, time);
-        let reached = path.last().is_some_and(|out| out.node == destination);
-        if reached { path } else { self.path_by(&self.tables, source, destination, hash, time) }
+        let path = self.path_by(self.tables_at(time), paths, ends, hash, time);
+        let reached = path.last().is_some_and(|out| out.node == ends.1);
+        if reached { path } else { self.path_by(&self.tables, paths, ends, hash, time) }
     }
 
     /// The path by these tables, as far as there is one.
-    fn path_by(&self, tables: &[Table], source: u32, destination: u32, hash: u32, time: u64) -> Vec<Out> {
+    fn path_by(
+        &self,
+        tables: &[Table],
+        paths: &Paths,
+        (source, destination): (u32, u32),
+        hash: u32,
+        time: u64,
+    ) -> Vec<Out> {
         let (attachment, last_port) = self.attachment[destination as usize];
         let out_at = |node: NodeId, port: PortId| {
             let out = self.ports[node as usize][usize::from(port)];
@@ -224,7 +207,11 @@ impl Routes {
         loop {
             let switch = path[path.len() - 1].node;
             let table = &tables[(switch - self.hosts) as usize];
-            let port = if table.own == attachment { Some(last_port) } else { table.port(attachment, hash) };
+            let port = if table.own == attachment {
+                Some(last_port)
+            } else {
+                paths.usual(switch, hash, table.group(attachment))
+            };
             let Some(port) = port else { return path };
             let out = out_at(switch, port);
             path.push(out);
@@ -325,7 +312,7 @@ impl Switches<'_> {
             }
         }
         let tables = tables.into_iter().enumerate();
-        tables.map(|(i, table)| table.finish(hosts + i, index_of[hosts + i])).collect()
+        tables.map(|(i, table)| table.finish(index_of[hosts + i])).collect()
     }
 }
 
@@ -439,6 +426,7 @@ pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::switch::path::ecmp;
 
     fn out(rate: Rate) -> Out {
         Out { node: 0, port: 0, rate, delay: Time::from_us(1) }
@@ -490,15 +478,16 @@ mod tests {
             }
         }
         let routes = Routes::new(&network).unwrap();
+        let paths = Paths::new(&Default::default(), &[]);
         let mut seen = [0; 3];
         for key in 0..3000 {
-            let path = routes.path(0, 3, flow_hashes(key).0, Time::ZERO);
+            let path = routes.path(&paths, (0, 3), ecmp::hashes(key).0, Time::ZERO);
             assert_eq!(path.len(), 4);
             seen[(path[1].node - spines[0]) as usize] += 1;
         }
         // Binomial with n = 3000, p = 1/3: mean 1000, standard deviation 25.8; five of them.
         assert!(seen.iter().all(|n| (871..=1129).contains(n)), "{seen:?}");
-        assert_eq!(routes.path(0, 1, 7, Time::ZERO).len(), 2);
+        assert_eq!(routes.path(&paths, (0, 1), 7, Time::ZERO).len(), 2);
     }
 
     #[test]

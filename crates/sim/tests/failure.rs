@@ -202,7 +202,10 @@ fn descriptions_that_contradict_themselves_do_not_run() {
         refuse(&|s| s.transport.ack_every = 256),
         "an acknowledgement stands for 1 to 255 packets, not 256"
     );
-    assert_eq!(refuse(&|s| s.switch.queues = 9), "a port has 1 to 8 queues, not 9");
+    assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
+    assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");
+    let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
+    assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");
 }
 

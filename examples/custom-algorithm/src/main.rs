@@ -56,6 +56,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
             ecn: None,
             queues: 1,
             scheduler: Scheduler::StrictPriority,
+            ..Switch::default()
         },
         transport: Transport::default(),
         algorithms: vec![algorithm],

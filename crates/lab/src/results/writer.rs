@@ -374,23 +374,16 @@ mod tests {
     use incast_sim::Simulation;
     use incast_sim::describe::network::Network;
     use incast_sim::describe::probe::Probes;
-    use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+    use incast_sim::describe::switch::Switch;
     use incast_units::Time;
 
     use super::super::{ResultFolder, State};
     use super::*;
 
     fn info() -> ResultInfo {
-        let switch = Switch {
-            buffer: Buffer::Unlimited,
-            pfc: None,
-            ecn: None,
-            queues: 1,
-            scheduler: Scheduler::StrictPriority,
-        };
         let simulation = Simulation {
             network: Network::with_hosts(2),
-            switch,
+            switch: Switch::default(),
             transport: Default::default(),
             algorithms: Vec::new(),
             flows: Vec::new(),

@@ -12,7 +12,7 @@ use incast_cc::AnyParams;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::Network;
 use incast_sim::describe::probe::Probes;
-use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+use incast_sim::describe::switch::Switch;
 use incast_sim::record::End;
 use incast_units::{Bytes, Rate, Time};
 use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
@@ -59,13 +59,7 @@ fn simulation() -> Simulation {
     };
     Simulation {
         network,
-        switch: Switch {
-            buffer: Buffer::Unlimited,
-            pfc: None,
-            ecn: None,
-            queues: 1,
-            scheduler: Scheduler::StrictPriority,
-        },
+        switch: Switch::default(),
         transport: Default::default(),
         algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
         flows: vec![

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
-use incast_sim::describe::switch::{Buffer, Scheduler, Switch};
+use incast_sim::describe::switch::Switch;
 use incast_sim::describe::transport::Transport;
 use incast_units::{Bytes, Time};
 
@@ -307,13 +307,7 @@ impl Scenario {
         }
         let mut simulation = Simulation {
             network: fabric.network.clone(),
-            switch: Switch {
-                buffer: Buffer::Unlimited,
-                pfc: None,
-                ecn: None,
-                queues: 1,
-                scheduler: Scheduler::StrictPriority,
-            },
+            switch: Switch::default(),
             transport: Transport::default(),
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             flows,

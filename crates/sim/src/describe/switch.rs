@@ -3,10 +3,14 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
-/// Most queues (priorities) that a port has.
-pub const MAX_QUEUES: usize = 8;
+pub use crate::switch::path::PathPolicy;
+pub use crate::switch::scheduler::Scheduler;
 
-/// The behaviour that all switches share. Queue 0 is served first under strict priority.
+/// Most queues (priorities) that a port has.
+pub const MAX_QUEUES: usize = 128;
+
+/// The behaviour that all switches share. The default is the plainest switch: one queue, as much
+/// buffer as is needed, no marks and no pauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
     /// The packet buffer.
@@ -19,6 +23,77 @@ pub struct Switch {
     pub queues: u8,
     /// In which order they are served.
     pub scheduler: Scheduler,
+    /// Bytes that [`Scheduler::Drr`] grants each queue at a visit, by queue; a queue without a value has
+    /// [`DEFAULT_QUANTUM`].
+    pub quanta: Vec<Bytes>,
+    /// Which of several equally short ports a packet takes.
+    pub path: PathPolicy,
+    /// The order in which the path policy counts these ports.
+    pub next_hops: NextHops,
+    /// What is left of a telemetry record in a packet.
+    pub telemetry: Telemetry,
+}
+
+/// What deficit round robin grants a queue unless it is told: one packet of Ethernet's usual largest
+/// size, so that a visit always sends.
+pub const DEFAULT_QUANTUM: Bytes = Bytes::new(1518);
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self {
+            buffer: Buffer::Unlimited,
+            pfc: None,
+            ecn: None,
+            queues: 1,
+            scheduler: Scheduler::StrictPriority,
+            quanta: Vec::new(),
+            path: PathPolicy::Ecmp,
+            next_hops: NextHops::Ascending,
+            telemetry: Telemetry::Exact,
+        }
+    }
+}
+
+impl Switch {
+    /// The quantum of a queue.
+    pub(crate) fn quantum(&self, queue: usize) -> Bytes {
+        self.quanta.get(queue).copied().unwrap_or(DEFAULT_QUANTUM)
+    }
+
+    /// What is wrong with these settings by themselves.
+    pub(crate) fn problem(&self) -> Option<String> {
+        if !(1..=MAX_QUEUES).contains(&usize::from(self.queues)) {
+            return Some(format!("a port has 1 to {MAX_QUEUES} queues, not {}", self.queues));
+        }
+        if self.quanta.len() > usize::from(self.queues) {
+            return Some(format!("{} quanta are given for {} queues", self.quanta.len(), self.queues));
+        }
+        let none = self.quanta.iter().position(|quantum| *quantum == Bytes::ZERO)?;
+        Some(format!("the quantum of queue {none} is zero: it would never be served"))
+    }
+}
+
+/// The order in which equally short ports are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHops {
+    /// By port number.
+    Ascending,
+    /// From the highest port number.
+    Descending,
+}
+
+/// What is left of a telemetry record in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telemetry {
+    /// Every value, to the byte and the picosecond.
+    Exact,
+    /// As in HPCC's 64-bit record: queue length in units of 80 B · `multiple` in 17 bits, transmitted
+    /// bytes in units of 128 B · `multiple`, time in nanoseconds, all rounded down. Its public ns-3
+    /// simulator takes a multiple of 1 up to 25 Gbps and 4 at 100 Gbps.
+    Packed {
+        /// How much coarser the units are; 0 counts as 1.
+        multiple: u32,
+    },
 }
 
 /// How much a switch can hold and who may take it.
@@ -83,13 +158,4 @@ pub struct Ecn {
     pub pmax: Fixed,
     /// The link rate at which `kmin` and `kmax` are meant.
     pub reference: Option<Rate>,
-}
-
-/// The order in which a port serves its queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// The lowest-numbered queue that holds a packet.
-    StrictPriority,
-    /// One packet from each queue in turn.
-    RoundRobin,
 }

@@ -171,7 +171,7 @@ impl Remains {
                     for (i, egress) in switch.ports.iter().enumerate() {
                         ports.push(egress.wire.totals(now, slot.id, i as u16));
                         check(i, egress.wire.violation(now, largest));
-                        queued += egress.waiting().filter(|(_, p)| p.kind == Kind::Data).count() as u64;
+                        queued += egress.queues.iter().filter(|(_, p)| p.kind == Kind::Data).count() as u64;
                     }
                     let buffer = &switch.buffer;
                     if buffer.peak > buffer.size {

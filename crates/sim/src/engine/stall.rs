@@ -35,15 +35,18 @@ fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<At> {
             return Vec::new();
         };
         let holds = |egress: &crate::switch::Egress| {
-            egress.waiting().any(|(q, p)| p.ingress == far.port && egress.wire.is_paused(q))
+            egress.queues.iter().any(|(q, p)| p.ingress == far.port && egress.wire.is_paused(q))
         };
         let ports = switch.ports.iter().enumerate();
-        ports.filter(|(_, e)| e.wire.paused != 0 && holds(e)).map(|(i, _)| (far.node, i as PortId)).collect()
+        ports
+            .filter(|(_, e)| e.wire.is_paused_at_all() && holds(e))
+            .map(|(i, _)| (far.node, i as PortId))
+            .collect()
     };
     let mut paused: Vec<At> = Vec::new();
     for slot in slots {
         if let Node::Switch(switch) = &slot.node {
-            let ports = switch.ports.iter().enumerate().filter(|(_, e)| e.wire.paused != 0);
+            let ports = switch.ports.iter().enumerate().filter(|(_, e)| e.wire.is_paused_at_all());
             paused.extend(ports.map(|(i, _)| (slot.id, i as PortId)));
         }
     }

@@ -10,14 +10,14 @@ use crate::describe::algorithm::Algorithm;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
-use crate::describe::switch::MAX_QUEUES;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::host::Host;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 use crate::port::Port;
-use crate::route::{Routes, Sizes, Table, describe_path, flow_hashes, ideal_time};
+use crate::route::{Out, Routes, Sizes, Table, describe_path, ideal_time};
 use crate::switch::Switch;
-use crate::switch::buffer::Buffer;
+use crate::switch::admission::Buffer;
+use crate::switch::path::Paths;
 use crate::timeline::LinkState;
 
 /// What all nodes share, constant over the run.
@@ -27,6 +27,7 @@ pub(crate) struct World<'a> {
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
     pub(crate) routes: Routes,
+    paths: Paths,
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
     sizes: Vec<Sizes>,
@@ -77,6 +78,7 @@ impl<'a> World<'a> {
             algorithms: &simulation.algorithms,
             transport,
             routes,
+            paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
             sizes,
             plain: sizes_with(&transport, Overhead::default()),
@@ -101,8 +103,8 @@ impl<'a> World<'a> {
                 simulation.transport.ack_every
             ));
         }
-        if !(1..=MAX_QUEUES).contains(&usize::from(simulation.switch.queues)) {
-            return fail(format!("a port has 1 to {MAX_QUEUES} queues, not {}", simulation.switch.queues));
+        if let Some(problem) = simulation.switch.problem() {
+            return fail(problem);
         }
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only where PFC is off: an outage would lose its frames".into());
@@ -160,10 +162,8 @@ impl<'a> World<'a> {
 
     /// The path of a flow.
     pub(crate) fn path(&self, flow: u32) -> Path {
-        let (hash, back) = self.hashes(flow);
+        let (forward, back) = self.links(flow);
         let flow = &self.flows[flow as usize];
-        let forward = self.routes.path(flow.source, flow.destination, hash, flow.start);
-        let back = self.routes.path(flow.destination, flow.source, back, flow.start);
         describe_path(&forward, &back, self.sizes(flow.algorithm))
     }
 
@@ -176,7 +176,7 @@ impl<'a> World<'a> {
 
     /// The hash of a flow's data packets and that of its acknowledgements.
     pub(crate) fn hashes(&self, flow: u32) -> (u32, u32) {
-        flow_hashes(self.flows[flow as usize].key)
+        self.paths.hashes(flow, &self.flows[flow as usize])
     }
 
     /// How many packets a flow has in all; without an end, [`u64::MAX`].
@@ -199,6 +199,14 @@ impl<'a> World<'a> {
         ((u64::from(hash) * ports as u64) >> 32) as PortId
     }
 
+    /// The links that a flow takes at its start, there and back.
+    fn links(&self, flow: u32) -> (Vec<Out>, Vec<Out>) {
+        let (hash, back) = self.hashes(flow);
+        let Flow { source, destination, start, .. } = self.flows[flow as usize];
+        let forward = self.routes.path(&self.paths, (source, destination), hash, start);
+        (forward, self.routes.path(&self.paths, (destination, source), back, start))
+    }
+
     /// Completion time of `size` payload bytes of a flow on its idle path.
     pub(crate) fn ideal_time(&self, flow: u32, size: u64) -> Time {
         self.ideal_time_with(flow, self.sizes(self.flows[flow as usize].algorithm), size)
@@ -210,10 +218,7 @@ impl<'a> World<'a> {
     }
 
     fn ideal_time_with(&self, flow: u32, sizes: &Sizes, size: u64) -> Time {
-        let flow = &self.flows[flow as usize];
-        let (hash, back) = flow_hashes(flow.key);
-        let forward = self.routes.path(flow.source, flow.destination, hash, flow.start);
-        let back = self.routes.path(flow.destination, flow.source, back, flow.start);
+        let (forward, back) = self.links(flow);
         ideal_time(&forward, &back, sizes, size)
     }
 
@@ -264,8 +269,8 @@ impl<'a> World<'a> {
                 let buffer = Buffer::new(&simulation.switch, &largest, self.largest_packet())
                     .map_err(|e| Invalid(format!("switch {}: {e}", network.nodes[node])))?;
                 let index = |rate| self.rate_index(rate);
-                let (switch, seed) = (&simulation.switch, simulation.seed);
-                Node::Switch(Box::new(Switch::new(id, table, ports, switch, buffer, seed, index)))
+                let switch = Switch::new(id, table, ports, simulation, &self.paths, buffer, index);
+                Node::Switch(Box::new(switch))
             };
             slots.push(Slot { id, node: body, sampler: Sampler::none(), changes: self.changes(id) });
         }

@@ -156,13 +156,7 @@ pub(crate) mod tests {
         }
         Simulation {
             network,
-            switch: switch::Switch {
-                buffer: switch::Buffer::Unlimited,
-                pfc: None,
-                ecn: None,
-                queues: 1,
-                scheduler: switch::Scheduler::StrictPriority,
-            },
+            switch: switch::Switch::default(),
             transport: Transport::default(),
             algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
             flows: vec![flow::Flow {

@@ -7,7 +7,7 @@ use incast_cc::params::Value;
 use incast_cc::{AnyParams, Fixed};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
-use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler, Switch};
+use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
 use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, Progress};
@@ -127,13 +127,7 @@ pub fn long(source: u32, destination: u32, start: Time, stop: Time) -> Flow {
 
 /// Unlimited buffers, no marks, no pauses.
 pub fn plain_switch() -> Switch {
-    Switch {
-        buffer: Buffer::Unlimited,
-        pfc: None,
-        ecn: None,
-        queues: 1,
-        scheduler: Scheduler::StrictPriority,
-    }
+    Switch::default()
 }
 
 /// 32 MB shared with dynamic thresholds, PFC with computed headroom, ECN 400/1600 KB at 100 Gbps.
@@ -152,8 +146,7 @@ pub fn lossless_switch() -> Switch {
             pmax: Fixed::ratio(1, 5),
             reference: Some(gbps(100)),
         }),
-        queues: 1,
-        scheduler: Scheduler::StrictPriority,
+        ..Switch::default()
     }
 }
 

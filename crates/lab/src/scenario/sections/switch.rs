@@ -8,17 +8,49 @@ use incast_units::{Bytes, Rate};
 
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
-use crate::grammar::section::{choice, section};
-use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal};
+use crate::grammar::section::section;
+use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal, wrong_type};
+use crate::grammar::suggest::nearest;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::fault;
 
-choice! {
-    Scheduler {
-        "strict-priority" => StrictPriority: "the lowest-numbered queue that holds a packet",
-        "round-robin" => RoundRobin: "one packet from each queue in turn",
+/// Words of a scenario file that the simulator itself lists, so that a new one is known here too.
+macro_rules! listed {
+    ($($type:ty),+) => {$(
+        impl Setting for $type {
+            fn shape() -> Shape {
+                Shape::Choice(Self::ALL.iter().map(|(_, word, meaning)| (*word, *meaning)).collect())
+            }
+
+            fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+                read_listed(Self::ALL, node, key, reading)
+            }
+
+            fn write(&self) -> Option<Out> {
+                Self::ALL.iter().find(|(value, ..)| value == self).map(|(_, word, _)| Out::text(word))
+            }
+        }
+    )+};
+}
+
+listed!(Scheduler);
+
+fn read_listed<T: Copy + Setting>(
+    all: &[(T, &'static str, &'static str)],
+    node: &Node,
+    key: &str,
+    reading: &mut Reading,
+) -> Option<T> {
+    let Value::Text(text) = &node.value else { return wrong_type(node, key, reading) };
+    if let Some((value, ..)) = all.iter().find(|(_, word, _)| word == text) {
+        return Some(*value);
     }
+    let words = || all.iter().map(|(_, word, _)| *word);
+    let near = nearest(text, words()).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+    let known = words().collect::<Vec<_>>().join(", ");
+    reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
+    None
 }
 
 section! {
@@ -143,6 +175,7 @@ impl Switch {
             ecn: self.ecn,
             queues: self.queues,
             scheduler: self.scheduler,
+            ..switch::Switch::default()
         }
     }
 

@@ -241,7 +241,7 @@ mod tests {
     use incast_units::{Rate, Time};
 
     fn switch(buffer: describe::Buffer, pfc: Option<Pfc>) -> describe::Switch {
-        describe::Switch { buffer, pfc, ecn: None, queues: 1, scheduler: describe::Scheduler::StrictPriority }
+        describe::Switch { buffer, pfc, ..describe::Switch::default() }
     }
 
     fn ports(n: usize) -> Vec<Out> {

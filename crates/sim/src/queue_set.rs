@@ -1,0 +1,90 @@
+//! Sets of the queues of a port.
+
+use crate::describe::switch::MAX_QUEUES;
+
+/// Some of the queues of a port, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueSet(u128);
+
+const _: () = assert!(MAX_QUEUES <= u128::BITS as usize);
+
+impl QueueSet {
+    #[inline]
+    pub(crate) fn contains(self, queue: u8) -> bool {
+        self.0 >> queue & 1 != 0
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, queue: u8) {
+        self.0 |= 1 << queue;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, queue: u8) {
+        self.0 &= !(1 << queue);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those that are not in `other`.
+    #[inline]
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The lowest-numbered one.
+    #[inline]
+    pub(crate) fn first(self) -> Option<u8> {
+        (self.0 != 0).then(|| self.0.trailing_zeros() as u8)
+    }
+
+    /// The first one after `queue` in a circle that ends with `queue` itself.
+    #[inline]
+    pub(crate) fn after(self, queue: u8) -> Option<u8> {
+        let higher = self.0 & (u128::MAX << queue << 1);
+        Self(if higher != 0 { higher } else { self.0 }).first()
+    }
+
+    /// All of them, from the lowest number.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let queue = rest.first()?;
+            rest.remove(queue);
+            Some(queue)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(queues: &[u8]) -> QueueSet {
+        let mut set = QueueSet::default();
+        queues.iter().for_each(|q| set.insert(*q));
+        set
+    }
+
+    #[test]
+    fn holds_128_queues_apart() {
+        let mut all = set(&[0, 7, 8, 64, 127]);
+        assert!(all.contains(8) && all.contains(127) && !all.contains(15) && !all.contains(126));
+        all.remove(8);
+        assert_eq!(all, set(&[0, 7, 64, 127]));
+        assert_eq!(all.without(set(&[0, 64])), set(&[7, 127]));
+        assert_eq!(all.iter().collect::<Vec<_>>(), [0, 7, 64, 127]);
+        assert_eq!((all.first(), QueueSet::default().first()), (Some(0), None));
+    }
+
+    #[test]
+    fn the_next_one_is_found_in_a_circle() {
+        let some = set(&[2, 5, 127]);
+        assert_eq!([0, 2, 5, 126, 127].map(|q| some.after(q)), [2, 5, 127, 127, 2].map(Some));
+        assert_eq!(set(&[3]).after(3), Some(3));
+        assert_eq!(QueueSet::default().after(3), None);
+    }
+}

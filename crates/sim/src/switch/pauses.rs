@@ -1,0 +1,71 @@
+//! The PFC frames that wait to be sent through a port.
+//!
+//! At most one frame for each queue waits. A pause and a resume of the same queue that both wait
+//! cancel each other: the far end is in the state that the second one would bring about. So a frame
+//! waits for the packet that is being sent and for one frame of each other queue at most, on which the
+//! headroom relies ([`crate::describe::switch::Pfc::headroom_for`]).
+
+use crate::queue_set::QueueSet;
+
+/// The frames of one port, first come first served.
+#[derive(Debug, Default)]
+pub(crate) struct PauseFrames {
+    /// Queues whose frame waits.
+    waiting: Vec<u8>,
+    /// Queues whose far end is paused once all frames have been sent.
+    paused: QueueSet,
+}
+
+impl PauseFrames {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The far end is to pause `queue`, or to go on with it; for each queue these alternate.
+    pub(crate) fn ask(&mut self, queue: u8, pause: bool) {
+        if pause {
+            self.paused.insert(queue);
+        } else {
+            self.paused.remove(queue);
+        }
+        match self.waiting.iter().position(|q| *q == queue) {
+            Some(opposite) => drop(self.waiting.remove(opposite)),
+            None => self.waiting.push(queue),
+        }
+    }
+
+    /// Takes the first frame: its queue, and whether it is a pause.
+    pub(crate) fn next(&mut self) -> Option<(u8, bool)> {
+        let queue = *self.waiting.first()?;
+        self.waiting.remove(0);
+        Some((queue, self.paused.contains(queue)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opposite_frames_cancel_and_the_rest_keep_their_order() {
+        let mut frames = PauseFrames::default();
+        frames.ask(3, true);
+        frames.ask(1, true);
+        frames.ask(2, true);
+        // The pause of 1 has not been sent: nothing needs to be.
+        frames.ask(1, false);
+        assert_eq!(frames.next(), Some((3, true)));
+        // A resume that waits and a pause after it: the far end stays paused.
+        frames.ask(3, false);
+        frames.ask(3, true);
+        // Asked again, it stands behind those that came before.
+        frames.ask(1, true);
+        frames.ask(3, false);
+        assert_eq!(
+            [(); 4].map(|()| frames.next()),
+            [Some((2, true)), Some((1, true)), Some((3, false)), None]
+        );
+        assert!(frames.is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! The packets that wait at a port of a switch, by queue.
+
+use crate::packet::{IntRecords, Packet, PacketQueue, flag};
+use crate::queue_set::QueueSet;
+
+/// The queues of one port.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    queues: Box<[Queue]>,
+    /// Those that hold a packet.
+    waiting: QueueSet,
+    /// Bytes in all of them.
+    length: u64,
+}
+
+/// First in, first out.
+#[derive(Debug, Default)]
+struct Queue {
+    packets: PacketQueue,
+    /// Bytes in it.
+    length: u64,
+}
+
+impl Queues {
+    pub(crate) fn new(queues: u8) -> Self {
+        let queues = (0..queues).map(|_| Queue::default()).collect();
+        Self { queues, waiting: QueueSet::default(), length: 0 }
+    }
+
+    /// The queues that hold a packet.
+    #[inline]
+    pub(crate) fn waiting(&self) -> QueueSet {
+        self.waiting
+    }
+
+    /// Bytes in all queues.
+    #[inline]
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes in one queue.
+    #[inline]
+    pub(crate) fn length_of(&self, queue: u8) -> u64 {
+        self.queues[usize::from(queue)].length
+    }
+
+    /// Size of the first packet of a queue; 0 of an empty one.
+    pub(crate) fn first_size(&self, queue: u8) -> u64 {
+        self.queues[usize::from(queue)].packets.iter().next().map_or(0, |p| u64::from(p.size))
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, queue: u8, packet: Packet, int: &IntRecords) {
+        let size = u64::from(packet.size);
+        let line = &mut self.queues[usize::from(queue)];
+        line.length += size;
+        line.packets.push(packet, packet.is(flag::INT).then_some(int));
+        self.length += size;
+        self.waiting.insert(queue);
+    }
+
+    /// Takes the first packet of a queue; its INT stack, if it has one, is written to `int`.
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: u8, int: &mut IntRecords) -> Option<Packet> {
+        let line = &mut self.queues[usize::from(queue)];
+        let packet = line.packets.pop(int)?;
+        let size = u64::from(packet.size);
+        line.length -= size;
+        self.length -= size;
+        if line.packets.is_empty() {
+            self.waiting.remove(queue);
+        }
+        Some(packet)
+    }
+
+    /// All packets, with the queue of each.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, &Packet)> {
+        self.queues.iter().enumerate().flat_map(|(q, line)| line.packets.iter().map(move |p| (q as u8, p)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    #[test]
+    fn bytes_are_counted_by_queue_and_together() {
+        let mut queues = Queues::new(128);
+        let mut int = IntRecords::default();
+        for (queue, size) in [(0, 100), (8, 1000), (8, 64), (127, 1500)] {
+            queues.push(queue, Packet { size, ..Packet::blank(Kind::Data) }, &int);
+        }
+        assert_eq!((queues.length(), queues.length_of(8), queues.length_of(0)), (2664, 1064, 100));
+        assert_eq!(queues.waiting().iter().collect::<Vec<_>>(), [0, 8, 127]);
+        assert_eq!((queues.first_size(8), queues.first_size(1)), (1000, 0));
+        assert_eq!(queues.pop(8, &mut int).map(|p| p.size), Some(1000));
+        assert!(queues.waiting().contains(8));
+        assert_eq!(queues.pop(8, &mut int).map(|p| p.size), Some(64));
+        assert!(queues.pop(8, &mut int).is_none());
+        assert_eq!((queues.length(), queues.length_of(8)), (1600, 0));
+        assert_eq!(queues.waiting().iter().collect::<Vec<_>>(), [0, 127]);
+        assert_eq!(queues.iter().map(|(q, p)| (q, p.size)).collect::<Vec<_>>(), [(0, 100), (127, 1500)]);
+    }
+}

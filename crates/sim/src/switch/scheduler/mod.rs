@@ -1,0 +1,93 @@
+//! Which queue of a port is served next.
+//!
+//! To add a scheduler: write its module, and add one line to the `schedulers!` list below. With it
+//! scenario files know its name.
+
+mod drr;
+mod round_robin;
+mod strict_priority;
+
+use super::queues::Queues;
+use crate::describe::switch::Switch as Description;
+use crate::queue_set::QueueSet;
+
+/// A scheduler at one port: which queue sends the next packet.
+pub(crate) trait Schedule {
+    /// Its state before the first packet.
+    fn new(description: &Description) -> Self;
+
+    /// The queue whose first packet is sent now. `ready` is not empty: the queues that hold a packet
+    /// and are not paused, a part of those in `queues`.
+    fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8;
+
+    /// A packet of `queue` is sent without having waited, because no queue was ready. The state
+    /// becomes what it would be had this packet been queued and chosen.
+    fn passed(&mut self, queue: u8, queues: &Queues);
+}
+
+macro_rules! schedulers {
+    ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
+        /// The order in which a port serves its queues. Queues that are paused are passed over.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Scheduler {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl Scheduler {
+            /// Each with its name in scenario files and what it does.
+            pub const ALL: &[(Self, &'static str, &'static str)] =
+                &[$((Self::$variant, $name, $meaning)),+];
+        }
+
+        /// The state of one port's scheduler.
+        #[derive(Debug)]
+        pub(crate) enum State {
+            $($variant($state)),+
+        }
+
+        impl State {
+            pub(crate) fn new(description: &Description) -> Self {
+                match description.scheduler {
+                    $(Scheduler::$variant => Self::$variant(Schedule::new(description))),+
+                }
+            }
+
+            #[inline]
+            pub(crate) fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
+                match self {
+                    $(Self::$variant(scheduler) => scheduler.choose(ready, queues)),+
+                }
+            }
+
+            #[inline]
+            pub(crate) fn passed(&mut self, queue: u8, queues: &Queues) {
+                match self {
+                    $(Self::$variant(scheduler) => scheduler.passed(queue, queues)),+
+                }
+            }
+        }
+    };
+}
+
+schedulers! {
+    StrictPriority = "strict-priority", strict_priority::StrictPriority,
+        "the lowest-numbered queue that holds a packet";
+    RoundRobin = "round-robin", round_robin::RoundRobin,
+        "one packet from each queue in turn";
+    Drr = "drr", Box<drr::DeficitRoundRobin>,
+        "deficit round robin: each queue in turn its quantum of bytes, whatever the size of its packets";
+}
+
+impl<S: Schedule> Schedule for Box<S> {
+    fn new(description: &Description) -> Self {
+        Self::new(S::new(description))
+    }
+
+    fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
+        S::choose(self, ready, queues)
+    }
+
+    fn passed(&mut self, queue: u8, queues: &Queues) {
+        S::passed(self, queue, queues);
+    }
+}

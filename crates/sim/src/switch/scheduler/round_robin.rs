@@ -1,0 +1,28 @@
+//! Round robin by packets (Nagle, RFC 970): each queue in turn sends one, whatever its size.
+
+use super::{QueueSet, Queues, Schedule};
+use crate::describe::switch::Switch as Description;
+
+#[derive(Debug)]
+pub(crate) struct RoundRobin {
+    /// The queue served last.
+    last: u8,
+}
+
+impl Schedule for RoundRobin {
+    fn new(description: &Description) -> Self {
+        // So that queue 0 is the first.
+        Self { last: description.queues - 1 }
+    }
+
+    #[inline]
+    fn choose(&mut self, ready: QueueSet, _: &Queues) -> u8 {
+        self.last = ready.after(self.last).unwrap_or(self.last);
+        self.last
+    }
+
+    #[inline]
+    fn passed(&mut self, queue: u8, _: &Queues) {
+        self.last = queue;
+    }
+}

@@ -1,0 +1,21 @@
+//! Strict priority: queue 0 before queue 1 before queue 2.
+
+use super::{QueueSet, Queues, Schedule};
+use crate::describe::switch::Switch as Description;
+
+#[derive(Debug)]
+pub(crate) struct StrictPriority;
+
+impl Schedule for StrictPriority {
+    fn new(_: &Description) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn choose(&mut self, ready: QueueSet, _: &Queues) -> u8 {
+        ready.first().unwrap_or_default()
+    }
+
+    #[inline]
+    fn passed(&mut self, _: u8, _: &Queues) {}
+}
