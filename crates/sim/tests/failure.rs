@@ -204,6 +204,8 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     );
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
     assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");
+    let own = |s: &mut incast_sim::Simulation| s.switch.buffers = vec![(vec![2], Buffer::Unlimited)];
+    assert_eq!(refuse(&own), "a buffer is given for node 2, which is no switch");
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");

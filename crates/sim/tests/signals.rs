@@ -111,7 +111,7 @@ fn telemetry_is_what_the_port_knew_when_it_began_to_send() {
 #[test]
 fn queues_are_served_by_priority_or_in_turn() {
     // Three flows of equal size at line rate, in queues 0, 1 and 2 of one port.
-    let finish = |scheduler| {
+    let finish = |scheduler, quanta: &[u64]| {
         let flows: Vec<_> = (0..3).map(|i| flow(i, 3, 1_000_000, us(0))).collect();
         let mut sim = simulation(star(4, gbps(100), us(1)), vec![window(u64::MAX)], flows);
         for flow in &mut sim.flows {
@@ -119,6 +119,7 @@ fn queues_are_served_by_priority_or_in_turn() {
         }
         sim.switch.queues = 3;
         sim.switch.scheduler = scheduler;
+        sim.switch.quanta = quanta.iter().map(|q| Bytes::new(*q)).collect();
         let (_, kept) = run_to_end(&sim);
         let by_queue = |q: u32| kept.flows.iter().find(|f| sim.flows[f.flow as usize].source == q).unwrap();
         [by_queue(0).delivered.ps(), by_queue(1).delivered.ps(), by_queue(2).delivered.ps()]
@@ -126,10 +127,16 @@ fn queues_are_served_by_priority_or_in_turn() {
     // 1 MB in packets of 1054 B takes 84.32 us of the port; everything has arrived after 85.
     let one = 84_320_000_u64;
     let near = |time: u64, expected: u64| time.abs_diff(expected) < 3_000_000;
-    let strict = finish(Scheduler::StrictPriority);
+    let strict = finish(Scheduler::StrictPriority, &[]);
     assert!(near(strict[0], one) && near(strict[1], 2 * one) && near(strict[2], 3 * one), "{strict:?}");
-    let fair = finish(Scheduler::RoundRobin);
+    let fair = finish(Scheduler::RoundRobin, &[]);
     assert!(fair.iter().all(|f| near(*f, 3 * one)), "{fair:?}");
+    // Deficit round robin shares by quanta: half of the port for queue 0 until it is done, after twice the
+    // time; the rest for the other two alike. Quanta far below a packet change nothing.
+    for quanta in [[20_000, 10_000, 10_000], [2, 1, 1]] {
+        let drr = finish(Scheduler::Drr, &quanta);
+        assert!(near(drr[0], 2 * one) && near(drr[1], 3 * one) && near(drr[2], 3 * one), "{drr:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,9 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
+use crate::describe::network::NodeId;
+use crate::packet::PFC_FRAME;
+
 pub use crate::switch::path::PathPolicy;
 pub use crate::switch::scheduler::Scheduler;
 
@@ -32,6 +35,18 @@ pub struct Switch {
     pub next_hops: NextHops,
     /// What is left of a telemetry record in a packet.
     pub telemetry: Telemetry,
+    /// Switches with another buffer than [`Switch::buffer`], by node; of two entries for the same
+    /// switch the later one holds.
+    pub buffers: Vec<(Vec<NodeId>, Buffer)>,
+    /// The port rate that `ingress_alpha` is meant for; `None`: for every rate. For a faster port it is
+    /// doubled, up to 1, until the rate, halved each time, is no more than this one.
+    pub ingress_alpha_rate: Option<Rate>,
+    /// With PFC too, a packet is dropped whose egress queue would exceed `egress_alpha` × what is free
+    /// of the whole shared buffer. Without PFC that is so anyway.
+    pub egress_limit: bool,
+    /// Where [`Pfc::headroom`] is `None`: so many times rate × delay of the link, rounded down, instead
+    /// of what [`Pfc::headroom_for`] computes.
+    pub headroom_factor: Option<u64>,
 }
 
 /// What deficit round robin grants a queue unless it is told: one packet of Ethernet's usual largest
@@ -50,6 +65,10 @@ impl Default for Switch {
             path: PathPolicy::Ecmp,
             next_hops: NextHops::Ascending,
             telemetry: Telemetry::Exact,
+            buffers: Vec::new(),
+            ingress_alpha_rate: None,
+            egress_limit: false,
+            headroom_factor: None,
         }
     }
 }
@@ -58,6 +77,34 @@ impl Switch {
     /// The quantum of a queue.
     pub(crate) fn quantum(&self, queue: usize) -> Bytes {
         self.quanta.get(queue).copied().unwrap_or(DEFAULT_QUANTUM)
+    }
+
+    /// The buffer of a switch.
+    pub(crate) fn buffer_of(&self, node: NodeId) -> &Buffer {
+        let own = self.buffers.iter().rev().find(|(nodes, _)| nodes.contains(&node));
+        own.map_or(&self.buffer, |(_, buffer)| buffer)
+    }
+
+    /// `ingress_alpha` at a port of this rate.
+    pub(crate) fn ingress_alpha_at(&self, ingress_alpha: Fixed, rate: Rate) -> Fixed {
+        let (mut alpha, mut bps) = (ingress_alpha, rate.bps());
+        while self.ingress_alpha_rate.is_some_and(|reference| bps > reference.bps()) && alpha < Fixed::ONE {
+            alpha = (alpha + alpha).min(Fixed::ONE);
+            bps /= 2;
+        }
+        alpha
+    }
+
+    /// The PFC headroom of each (ingress port, priority) at a port with this link, for packets of at
+    /// most `packet` bytes; zero without PFC.
+    #[must_use]
+    pub fn headroom(&self, rate: Rate, delay: Time, packet: Bytes) -> Bytes {
+        match (self.pfc.and_then(|pfc| pfc.headroom), self.headroom_factor) {
+            _ if self.pfc.is_none() => Bytes::ZERO,
+            (Some(fixed), _) => fixed,
+            (None, Some(factor)) => rate.bytes_in(delay.times(factor)),
+            (None, None) => Pfc::headroom_for(rate, delay, packet, self.queues),
+        }
     }
 
     /// What is wrong with these settings by themselves.
@@ -124,23 +171,34 @@ pub struct Pfc {
     /// Resume when usage is this far below the threshold.
     pub xon_offset: Bytes,
     /// Room for what is still on its way when the pause goes out, for each (ingress port,
-    /// priority). `None`: computed from the link's rate, delay and the largest packet.
+    /// priority). `None`: [`Pfc::headroom_for`], or by [`Switch::headroom_factor`].
     pub headroom: Option<Bytes>,
 }
 
 impl Pfc {
     /// The room that a lossless (ingress port, priority) needs for what still arrives after its
     /// usage crossed the pause threshold, on a link of this rate and one-way delay, for packets of
-    /// at most `packet` bytes and `queues` priorities.
+    /// at most `packet` bytes and `queues` priorities. With it no packet is ever dropped:
     ///
-    /// The packet that crosses the threshold itself; the pause frame waits for one packet that is
-    /// being sent the other way and for the other priorities' frames, and takes its own time; then
-    /// the delay there, one packet that the far end has just begun, and the delay back:
-    /// `2 · rate · delay + 3 · packet + 64 B · queues`.
+    /// Let the packet that crosses the threshold arrive at t₀. It is the first in the headroom, for the
+    /// far end is told to go on only when the headroom is empty, and no earlier order is left behind: a
+    /// pause and a resume that both wait to be sent cancel each other.
+    ///
+    /// 1. The pause waits for one packet that is being sent (P; a frame, if that is larger) and for one
+    ///    frame of each other priority at most, and takes its own time: with n priorities it has left at
+    ///    t₀ + T(P) + n · T(64 B), with T(b) the time of b bytes, and is there the delay d later, at t₁.
+    /// 2. The far end begins no packet after t₁. What arrives after t₀ it has begun at t₀ − d or later.
+    ///    So all such packets but the last one are begun and done between t₀ − d and t₁: they have at
+    ///    most r · (2 d + T(P) + n · T(64 B)) bytes.
+    /// 3. The last one, begun at t₁ at the latest, has at most P, and so has the one that crossed.
+    ///
+    /// Together `r · (2 d + T(P) + n · T(64 B)) + 2 P`, with one priority attained to the byte.
     #[must_use]
     pub fn headroom_for(rate: Rate, delay: Time, packet: Bytes, queues: u8) -> Bytes {
-        // One byte more for each product, which rounds down.
-        rate.bytes_in(delay).times(2) + packet.times(3) + Bytes::new(64 * u64::from(queues) + 2)
+        let frame = Bytes::new(u64::from(PFC_FRAME));
+        let frames = rate.time_for(frame).times(u64::from(queues));
+        let span = delay.times(2) + rate.time_for(packet.max(frame)) + frames;
+        rate.bytes_in(span) + packet.times(2)
     }
 }
 
@@ -158,4 +216,62 @@ pub struct Ecn {
     pub pmax: Fixed,
     /// The link rate at which `kmin` and `kmax` are meant.
     pub reference: Option<Rate>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headroom_by_hand() {
+        // 100 Gbps (80 ps a byte), 1 us, 1054 B, one priority: 2 us + 84.32 ns + 5.12 ns are 26 118 B, and
+        // two packets. With eight priorities 7 · 64 B more.
+        let at = |rate, packet, queues| {
+            Pfc::headroom_for(Rate::from_gbps(rate), Time::from_us(1), Bytes::new(packet), queues).get()
+        };
+        assert_eq!(at(100, 1054, 1), 28_226);
+        assert_eq!(at(100, 1054, 8), 28_226 + 448);
+        // Packets smaller than a frame wait for a frame: 25 000 + 64 + 64 + 2 · 40.
+        assert_eq!(at(100, 40, 1), 25_208);
+        // 3 Gbps: 2 us are 750 B; 1000 B take 2 666 667 ps, 64 B take 170 667 (both rounded up), together
+        // 1064.000 25 B.
+        assert_eq!(at(3, 1000, 1), 750 + 1064 + 2000);
+    }
+
+    #[test]
+    fn alpha_doubles_with_the_rate_up_to_one() {
+        // As in HPCC's ns-3 simulator: 1/8 for the NIC's rate, 1/2 at four times as much.
+        let switch = Switch { ingress_alpha_rate: Some(Rate::from_gbps(100)), ..Switch::default() };
+        let eighths = |gbps| {
+            let alpha = switch.ingress_alpha_at(Fixed::ratio(1, 8), Rate::from_gbps(gbps));
+            alpha.scale(8)
+        };
+        assert_eq!([25, 100, 150, 200, 400, 800, 1600].map(eighths), [1, 1, 2, 2, 4, 8, 8]);
+        let plain = Switch::default().ingress_alpha_at(Fixed::ratio(1, 8), Rate::from_gbps(400));
+        assert_eq!(plain, Fixed::ratio(1, 8));
+    }
+
+    #[test]
+    fn headroom_is_given_multiplied_or_computed() {
+        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: None };
+        let mut switch = Switch { pfc: Some(pfc), ..Switch::default() };
+        let at =
+            |switch: &Switch| switch.headroom(Rate::from_gbps(400), Time::from_us(1), Bytes::new(1000)).get();
+        assert_eq!(at(&switch), 100_000 + 1000 + 64 + 2000);
+        // Three times 50 000 B.
+        switch.headroom_factor = Some(3);
+        assert_eq!(at(&switch), 150_000);
+        switch.pfc = Some(Pfc { headroom: Some(Bytes::new(7)), ..pfc });
+        assert_eq!(at(&switch), 7);
+        switch.pfc = None;
+        assert_eq!(at(&switch), 0);
+    }
+
+    #[test]
+    fn the_last_entry_for_a_switch_holds() {
+        let own = |limit| Buffer::PerPort(Bytes::new(limit));
+        let buffers = vec![(vec![4, 5], own(1)), (vec![5], own(2))];
+        let switch = Switch { buffers, ..Switch::default() };
+        assert_eq!([3, 4, 5].map(|node| *switch.buffer_of(node)), [Buffer::Unlimited, own(1), own(2)]);
+    }
 }

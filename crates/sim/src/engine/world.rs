@@ -109,6 +109,11 @@ impl<'a> World<'a> {
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only where PFC is off: an outage would lose its frames".into());
         }
+        let network = &simulation.network;
+        let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
+        if let Some(node) = own.copied().find(|n| network.is_host(*n) || *n as usize >= network.nodes.len()) {
+            return fail(format!("a buffer is given for node {node}, which is no switch"));
+        }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {
             return fail("flows must be sorted by their start".into());
         }
@@ -266,7 +271,7 @@ impl<'a> World<'a> {
                 let table = self.routes.tables[node - hosts].clone();
                 // PFC headroom must suffice for the fastest and longest that a link ever is.
                 let largest = self.routes.largest_ports(id);
-                let buffer = Buffer::new(&simulation.switch, &largest, self.largest_packet())
+                let buffer = Buffer::new(&simulation.switch, id, &largest, self.largest_packet())
                     .map_err(|e| Invalid(format!("switch {}: {e}", network.nodes[node])))?;
                 let index = |rate| self.rate_index(rate);
                 let switch = Switch::new(id, table, ports, simulation, &self.paths, buffer, index);

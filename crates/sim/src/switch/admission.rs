@@ -3,7 +3,8 @@
 use incast_cc::Fixed;
 use incast_units::Bytes;
 
-use crate::describe::switch::{self as describe, Pfc};
+use crate::describe::network::NodeId;
+use crate::describe::switch as describe;
 use crate::route::Out;
 
 /// A switch's buffer and what is charged to each (ingress port, priority).
@@ -16,8 +17,10 @@ pub(crate) struct Buffer {
     pub(crate) peak: u64,
     /// All of it.
     pub(crate) size: u64,
-    /// Per (ingress port, priority), in lossless switches.
+    /// Per (ingress port, priority), in switches with PFC.
     ingress: Vec<Ingress>,
+    /// With PFC: an egress queue is limited to so many times what is free of the whole buffer.
+    egress_limit: Option<Fixed>,
 }
 
 #[derive(Debug)]
@@ -59,19 +62,22 @@ impl Buffer {
     /// When reserves and headroom leave no shared part, or PFC is asked of a buffer per port.
     pub(crate) fn new(
         description: &describe::Switch,
+        node: NodeId,
         ports: &[Out],
         largest_packet: Bytes,
     ) -> Result<Self, String> {
         let queues = description.queues;
+        let buffer = *description.buffer_of(node);
         let ingress: Vec<Ingress> = match description.pfc {
             None => Vec::new(),
             Some(pfc) => ports
                 .iter()
                 .flat_map(|out| {
-                    let computed = Pfc::headroom_for(out.rate, out.delay, largest_packet, queues);
-                    let headroom = pfc.headroom.unwrap_or(computed).get();
-                    let alpha = match description.buffer {
-                        describe::Buffer::Shared { ingress_alpha, .. } => ingress_alpha,
+                    let headroom = description.headroom(out.rate, out.delay, largest_packet).get();
+                    let alpha = match buffer {
+                        describe::Buffer::Shared { ingress_alpha, .. } => {
+                            description.ingress_alpha_at(ingress_alpha, out.rate)
+                        }
                         _ => Fixed::MAX,
                     };
                     let one = Ingress {
@@ -88,7 +94,7 @@ impl Buffer {
                 })
                 .collect(),
         };
-        let (rule, size) = match description.buffer {
+        let (rule, size) = match buffer {
             describe::Buffer::Unlimited => (Rule::Unlimited, u64::MAX),
             describe::Buffer::PerPort(_) if description.pfc.is_some() => {
                 return Err("PFC needs a shared or an unlimited buffer, not one per port".into());
@@ -109,12 +115,16 @@ impl Buffer {
                 (Rule::Shared { pool, used: 0, reserve: reserve.get(), egress_alpha }, size.get())
             }
         };
-        Ok(Self { rule, held: 0, peak: 0, size, ingress })
+        let egress_limit = match buffer {
+            describe::Buffer::Shared { egress_alpha, .. } if description.egress_limit => Some(egress_alpha),
+            _ => None,
+        };
+        Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit })
     }
 
     /// Whether losing a packet breaks a promise.
     pub(crate) fn is_lossless(&self) -> bool {
-        !self.ingress.is_empty()
+        !self.ingress.is_empty() && self.egress_limit.is_none()
     }
 
     /// A packet of `size` bytes wants to go from `ingress` (port times queues plus queue) into an
@@ -128,6 +138,13 @@ impl Buffer {
         size: u64,
     ) -> Admission {
         let admission = match self.ingress.get_mut(ingress) {
+            Some(_)
+                if self
+                    .egress_limit
+                    .is_some_and(|a| queue_length + size > a.scale(self.size - self.held)) =>
+            {
+                Admission::Drop
+            }
             Some(from) => from.admit(&mut self.rule, size),
             None => match &mut self.rule {
                 Rule::Unlimited => Admission::Stay,
@@ -238,6 +255,7 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::switch::Pfc;
     use incast_units::{Rate, Time};
 
     fn switch(buffer: describe::Buffer, pfc: Option<Pfc>) -> describe::Switch {
@@ -260,7 +278,7 @@ mod tests {
             ingress_alpha: Fixed::ONE,
             egress_alpha: Fixed::ONE,
         };
-        let mut buffer = Buffer::new(&switch(shared, None), &ports(2), PACKET).unwrap();
+        let mut buffer = Buffer::new(&switch(shared, None), 3, &ports(2), PACKET).unwrap();
         let mut queue = 0;
         while buffer.admit(0, queue, queue, 1000) == Admission::Stay {
             queue += 1000;
@@ -282,7 +300,7 @@ mod tests {
     #[test]
     fn per_port_limit_is_exact() {
         let mut buffer =
-            Buffer::new(&switch(describe::Buffer::PerPort(Bytes::new(2500)), None), &ports(2), PACKET)
+            Buffer::new(&switch(describe::Buffer::PerPort(Bytes::new(2500)), None), 3, &ports(2), PACKET)
                 .unwrap();
         assert_eq!(buffer.admit(0, 0, 0, 1000), Admission::Stay);
         assert_eq!(buffer.admit(0, 1000, 1000, 1500), Admission::Stay);
@@ -302,7 +320,7 @@ mod tests {
             ingress_alpha: Fixed::ONE,
             egress_alpha: Fixed::ONE,
         };
-        let mut buffer = Buffer::new(&switch(shared, Some(pfc)), &ports(2), PACKET).unwrap();
+        let mut buffer = Buffer::new(&switch(shared, Some(pfc)), 3, &ports(2), PACKET).unwrap();
         let mut admit = || buffer.admit(0, 0, 0, 1000);
         // One in the reserve, two up to Xoff, two in the headroom, then none.
         assert_eq!(admit(), Admission::Stay);
@@ -321,6 +339,33 @@ mod tests {
     }
 
     #[test]
+    fn an_egress_limit_drops_although_pfc_is_on() {
+        // B = 20 packets and alpha 1, as without PFC: the egress queue stops at 10, and nothing is paused.
+        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(1000)) };
+        let shared = describe::Buffer::Shared {
+            size: Bytes::new(20_000),
+            reserve: Bytes::ZERO,
+            ingress_alpha: Fixed::whole(8),
+            egress_alpha: Fixed::ONE,
+        };
+        let limited = describe::Switch { egress_limit: true, ..switch(shared, Some(pfc)) };
+        let mut buffer = Buffer::new(&limited, 3, &ports(2), PACKET).unwrap();
+        let mut queue = 0;
+        while buffer.admit(0, queue, queue, 1000) == Admission::Stay {
+            queue += 1000;
+        }
+        assert_eq!(queue, 10_000);
+        assert_eq!(buffer.admit(0, queue, queue, 1000), Admission::Drop);
+        assert!(!buffer.is_lossless());
+        // Another egress queue takes half of what is left, as without PFC: 5 packets.
+        let mut second = 0;
+        while buffer.admit(1, second, second, 1000) == Admission::Stay {
+            second += 1000;
+        }
+        assert_eq!(second, 5_000);
+    }
+
+    #[test]
     fn headroom_larger_than_the_buffer_is_refused() {
         let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(600)) };
         let shared = describe::Buffer::Shared {
@@ -329,7 +374,7 @@ mod tests {
             ingress_alpha: Fixed::ONE,
             egress_alpha: Fixed::ONE,
         };
-        let error = Buffer::new(&switch(shared, Some(pfc)), &ports(2), PACKET).unwrap_err();
+        let error = Buffer::new(&switch(shared, Some(pfc)), 3, &ports(2), PACKET).unwrap_err();
         assert_eq!(error, "a buffer of 1KB cannot hold 1.2KB of PFC headroom and 0B of reserves");
     }
 }

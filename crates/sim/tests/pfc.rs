@@ -1,0 +1,113 @@
+//! The headroom that is computed suffices, and is no larger than it must be.
+
+mod common;
+
+use common::*;
+use incast_cc::Fixed;
+use incast_sim::describe::switch::{Buffer, Pfc, Scheduler};
+use incast_sim::random::draw;
+use incast_sim::{Network, Simulation};
+use incast_units::{Bytes, Rate, Time};
+
+fn shared(size: u64) -> Buffer {
+    Buffer::Shared {
+        size: Bytes::new(size),
+        reserve: Bytes::ZERO,
+        ingress_alpha: Fixed::ratio(1, 8),
+        egress_alpha: Fixed::ONE,
+    }
+}
+
+#[test]
+fn one_byte_less_of_headroom_would_drop() {
+    // Packets of 1000 B take 80 ns at 100 Gbps, a PFC frame 5.12 ns, the links of hosts 0 and 1
+    // 397.44 ns. Host 1 sends to host 2 without a gap; host 2's link is slow, so that the first packet
+    // leaves the switch at once and no other does for 8 us. The second fills the threshold of 1000 B;
+    // the third crosses it at t = 240 + 397.44 ns. At this very instant a packet from host 0 begins to
+    // leave toward host 1: the pause waits for it and arrives at t + 80 + 5.12 + 397.44 = 1120 ns, as
+    // host 1 begins its 15th packet. Packets 3 to 15 are in the headroom: 13 000 B.
+    let delay = Time::from_ps(397_440);
+    let mut network = Network::with_hosts(3);
+    let switch = network.add_switch("s0");
+    network.add_link(0, switch, gbps(100), delay);
+    network.add_link(1, switch, gbps(100), delay);
+    network.add_link(2, switch, gbps(1), us(1));
+    let flows = vec![flow(1, 2, 40 * 946, Time::ZERO), flow(0, 1, 2 * 946, Time::from_ns(160))];
+    let mut sim = simulation(network, vec![window(u64::MAX)], flows);
+    sim.transport.payload = Bytes::new(946);
+    // Host 1 acknowledges the second packet of host 0, after it was paused.
+    sim.transport.ack_every = 2;
+    sim.switch.buffer = shared(1_000_000);
+    let mut run_with = |headroom: Option<u64>| {
+        sim.switch.pfc = Some(Pfc {
+            xoff: Some(Bytes::new(1000)),
+            xon_offset: Bytes::ZERO,
+            headroom: headroom.map(Bytes::new),
+        });
+        incast_sim::run(&sim, &mut Kept::default()).unwrap().dropped
+    };
+    assert_eq!(Pfc::headroom_for(gbps(100), delay, Bytes::new(1000), 1), Bytes::new(13_000));
+    assert_eq!(run_with(None), 0);
+    assert_eq!(run_with(Some(13_000)), 0);
+    assert!(run_with(Some(12_999)) > 0);
+}
+
+/// Uncontrolled traffic that fills every buffer: tiny packets, thresholds at which a port pauses and
+/// goes on with each packet, up to eight queues, pauses that spread over several switches.
+fn adversarial(case: u64) -> Simulation {
+    let random = |stream: u64, below: u64| draw(stream, case) % below;
+    let hosts = 3 + random(1, 6) as u32;
+    let rates = [gbps(10), gbps(25), gbps(100), gbps(400), Rate::from_mbps(3_333)];
+    let rate = |stream| rates[random(stream, 5) as usize];
+    let delay = |stream| Time::from_ps(1 + random(stream, 3_000_000));
+    let mut network = Network::with_hosts(hosts);
+    let switches: Vec<_> = (0..1 + random(2, 3)).map(|i| network.add_switch(format!("s{i}"))).collect();
+    for host in 0..hosts {
+        let stream = 100 + u64::from(host);
+        let switch = switches[random(stream, switches.len() as u64) as usize];
+        network.add_link(host, switch, rate(200 + stream), delay(300 + stream));
+    }
+    for (i, pair) in switches.windows(2).enumerate() {
+        network.add_link(pair[0], pair[1], rate(600 + i as u64), delay(610 + i as u64));
+    }
+    let queues = [1, 1, 2, 3, 8][random(3, 5) as usize];
+    let payload = [1, 10, 64, 64, 200, 1000][random(4, 6) as usize];
+    let mut flows: Vec<_> = (0..4 + random(5, 12))
+        .map(|i| {
+            let source = (draw(1000 + i, case) % u64::from(hosts)) as u32;
+            let other =
+                if draw(1100 + i, case).is_multiple_of(3) { (draw(1200 + i, case) % 8) as u32 } else { 0 };
+            let destination = if other % hosts == source { (source + 1) % hosts } else { other % hosts };
+            let size = payload * (1 + draw(1300 + i, case) % 300);
+            let start = Time::from_ps(draw(1400 + i, case) % 5_000_000);
+            let key = draw(1500 + i, case);
+            let queue = (draw(1600 + i, case) % queues) as u8;
+            incast_sim::describe::flow::Flow { key, queue, ..flow(source, destination, size, start) }
+        })
+        .collect();
+    flows.sort_by_key(|f| (f.start, f.key));
+    let mut sim = simulation(network, vec![window(u64::MAX)], flows);
+    sim.transport.payload = Bytes::new(payload);
+    sim.transport.ack_every = [1, 1, 4][random(6, 3) as usize];
+    sim.switch.queues = queues as u8;
+    let schedulers = [Scheduler::StrictPriority, Scheduler::RoundRobin, Scheduler::Drr];
+    sim.switch.scheduler = schedulers[random(7, 3) as usize];
+    sim.switch.buffer = shared(1_000_000_000);
+    sim.switch.pfc = Some(Pfc {
+        xoff: Some(Bytes::new([0, 64, 500, 3000][random(8, 4) as usize])),
+        xon_offset: Bytes::new([0, 0, 64][random(9, 3) as usize]),
+        headroom: None,
+    });
+    sim
+}
+
+#[test]
+fn nothing_is_ever_dropped_with_the_computed_headroom() {
+    let mut pauses = 0;
+    for case in 0..60 {
+        let (outcome, _) = run_to_end(&adversarial(case));
+        assert_eq!(outcome.dropped, 0, "case {case}");
+        pauses += outcome.ports.iter().map(|p| p.pauses_sent).sum::<u64>();
+    }
+    assert!(pauses > 6000, "{pauses} pauses in all");
+}
