@@ -14,7 +14,7 @@ use crate::grammar::setting::{Bound, Setting, Shape, write_decimal};
 use crate::grammar::suggest::nearest;
 use crate::grammar::tree::{Node, Table, Value as Written};
 use crate::grammar::write::Out;
-use crate::outside::{self, Outside, Parameters, Plain};
+use crate::plugin::{self, Parameters, Plain, Plugin};
 
 /// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(crate) enum Cc {
     /// One of the catalogue.
     Known { params: AnyParams, preset: &'static str },
     /// One that was registered.
-    Outside(Registered),
+    Plugin(Registered),
 }
 
 /// A registered algorithm with its parameters, as they were when the scenario was read.
@@ -45,7 +45,7 @@ impl Cc {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Known { params, preset } => format!("{}:{preset}", params.info().name),
-            Self::Outside(other) => other.name.to_owned(),
+            Self::Plugin(other) => other.name.to_owned(),
         }
     }
 
@@ -53,21 +53,21 @@ impl Cc {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Known { params, .. } => params.info().name,
-            Self::Outside(other) => other.name,
+            Self::Plugin(other) => other.name,
         }
     }
 
     pub(crate) fn signals(&self) -> Signals {
         match self {
             Self::Known { params, .. } => params.signals(),
-            Self::Outside(other) => other.algorithm.signals(),
+            Self::Plugin(other) => other.algorithm.signals(),
         }
     }
 
     pub(crate) fn overhead(&self) -> Overhead {
         match self {
             Self::Known { params, .. } => params.overhead(),
-            Self::Outside(other) => other.algorithm.overhead(),
+            Self::Plugin(other) => other.algorithm.overhead(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Cc {
     pub(crate) fn describe(&self) -> Algorithm {
         match self {
             Self::Known { params, .. } => (*params).into(),
-            Self::Outside(other) => other.algorithm.clone(),
+            Self::Plugin(other) => other.algorithm.clone(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl Registered {
     /// Reads all keys beside `algorithm`; what they mean is for the algorithm to say.
     fn fields(
         name: &'static str,
-        algorithm: &Arc<dyn Outside>,
+        algorithm: &Arc<dyn Plugin>,
         table: &mut TableReader<'_, '_>,
     ) -> Option<Self> {
         let code = algorithm.code();
@@ -173,10 +173,10 @@ impl Section for Cc {
 
     fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
         let names = CATALOGUE.iter().map(|info| info.name);
-        let names: Vec<_> = names.chain(outside::registered().into_iter().map(|(name, _)| name)).collect();
+        let names: Vec<_> = names.chain(plugin::registered().into_iter().map(|(name, _)| name)).collect();
         let name = table.word("algorithm", &names, "algorithm")?;
-        if let Some(other) = outside::find(name) {
-            return Registered::fields(name, &other, table).map(Self::Outside);
+        if let Some(other) = plugin::find(name) {
+            return Registered::fields(name, &other, table).map(Self::Plugin);
         }
         let mut params = AnyParams::named(name, None)?;
         table.entitle(format!("cc with {name}"));
@@ -209,7 +209,7 @@ impl Section for Cc {
                 out.push(("preset".to_owned(), Out::text(preset)));
                 params.params(|info, value| out.push((info.name.to_owned(), written(&info.kind, value))));
             }
-            Self::Outside(other) => other.write_fields(out),
+            Self::Plugin(other) => other.write_fields(out),
         }
     }
 }
@@ -252,14 +252,14 @@ fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool
     let written = table.has(info.name);
     let name = info.name;
     let value = match info.kind {
-        Kind::Time(_, high) if high == Time::NEVER => read(table, name).map(|Endless(v)| Value::Time(v)),
+        Kind::Time(_, high) if high == Time::NEVER => read(table, name).map(|OrUnlimited(v)| Value::Time(v)),
         Kind::Time(..) => read(table, name).map(Value::Time),
         Kind::Bytes(_, high) if high == Bytes::UNLIMITED => {
-            read(table, name).map(|Endless(v)| Value::Bytes(v))
+            read(table, name).map(|OrUnlimited(v)| Value::Bytes(v))
         }
         Kind::Bytes(..) => read(table, name).map(Value::Bytes),
         Kind::Rate(_, high) if high == <Rate as End>::END => {
-            read(table, name).map(|Endless(v)| Value::Rate(v))
+            read(table, name).map(|OrUnlimited(v)| Value::Rate(v))
         }
         Kind::Rate(..) => read(table, name).map(Value::Rate),
         Kind::Ratio(..) => read(table, name).map(Value::Ratio),
@@ -309,9 +309,9 @@ fn range(kind: &Kind) -> String {
 
 fn written(kind: &Kind, value: Value) -> Out {
     let out = match value {
-        Value::Time(v) => Endless(v).write(),
-        Value::Bytes(v) => Endless(v).write(),
-        Value::Rate(v) => Endless(v).write(),
+        Value::Time(v) => OrUnlimited(v).write(),
+        Value::Bytes(v) => OrUnlimited(v).write(),
+        Value::Rate(v) => OrUnlimited(v).write(),
         Value::Ratio(v) => v.write(),
         Value::Count(v) => v.write(),
         Value::Flag(v) => v.write(),
@@ -345,9 +345,9 @@ impl End for Rate {
 }
 
 /// A quantity that may be written as the word for no limit.
-struct Endless<T>(T);
+struct OrUnlimited<T>(T);
 
-impl<T: End> Setting for Endless<T> {
+impl<T: End> Setting for OrUnlimited<T> {
     fn shape() -> Shape {
         Shape::Either(vec![T::shape(), Shape::Choice(vec![(T::WORD, "no limit")])])
     }
@@ -370,11 +370,11 @@ pub(crate) fn entry(name: &str) -> Option<Entry> {
     let mut keys = Vec::new();
     params.params(|info, value| {
         let (shape, bound) = match info.kind {
-            Kind::Time(_, Time::NEVER) => (Endless::<Time>::shape(), Bound::Any),
+            Kind::Time(_, Time::NEVER) => (OrUnlimited::<Time>::shape(), Bound::Any),
             Kind::Time(..) => (Time::shape(), Bound::Any),
-            Kind::Bytes(_, Bytes::UNLIMITED) => (Endless::<Bytes>::shape(), Bound::Any),
+            Kind::Bytes(_, Bytes::UNLIMITED) => (OrUnlimited::<Bytes>::shape(), Bound::Any),
             Kind::Bytes(..) => (Bytes::shape(), Bound::Any),
-            Kind::Rate(_, high) if high == <Rate as End>::END => (Endless::<Rate>::shape(), Bound::Any),
+            Kind::Rate(_, high) if high == <Rate as End>::END => (OrUnlimited::<Rate>::shape(), Bound::Any),
             Kind::Rate(..) => (Rate::shape(), Bound::Any),
             Kind::Ratio(low, high) => (Fixed::shape(), Bound::Ratio(low, high)),
             Kind::Count(low, high) => (Shape::Count, Bound::Count(low, high)),

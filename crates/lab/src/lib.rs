@@ -6,7 +6,7 @@
 //! * [`traffic`]: flows from a few numbers.
 //! * [`files`]: reading files that a person names.
 //! * [`formats`]: files of other programs, read and written.
-//! * [`outside`]: algorithms from outside the catalogue that scenarios can name.
+//! * [`plugin`]: algorithms that are not in the catalogue and that scenarios can name.
 //! * [`problem`]: what is wrong with something that a person wrote, and where.
 //! * [`limits`]: how large a scenario may be.
 //! * [`run`]: running a simulation.
@@ -21,7 +21,7 @@ pub mod formats;
 pub mod grammar;
 mod hash;
 pub mod limits;
-pub mod outside;
+pub mod plugin;
 pub mod problem;
 pub mod results;
 pub mod run;

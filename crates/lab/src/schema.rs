@@ -10,7 +10,7 @@ use incast_units::Quantity;
 use serde_json::{Map, Value, json};
 
 use crate::grammar::{Bound, Entry, Fallback, KeyInfo, Shape};
-use crate::outside;
+use crate::plugin;
 use crate::scenario::catalogue;
 
 /// Where the schema says that it lives.
@@ -176,7 +176,7 @@ fn algorithm() -> Value {
         );
     }
     let mut schema = variants("algorithm", &entries);
-    let others = outside::registered();
+    let others = plugin::registered();
     for (name, summary) in &others {
         if let Some(words) = schema["properties"]["algorithm"]["enum"].as_array_mut() {
             words.push(json!(name));

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use incast_cc as cc;
-use incast_lab::outside::{self, Outside, Parameters, Plain};
+use incast_lab::plugin::{self as registry, Parameters, Plain, Plugin};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -57,13 +57,13 @@ pub(crate) fn register(
     code: Option<String>,
 ) -> PyResult<()> {
     let algorithm = Factory { name: name.to_owned(), factory, summary, code };
-    outside::register(name, Arc::new(algorithm)).map_err(PyValueError::new_err)
+    registry::register(name, Arc::new(algorithm)).map_err(PyValueError::new_err)
 }
 
 /// The names that were registered, each with one line.
 #[pyfunction]
 pub(crate) fn registered() -> Vec<(&'static str, String)> {
-    outside::registered()
+    registry::registered()
 }
 
 /// What makes an algorithm from parameters: its class.
@@ -75,7 +75,7 @@ struct Factory {
     code: Option<String>,
 }
 
-impl Outside for Factory {
+impl Plugin for Factory {
     fn summary(&self) -> String {
         self.summary.clone()
     }

@@ -210,7 +210,7 @@ impl Record for FlowRecord {
     fn digest(&self, digest: &mut Digest) {
         digest.add(&[u64::from(self.flow), self.start.ps(), self.finish.ps(), self.delivered.ps()]);
         digest.add(&[self.bytes.get(), self.packets, self.resent, self.marked, u64::from(self.timeouts)]);
-        digest.add(&[self.base_rtt.ps(), self.ideal.ps()]);
+        digest.add(&[self.base_rtt.ps(), self.ideal.ps(), self.ideal_plain.ps()]);
     }
 }
 

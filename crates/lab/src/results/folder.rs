@@ -140,19 +140,19 @@ fn digest_of(path: &Path) -> Result<String, ResultError> {
 /// Whether somebody writes the result at this moment.
 fn is_locked(scenario: &Path) -> bool {
     File::open(scenario)
-        .is_ok_and(|f| matches!(patiently(|| f.try_lock_shared()), Err(TryLockError::WouldBlock)))
+        .is_ok_and(|f| matches!(retry_while_locked(|| f.try_lock_shared()), Err(TryLockError::WouldBlock)))
 }
 
 /// How often a lock is tried for, and how long is waited in between.
-const PATIENCE: (u32, Duration) = (40, Duration::from_millis(5));
+const LOCK_RETRIES: (u32, Duration) = (40, Duration::from_millis(5));
 
 /// Tries for a lock for a fifth of a second before it counts as held: a reader holds one for an
 /// instant, and a process that forks shares its open files, and with them their locks, with the child
 /// until that begins its own program.
-pub(super) fn patiently(attempt: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
-    for _ in 0..PATIENCE.0 {
+pub(super) fn retry_while_locked(attempt: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
+    for _ in 0..LOCK_RETRIES.0 {
         match attempt() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PATIENCE.1),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRIES.1),
             other => return other,
         }
     }

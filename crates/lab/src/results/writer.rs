@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 
-use super::folder::patiently;
+use super::folder::retry_while_locked;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
 use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
@@ -184,7 +184,7 @@ fn lock(root: &Path, path: &Path) -> Result<File, ResultError> {
     loop {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(ResultError::io("write", path))?;
-        match patiently(|| file.try_lock()) {
+        match retry_while_locked(|| file.try_lock()) {
             Err(TryLockError::WouldBlock) => return Err(ResultError::Running(root.to_owned())),
             // Some file systems have no locks; then two runs into one folder cannot be told apart.
             Ok(()) | Err(TryLockError::Error(_)) => {}

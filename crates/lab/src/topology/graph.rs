@@ -85,7 +85,7 @@ impl Graph {
             for (key, name) in &all {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 if name.is_empty() || !name.chars().all(plain) {
-                    let message = format!("{name:?} is no name; use letters, digits and _");
+                    let message = format!("{name:?} is not a valid name; use letters, digits and _");
                     problems.push(fault(key, message));
                 }
                 let id = ids.len() as NodeId;

@@ -73,8 +73,9 @@ fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Rea
             || name.chars().all(|c| c.is_ascii_digit())
             || name == "all"
         {
-            let message =
-                format!("{name:?} is no name for a block; use letters, digits, - and _, not \"all\"");
+            let message = format!(
+                "{name:?} is not a valid name for a block; use letters, digits, - and _, not \"all\""
+            );
             reading.wrong_key(&format!("{key}.name"), message);
         }
         reaches.push(match block.pattern.check(&setting) {

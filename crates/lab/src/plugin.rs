@@ -1,4 +1,4 @@
-//! Algorithms from outside the catalogue that scenarios can name.
+//! Plugins: algorithms that are not in the catalogue and that scenarios can name.
 //!
 //! Whoever has one registers it; from then on `cc.algorithm = "its name"` means it in every scenario
 //! that this process reads. The other keys of `[cc]` are handed to it as they are written.
@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Setup, Signals};
-//! use incast_lab::outside::{Outside, Parameters, register};
+//! use incast_lab::plugin::{Plugin, Parameters, register};
 //! use incast_sim::describe::algorithm::Algorithm;
 //! use incast_units::Time;
 //!
@@ -24,7 +24,7 @@
 //!
 //! #[derive(Debug)]
 //! struct Entry;
-//! impl Outside for Entry {
+//! impl Plugin for Entry {
 //!     fn summary(&self) -> String { "Half the line rate, whatever happens.".to_owned() }
 //!     fn make(&self, _: &Parameters) -> Result<Algorithm, String> {
 //!         Ok(Algorithm::new::<HalfRate>("half-rate", ()))
@@ -70,7 +70,7 @@ pub enum Plain {
 pub type Parameters = Vec<(String, Plain)>;
 
 /// An algorithm that scenarios can name.
-pub trait Outside: Send + Sync + fmt::Debug {
+pub trait Plugin: Send + Sync + fmt::Debug {
     /// One line for lists.
     fn summary(&self) -> String;
 
@@ -87,7 +87,7 @@ pub trait Outside: Send + Sync + fmt::Debug {
     fn make(&self, parameters: &Parameters) -> Result<Algorithm, String>;
 }
 
-type Registry = BTreeMap<&'static str, Arc<dyn Outside>>;
+type Registry = BTreeMap<&'static str, Arc<dyn Plugin>>;
 
 static REGISTRY: RwLock<Registry> = RwLock::new(BTreeMap::new());
 
@@ -95,14 +95,14 @@ static REGISTRY: RwLock<Registry> = RwLock::new(BTreeMap::new());
 /// the same name replaces the first, for scenarios read later.
 ///
 /// # Errors
-/// When the catalogue has an algorithm of that name, or when it is no name.
-pub fn register(name: &str, algorithm: Arc<dyn Outside>) -> Result<(), String> {
+/// When the catalogue has an algorithm of that name, or when the name is not valid.
+pub fn register(name: &str, algorithm: Arc<dyn Plugin>) -> Result<(), String> {
     if incast_cc::any::CATALOGUE.iter().any(|info| info.name == name) {
         return Err(format!("{name:?} is an algorithm of the catalogue; choose another name"));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("{name:?} is no name for an algorithm; use letters, digits, - and _"));
+        return Err(format!("{name:?} is not a valid name for an algorithm; use letters, digits, - and _"));
     }
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
     // Names live as long as the process, like those of the catalogue, and there are few.
@@ -120,7 +120,7 @@ pub fn registered() -> Vec<(&'static str, String)> {
 
 /// The algorithm registered as `name`.
 #[must_use]
-pub fn find(name: &str) -> Option<Arc<dyn Outside>> {
+pub fn find(name: &str) -> Option<Arc<dyn Plugin>> {
     REGISTRY.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
 }
 
@@ -135,7 +135,7 @@ mod tests {
     #[derive(Debug)]
     struct Twin(&'static str);
 
-    impl Outside for Twin {
+    impl Plugin for Twin {
         fn summary(&self) -> String {
             "A test.".to_owned()
         }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn names_that_cannot_be_registered() {
         assert!(register("oscar", Arc::new(Twin(""))).unwrap_err().contains("of the catalogue"));
-        assert!(register("a:b", Arc::new(Twin(""))).unwrap_err().contains("is no name"));
+        assert!(register("a:b", Arc::new(Twin(""))).unwrap_err().contains("is not a valid name"));
         assert!(find("oscar").is_none());
     }
 }
