@@ -176,6 +176,16 @@ fn what_a_file_can_get_wrong() {
         ("PFC with a buffer per port", spoilt("\"32MB\"", "{ per_port = \"800KB\" }\npfc = true")),
         ("PFC that never pauses", spoilt("\"32MB\"", "\"unlimited\"\npfc = true")),
         ("129 queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 129")),
+        ("quanta without deficit round robin", spoilt("\"32MB\"", "\"32MB\"\nquanta = [\"3KB\"]")),
+        (
+            "more quanta than queues, one of nothing",
+            spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"3KB\", \"0B\"]"),
+        ),
+        (
+            "a buffer for a switch that is not there",
+            spoilt("\"32MB\"", "\"32MB\"\nbuffers = [{ switches = [\"core\"], buffer = \"8MB\" }]"),
+        ),
+        ("an egress limit without PFC", spoilt("\"32MB\"", "\"32MB\"\negress_limit = true")),
         ("unknown scheduler", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"priority\"")),
         (
             "probe of a port that is not there",

@@ -109,7 +109,14 @@ buffer = "16MiB"
 reserve = "1KiB"
 ingress_alpha = 0.125
 queues = 3
-scheduler = "round-robin"
+scheduler = "drr"
+quanta = ["3KB", "1500B"]
+path = "five-tuple"
+next_hops = "descending"
+packed_telemetry = 4
+buffers = [{ switches = ["y"], buffer = "8MiB" }]
+ingress_alpha_rate = "25Gbps"
+egress_limit = true
 [switch.pfc]
 xoff = "100KB"
 headroom = "50KB"

@@ -90,12 +90,7 @@ impl NewTable {
     }
 
     fn finish(self, own: u16) -> Table {
-        Table {
-            own,
-            toward: self.toward.into(),
-            groups: self.groups.into(),
-            ports: self.ports.into(),
-        }
+        Table { own, toward: self.toward.into(), groups: self.groups.into(), ports: self.ports.into() }
     }
 }
 

@@ -80,7 +80,8 @@ impl Switch {
     }
 
     /// The buffer of a switch.
-    pub(crate) fn buffer_of(&self, node: NodeId) -> &Buffer {
+    #[must_use]
+    pub fn buffer_of(&self, node: NodeId) -> &Buffer {
         let own = self.buffers.iter().rev().find(|(nodes, _)| nodes.contains(&node));
         own.map_or(&self.buffer, |(_, buffer)| buffer)
     }

@@ -3,17 +3,20 @@
 use incast_cc::Fixed;
 use incast_sim::Simulation;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::switch::{self, Buffer, Ecn, MAX_QUEUES, Scheduler};
+use incast_sim::describe::switch::{
+    self, Buffer, Ecn, MAX_QUEUES, NextHops, PathPolicy, Scheduler, Telemetry,
+};
 use incast_units::{Bytes, Rate};
 
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
-use crate::grammar::section::section;
+use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal, wrong_type};
 use crate::grammar::suggest::nearest;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::fault;
+use crate::topology::Fabric;
 
 /// Words of a scenario file that the simulator itself lists, so that a new one is known here too.
 macro_rules! listed {
@@ -34,7 +37,14 @@ macro_rules! listed {
     )+};
 }
 
-listed!(Scheduler);
+listed!(Scheduler, PathPolicy);
+
+choice! {
+    NextHops {
+        "ascending" => Ascending: "by port number",
+        "descending" => Descending: "from the highest port number",
+    }
+}
 
 fn read_listed<T: Copy + Setting>(
     all: &[(T, &'static str, &'static str)],
@@ -69,6 +79,24 @@ section! {
         queues: u8 = 1; Bound::Count(1, MAX_QUEUES as u64),
         /// In which order the queues are served.
         scheduler: Scheduler = Scheduler::StrictPriority,
+        /// Bytes that `"drr"` grants each queue at a visit, from queue 0 on; 1518 B for those not named.
+        quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
+        /// How a switch chooses among equally short ports.
+        path: PathPolicy = PathPolicy::Ecmp,
+        /// In which order these ports are counted.
+        next_hops: NextHops = NextHops::Ascending,
+        /// Telemetry records are rounded as in HPCC's packed format: queue lengths down to units of 80 B
+        /// times this, transmitted bytes to 128 B times this, times to nanoseconds. When absent they are
+        /// exact.
+        packed_telemetry: Option<u32> = None; Bound::Count(1, 64),
+        /// Other buffers for some switches; of two entries for the same switch the later one holds.
+        buffers: Vec<OwnBuffer> = Vec::new(),
+        /// The port rate that `ingress_alpha` is meant for: for a faster port it is doubled, up to 1, until
+        /// the rate, halved each time, is no more than this. When absent it holds at every rate.
+        ingress_alpha_rate: Option<Rate> = None; Bound::Positive,
+        /// With PFC too, a packet is dropped whose egress queue would exceed `egress_alpha` times what is
+        /// free of the whole buffer.
+        egress_limit: bool = false,
         /// Priority flow control; without it the fabric drops packets.
         pfc: Option<Pfc> = None,
         /// ECN marking.
@@ -86,6 +114,19 @@ section! {
         /// Room for what is on its way when the pause goes out, for each (ingress port, priority);
         /// `"auto"`: from the link's rate and delay and the largest packet.
         headroom: Auto<Bytes> = Auto(None),
+        /// Automatic headroom is so many times rate times delay of the link instead.
+        headroom_factor: Option<u64> = None; Bound::Count(1, 1000),
+    }
+}
+
+section! {
+    /// The buffer of some switches.
+    pub(crate) struct OwnBuffer {
+        /// Names of switches (`"s0"`), or what switches of one tier are called without their numbers
+        /// (`"core"`).
+        switches: Vec<String>,
+        /// Their buffer, written like `switch.buffer`.
+        buffer: BufferSize; Bound::Positive,
     }
 }
 
@@ -153,20 +194,25 @@ impl Setting for BufferSize {
     }
 }
 
+impl OwnBuffer {
+    /// The switches that a text names.
+    fn named(text: &str, fabric: &Fabric) -> Vec<NodeId> {
+        let network = &fabric.network;
+        let named = |name: &str| name == text || name.trim_end_matches(|c: char| c.is_ascii_digit()) == text;
+        let switches = network.hosts..network.nodes.len() as NodeId;
+        switches.filter(|node| named(&network.nodes[*node as usize])).collect()
+    }
+}
+
 impl Switch {
     /// The same for the simulator.
-    fn describe(&self) -> switch::Switch {
+    fn describe(&self, fabric: Option<&Fabric>) -> switch::Switch {
+        let own = |own: &OwnBuffer| {
+            let nodes = own.switches.iter().flat_map(|text| fabric.map(|f| OwnBuffer::named(text, f)));
+            (nodes.flatten().collect(), self.describe_buffer(own.buffer))
+        };
         switch::Switch {
-            buffer: match self.buffer {
-                BufferSize::Unlimited => Buffer::Unlimited,
-                BufferSize::PerPort(limit) => Buffer::PerPort(limit),
-                BufferSize::Shared(size) => Buffer::Shared {
-                    size,
-                    reserve: self.reserve,
-                    ingress_alpha: self.ingress_alpha,
-                    egress_alpha: self.egress_alpha,
-                },
-            },
+            buffer: self.describe_buffer(self.buffer),
             pfc: self.pfc.as_ref().map(|pfc| switch::Pfc {
                 xoff: pfc.xoff.0,
                 xon_offset: pfc.xon_offset,
@@ -175,7 +221,17 @@ impl Switch {
             ecn: self.ecn,
             queues: self.queues,
             scheduler: self.scheduler,
-            ..switch::Switch::default()
+            quanta: self.quanta.clone(),
+            path: self.path,
+            next_hops: self.next_hops,
+            telemetry: match self.packed_telemetry {
+                Some(multiple) => Telemetry::Packed { multiple },
+                None => Telemetry::Exact,
+            },
+            buffers: self.buffers.iter().map(own).collect(),
+            ingress_alpha_rate: self.ingress_alpha_rate,
+            egress_limit: self.egress_limit,
+            headroom_factor: self.pfc.as_ref().and_then(|pfc| pfc.headroom_factor),
         }
     }
 
@@ -204,29 +260,50 @@ impl Switch {
         }
     }
 
+    fn describe_buffer(&self, size: BufferSize) -> Buffer {
+        match size {
+            BufferSize::Unlimited => Buffer::Unlimited,
+            BufferSize::PerPort(limit) => Buffer::PerPort(limit),
+            BufferSize::Shared(size) => Buffer::Shared {
+                size,
+                reserve: self.reserve,
+                ingress_alpha: self.ingress_alpha,
+                egress_alpha: self.egress_alpha,
+            },
+        }
+    }
+
+    /// All buffers that switches have, each with its key.
+    fn sizes(&self) -> impl Iterator<Item = (String, BufferSize)> {
+        let own = self.buffers.iter().enumerate().map(|(i, own)| (format!("switch.buffers.{i}"), own.buffer));
+        std::iter::once(("switch".to_owned(), self.buffer)).chain(own)
+    }
+
     /// Checks that packets and headroom fit into the buffers.
     fn check_buffers(&self, scope: &Scope<'_>, reading: &mut Reading) {
         let packet = scope.largest_packet();
-        let (BufferSize::Shared(size) | BufferSize::PerPort(size)) = self.buffer else { return };
-        if size < packet {
-            reading.wrong_key("switch.buffer", format!("{size} is less than one packet ({packet})"));
-            return;
+        for (key, size) in self.sizes() {
+            if let BufferSize::Shared(size) | BufferSize::PerPort(size) = size
+                && size < packet
+            {
+                let message = format!("{size} is less than one packet ({packet})");
+                return reading.wrong_key(&format!("{key}.buffer"), message);
+            }
         }
-        if self.pfc.is_none() {
+        if let BufferSize::Shared(size) | BufferSize::PerPort(size) = self.buffer
+            && self.pfc.is_none()
+        {
             self.check_room(size, packet, reading);
         }
-        let (Some(pfc), BufferSize::Shared(_), Some(fabric)) = (&self.pfc, self.buffer, scope.fabric) else {
-            return;
-        };
+        let (Some(pfc), Some(fabric)) = (&self.pfc, scope.fabric) else { return };
         let queues = u64::from(self.queues);
+        let described = self.describe(scope.fabric);
         for switch in fabric.network.hosts..fabric.network.nodes.len() as NodeId {
+            let Buffer::Shared { size, .. } = *described.buffer_of(switch) else { continue };
             let ports = fabric.ports(switch);
             let headroom: Bytes = ports
                 .iter()
-                .map(|&(_, rate, delay)| {
-                    let needed = switch::Pfc::headroom_for(rate, delay, packet, self.queues);
-                    pfc.headroom.0.unwrap_or(needed).times(queues)
-                })
+                .map(|&(_, rate, delay)| described.headroom(rate, delay, packet).times(queues))
                 .sum();
             let reserve = self.reserve.times(queues * ports.len() as u64);
             if headroom + reserve >= size {
@@ -246,31 +323,59 @@ impl Switch {
 
 impl Effect for Switch {
     fn idle(&self, _: &Root, idle: &mut Idle) {
-        if matches!(self.buffer, BufferSize::Shared(_)) {
-            return;
+        if self.scheduler != Scheduler::Drr {
+            idle.add("switch.quanta", "has no effect: switch.scheduler is not \"drr\"");
         }
+        let shared = self.sizes().any(|(_, size)| matches!(size, BufferSize::Shared(_)));
         let reason = "has no effect: the buffer is not shared by the ports";
-        for key in ["switch.reserve", "switch.ingress_alpha", "switch.egress_alpha"] {
-            idle.add(key, reason);
+        if !shared {
+            for key in ["switch.reserve", "switch.ingress_alpha", "switch.egress_alpha"] {
+                idle.add(key, reason);
+            }
         }
-        if self.pfc.is_some() && self.buffer == BufferSize::Unlimited {
+        let reason = if self.pfc.is_none() { "has no effect without [switch.pfc]" } else { reason };
+        if !shared || self.pfc.is_none() {
+            idle.add("switch.egress_limit", reason);
+            idle.add("switch.ingress_alpha_rate", reason);
+        }
+        let Some(pfc) = &self.pfc else { return };
+        if shared && pfc.headroom.0.is_some() {
+            idle.add("switch.pfc.headroom_factor", "has no effect: switch.pfc.headroom is given");
+        }
+        if !shared && self.buffer == BufferSize::Unlimited {
             idle.add("switch.pfc.headroom", "has no effect: the buffer is unlimited");
+            idle.add("switch.pfc.headroom_factor", "has no effect: the buffer is unlimited");
         }
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if self.quanta.len() > usize::from(self.queues) {
+            let message = format!("{} quanta for {} queues", self.quanta.len(), self.queues);
+            reading.wrong_key("switch.quanta", message);
+        }
+        for (i, own) in self.buffers.iter().enumerate() {
+            for (j, text) in own.switches.iter().enumerate() {
+                if scope.fabric.is_some_and(|fabric| OwnBuffer::named(text, fabric).is_empty()) {
+                    let message = format!("there is no switch {text:?} and no tier of this name");
+                    reading.wrong_key(&format!("switch.buffers.{i}.switches.{j}"), message);
+                }
+            }
+        }
         if let Some(pfc) = &self.pfc {
-            match self.buffer {
-                BufferSize::PerPort(_) => {
-                    let message =
-                        "needs a shared or an unlimited buffer: PFC counts by ingress, per_port by egress";
-                    reading.wrong_key("switch.pfc", message);
+            for (key, size) in self.sizes() {
+                match size {
+                    BufferSize::PerPort(_) => {
+                        let key =
+                            if key == "switch" { "switch.pfc".to_owned() } else { format!("{key}.buffer") };
+                        let message = "needs a shared or an unlimited buffer: PFC counts by ingress, per_port by egress";
+                        reading.wrong_key(&key, message);
+                    }
+                    BufferSize::Unlimited if pfc.xoff.0.is_none() => {
+                        let message = "never pauses: the buffer is unlimited, so that xoff must be a size";
+                        reading.wrong_key("switch.pfc.xoff", message);
+                    }
+                    _ => {}
                 }
-                BufferSize::Unlimited if pfc.xoff.0.is_none() => {
-                    let message = "never pauses: the buffer is unlimited, so that xoff must be a size";
-                    reading.wrong_key("switch.pfc.xoff", message);
-                }
-                _ => {}
             }
             if let Some(xoff) = pfc.xoff.0
                 && pfc.xon_offset > xoff
@@ -289,7 +394,7 @@ impl Effect for Switch {
         self.check_buffers(scope, reading);
     }
 
-    fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.switch = self.describe();
+    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
+        simulation.switch = self.describe(scope.fabric);
     }
 }
