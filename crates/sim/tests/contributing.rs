@@ -14,8 +14,13 @@ fn blocks() -> Vec<String> {
 
 #[test]
 fn the_examples_are_those_files() {
-    let files =
-        [include_str!("../src/switch/scheduler/round_robin.rs"), include_str!("../src/switch/path/ecmp.rs")];
+    let files = [
+        include_str!("../src/switch/scheduler/round_robin.rs"),
+        include_str!("../src/switch/path/ecmp.rs"),
+        include_str!("../src/example/recovery.rs"),
+        include_str!("../src/example/transport.rs"),
+        include_str!("../src/record.rs"),
+    ];
     for (i, file) in files.into_iter().enumerate() {
         let block = blocks().into_iter().find(|block| file.contains(block.as_str()));
         assert!(block.is_some_and(|block| block.len() > 300), "no block of CONTRIBUTING.md is in file {i}");
