@@ -397,6 +397,7 @@ class Pfc(Section):
     Attributes:
         headroom: Room for what is on its way when the pause goes out, for each (ingress port,
             priority); ``"auto"``: from the link's rate and delay and the largest packet. Default: auto.
+        headroom_factor: Automatic headroom is so many times rate times delay of the link instead.
         xoff: Pause at this much; ``"auto"``: at the dynamic threshold of the shared buffer. Default:
             auto.
         xon_offset: Resume this far below the threshold. (public artifacts of HPCC and OSCAR: 3 KiB).
@@ -404,6 +405,7 @@ class Pfc(Section):
     """
 
     headroom: str | Bytes | Literal["auto"] | None = None
+    headroom_factor: int | None = None
     xoff: str | Bytes | Literal["auto"] | None = None
     xon_offset: str | Bytes | None = None
 
@@ -434,12 +436,26 @@ class Switch(Section):
         buffer: The packet buffer: an amount shared by all ports with dynamic thresholds,
             ``"unlimited"``, or ``{ per_port = "800KB" }`` for a drop-tail limit for each port. (OSCAR's
             public artifact: 32 MiB). Default: 32MB.
+        buffers: Other buffers for some switches; of two entries for the same switch the later one
+            holds. Default: [].
         ecn: ECN marking.
         egress_alpha: Without PFC, an (egress port, queue) may hold this times the free part of a shared
             buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
+        egress_limit: With PFC too, a packet is dropped whose egress queue would exceed ``egress_alpha``
+            times what is free of the whole buffer. Default: False.
         ingress_alpha: With PFC, an (ingress port, priority) may hold this times the free part of a
             shared buffer. (OSCAR's public artifact). Default: 0.25.
+        ingress_alpha_rate: The port rate that ``ingress_alpha`` is meant for: for a faster port it is
+            doubled, up to 1, until the rate, halved each time, is no more than this. When absent it
+            holds at every rate.
+        next_hops: The order in which equally short ports are counted. Default: ascending.
+        packed_telemetry: Telemetry records are rounded as in HPCC's packed format: queue lengths down
+            to units of 80 B times this, transmitted bytes to 128 B times this, times to nanoseconds.
+            When absent they are exact.
+        path: How a switch chooses among equally short ports. Default: ecmp.
         pfc: Priority flow control; without it the fabric drops packets.
+        quanta: Bytes that ``"drr"`` grants each queue at a visit, from queue 0 on; 1518 B for those not
+            named. Default: [].
         queues: Queues (priorities) of each port; queue 0 is served first under strict priority.
             Default: 1.
         reserve: Guaranteed to every (ingress port, priority) of a shared buffer under PFC. (public
@@ -448,10 +464,17 @@ class Switch(Section):
     """
 
     buffer: str | Bytes | Literal["unlimited"] | Mapping[str, object] | None = None
+    buffers: Sequence[Mapping[str, object]] | None = None
     ecn: Ecn | bool | Mapping[str, object] | None = None
     egress_alpha: float | None = None
+    egress_limit: bool | None = None
     ingress_alpha: float | None = None
+    ingress_alpha_rate: str | Rate | None = None
+    next_hops: Literal["ascending", "descending"] | None = None
+    packed_telemetry: int | None = None
+    path: Literal["ecmp", "five-tuple"] | None = None
     pfc: Pfc | bool | Mapping[str, object] | None = None
+    quanta: Sequence[str | Bytes] | None = None
     queues: int | None = None
     reserve: str | Bytes | None = None
     scheduler: Literal["strict-priority", "round-robin", "drr"] | None = None

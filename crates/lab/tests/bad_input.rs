@@ -178,9 +178,10 @@ fn what_a_file_can_get_wrong() {
         ("129 queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 129")),
         ("quanta without deficit round robin", spoilt("\"32MB\"", "\"32MB\"\nquanta = [\"3KB\"]")),
         (
-            "more quanta than queues, one of nothing",
-            spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"3KB\", \"0B\"]"),
+            "more quanta than queues",
+            spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"3KB\", \"1KB\"]"),
         ),
+        ("a quantum of nothing", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"0B\"]")),
         (
             "a buffer for a switch that is not there",
             spoilt("\"32MB\"", "\"32MB\"\nbuffers = [{ switches = [\"core\"], buffer = \"8MB\" }]"),

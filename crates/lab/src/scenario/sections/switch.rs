@@ -83,7 +83,7 @@ section! {
         quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
         /// How a switch chooses among equally short ports.
         path: PathPolicy = PathPolicy::Ecmp,
-        /// In which order these ports are counted.
+        /// The order in which equally short ports are counted.
         next_hops: NextHops = NextHops::Ascending,
         /// Telemetry records are rounded as in HPCC's packed format: queue lengths down to units of 80 B
         /// times this, transmitted bytes to 128 B times this, times to nanoseconds. When absent they are
@@ -350,7 +350,8 @@ impl Effect for Switch {
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         if self.quanta.len() > usize::from(self.queues) {
-            let message = format!("{} quanta for {} queues", self.quanta.len(), self.queues);
+            let message =
+                format!("{} quanta are given, and switch.queues is {}", self.quanta.len(), self.queues);
             reading.wrong_key("switch.quanta", message);
         }
         for (i, own) in self.buffers.iter().enumerate() {
