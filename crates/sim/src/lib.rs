@@ -9,6 +9,7 @@ pub mod describe;
 mod engine;
 #[cfg(test)]
 mod example;
+mod forwarding;
 mod host;
 mod packet;
 mod port;

@@ -1,13 +1,13 @@
 //! Shortest-path routes, the path that a flow takes, its base RTT and its ideal time. Which of several
 //! equally short ports a packet takes is a matter of [`crate::switch::path`].
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{Network, NodeId, PortId};
+use crate::forwarding::{Forwarding, Tables, distances, neighbours};
 use crate::switch::path::Paths;
 use crate::timeline::Timeline;
 
@@ -27,78 +27,22 @@ pub(crate) struct Out {
 pub(crate) struct Routes {
     /// Ports of every node.
     pub(crate) ports: Vec<Vec<Out>>,
-    /// For every host: the index of its switch among the attachment switches, and its port there.
+    /// For every host its place (see [`crate::forwarding`]), and if it has one port that of its switch that
+    /// leads to it.
     pub(crate) attachment: Vec<(u16, PortId)>,
-    /// Tables of the switches at the beginning, by node id less the number of hosts.
-    pub(crate) tables: Vec<Table>,
+    /// The forwarding tables at the beginning.
+    pub(crate) tables: Tables,
     /// What becomes of the links.
     pub(crate) timeline: Timeline,
     /// The tables from each time on at which links fail or return. (ps)
-    pub(crate) epochs: Vec<(u64, Vec<Table>)>,
-    hosts: u32,
-}
-
-/// The forwarding table of one switch. Clones share their memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    /// This switch's index among the attachment switches; `u16::MAX` for a switch without hosts.
-    pub(crate) own: u16,
-    /// For every attachment switch: which of `groups` leads there.
-    toward: Arc<[u16]>,
-    /// The different sets of equally short ports: where each begins in `ports`, and their number.
-    groups: Arc<[(u32, u32)]>,
-    ports: Arc<[PortId]>,
-}
-
-impl Table {
-    /// The equally short ports toward an attachment switch other than this one, by number.
-    #[inline]
-    pub(crate) fn group(&self, attachment: u16) -> &[PortId] {
-        let group = self.toward.get(usize::from(attachment)).and_then(|g| self.groups.get(usize::from(*g)));
-        group.and_then(|&(start, len)| self.ports.get(start as usize..(start + len) as usize)).unwrap_or(&[])
-    }
-
-    /// Whether no port leads to an attachment switch other than this one.
-    fn is_lost(&self, attachment: u16) -> bool {
-        self.group(attachment).is_empty()
-    }
-}
-
-/// A forwarding table in the making. Most switches use few sets of ports for very many destinations:
-/// each is kept once.
-#[derive(Debug, Default)]
-struct NewTable {
-    toward: Vec<u16>,
-    known: BTreeMap<Vec<PortId>, u16>,
-    groups: Vec<(u32, u32)>,
-    ports: Vec<PortId>,
-}
-
-impl NewTable {
-    /// Adds the equally short ports toward the next attachment switch.
-    fn add(&mut self, ports: &[PortId]) {
-        let Self { toward, known, groups, ports: all } = self;
-        // There are no more groups than attachment switches, of which there are fewer than 65535.
-        let group = known.get(ports).copied().unwrap_or_else(|| {
-            groups.push((all.len() as u32, ports.len() as u32));
-            all.extend(ports);
-            let group = groups.len() as u16 - 1;
-            known.insert(ports.to_vec(), group);
-            group
-        });
-        toward.push(group);
-    }
-
-    fn finish(self, own: u16) -> Table {
-        Table { own, toward: self.toward.into(), groups: self.groups.into(), ports: self.ports.into() }
-    }
+    pub(crate) epochs: Vec<(u64, Tables)>,
 }
 
 impl Routes {
     /// Finds the routes of a network.
     ///
     /// # Errors
-    /// When a host has not exactly one link to a switch, or two hosts cannot reach each other.
+    /// When a host has no link to a switch or one to a host, or two hosts cannot reach each other.
     pub(crate) fn new(network: &Network) -> Result<Self, String> {
         let nodes = network.nodes.len();
         let hosts = network.hosts as usize;
@@ -125,46 +69,26 @@ impl Routes {
                 });
             }
         }
-        let mut attachments: Vec<NodeId> = Vec::new();
-        let mut index_of = vec![u16::MAX; nodes];
-        let mut attachment = Vec::with_capacity(hosts);
-        for (host, out) in ports.iter().enumerate().take(hosts) {
-            let [out] = out[..] else {
-                return Err(format!("host {} has {} links instead of one", network.nodes[host], out.len()));
-            };
-            if network.is_host(out.node) {
+        for (host, outs) in ports.iter().enumerate().take(hosts) {
+            if outs.is_empty() {
+                return Err(format!("host {} has no link", network.nodes[host]));
+            }
+            if outs.iter().any(|out| network.is_host(out.node)) {
                 return Err(format!("host {} is linked to a host", network.nodes[host]));
             }
-            let index = &mut index_of[out.node as usize];
-            if *index == u16::MAX {
-                *index = u16::try_from(attachments.len())
-                    .ok()
-                    .filter(|i| *i != u16::MAX)
-                    .ok_or_else(|| format!("hosts are linked to more than {} switches", u16::MAX))?;
-                attachments.push(out.node);
-            }
-            attachment.push((*index, out.port));
         }
         let timeline = Timeline::new(network)?;
-        let switches = Switches { ports: &ports, hosts, attachments: &attachments, index_of: &index_of };
-        let tables = switches.tables(|_, _| true);
-        for (&lost, switch) in attachments.iter().flat_map(|a| attachments.iter().map(move |b| (a, b))) {
-            let table = &tables[lost as usize - hosts];
-            if lost != *switch && table.is_lost(index_of[*switch as usize]) {
-                return Err(format!(
-                    "no path between {} and {}",
-                    network.nodes[*switch as usize], network.nodes[lost as usize]
-                ));
-            }
-        }
-        let epoch =
-            |&time: &u64| (time, switches.tables(|node, port| timeline.is_up(node as NodeId, port, time)));
-        let epochs = timeline.routes_change.iter().map(epoch).collect();
-        Ok(Self { ports, attachment, tables, timeline, epochs, hosts: network.hosts })
+        let forwarding = Forwarding::new(&ports, &timeline, hosts)?;
+        let tables = forwarding.initial().map_err(|(a, b)| {
+            format!("no path between {} and {}", network.nodes[a as usize], network.nodes[b as usize])
+        })?;
+        let epochs = forwarding.later(&tables);
+        let attachment = forwarding.attachment;
+        Ok(Self { ports, attachment, tables, timeline, epochs })
     }
 
-    /// The tables of the switches at `time`. (ps)
-    fn tables_at(&self, time: u64) -> &[Table] {
+    /// The forwarding tables at `time`. (ps)
+    fn tables_at(&self, time: u64) -> &Tables {
         let before = self.epochs.partition_point(|(begin, _)| *begin <= time);
         before.checked_sub(1).map_or(&self.tables, |i| &self.epochs[i].1)
     }
@@ -187,33 +111,41 @@ impl Routes {
     /// The path by these tables, as far as there is one.
     fn path_by(
         &self,
-        tables: &[Table],
+        tables: &Tables,
         paths: &Paths,
         (source, destination): (u32, u32),
         hash: u32,
         time: u64,
     ) -> Vec<Out> {
-        let (attachment, last_port) = self.attachment[destination as usize];
-        let out_at = |node: NodeId, port: PortId| {
-            let out = self.ports[node as usize][usize::from(port)];
-            self.timeline.out_at(node, port, out, time)
-        };
-        let mut path = vec![out_at(source, 0)];
-        loop {
-            let switch = path[path.len() - 1].node;
-            let table = &tables[(switch - self.hosts) as usize];
-            let port = if table.own == attachment {
-                Some(last_port)
-            } else {
-                paths.usual(switch, hash, table.group(attachment))
+        let (place, last_port) = self.attachment[destination as usize];
+        let mut path = Vec::new();
+        let mut node = source;
+        while node != destination {
+            let port = match tables.of(node) {
+                // A host with one port.
+                None => Some(0),
+                Some(table) if table.own == place => Some(last_port),
+                Some(table) => paths.usual(node, hash, table.group(place, destination)),
             };
-            let Some(port) = port else { return path };
-            let out = out_at(switch, port);
-            path.push(out);
-            if out.node == destination {
-                return path;
-            }
+            let Some(port) = port else { break };
+            let out = self.ports[node as usize][usize::from(port)];
+            path.push(self.timeline.out_at(node, port, out, time));
+            node = out.node;
         }
+        path
+    }
+}
+
+/// The two slowest of several ways, with the different hosts at their ends.
+type Slowest = [Option<(Time, u32)>; 2];
+
+/// Takes another way into account.
+fn note(slowest: &mut Slowest, new: (Time, u32)) {
+    let [first, second] = slowest;
+    match first {
+        Some(first) if first.1 == new.1 => first.0 = first.0.max(new.0),
+        _ if Some(new) > *first => *second = first.replace(new),
+        _ => *second = (*second).max(Some(new)),
     }
 }
 
@@ -226,49 +158,51 @@ impl Routes {
 
     /// The longest way of a packet of `size` bytes between two hosts, over all equally short paths.
     fn largest_one_way(&self, size: u64) -> Time {
-        let hosts = self.hosts as usize;
+        let hosts = self.attachment.len();
         let cost = |out: &Out| out.delay + out.rate.time_for(Bytes::new(size));
         let count = self.attachment.iter().map(|a| usize::from(a.0) + 1).max().unwrap_or(0);
-        // The two slowest links between a switch and its hosts, up and down.
-        let mut up = vec![[None::<(Time, usize)>; 2]; count];
+        // For every place and each of its switches the two slowest links of hosts, up and down.
+        let mut up: Vec<BTreeMap<NodeId, Slowest>> = vec![BTreeMap::new(); count];
         let mut down = up.clone();
-        for (host, &(leaf, port)) in self.attachment.iter().enumerate() {
-            let out = self.ports[host][0];
-            let back = self.ports[out.node as usize][usize::from(port)];
-            for (slowest, link) in [(&mut up, out), (&mut down, back)] {
-                let two = &mut slowest[usize::from(leaf)];
-                let new = Some((cost(&link), host));
-                if new > two[0] {
-                    *two = [new, two[0]];
-                } else if new > two[1] {
-                    two[1] = new;
-                }
+        for (host, &(place, _)) in (0..).zip(&self.attachment) {
+            for out in &self.ports[host as usize] {
+                let back = &self.ports[out.node as usize][usize::from(out.port)];
+                note(up[usize::from(place)].entry(out.node).or_default(), (cost(out), host));
+                note(down[usize::from(place)].entry(out.node).or_default(), (cost(back), host));
             }
         }
         let mut largest = Time::ZERO;
         let neighbours = neighbours(&self.ports, hosts, |_, _| true);
-        for (destination, last) in down.iter().enumerate() {
-            // The longest way from every switch to the destination's, nearest switches first.
-            let leaf = self.tables.iter().position(|t| usize::from(t.own) == destination);
-            let Some(leaf) = leaf else { continue };
+        for last in &down {
+            // The longest ways from every switch to hosts of the place, nearest switches first.
+            let nearest: Vec<NodeId> = last.keys().copied().collect();
             let mut distance = vec![u32::MAX; hosts];
-            distance.extend(distances(&neighbours, hosts, (hosts + leaf) as NodeId));
+            distance.extend(distances(&neighbours, hosts, &nearest));
             let mut order: Vec<usize> =
                 (hosts..self.ports.len()).filter(|n| distance[*n] != u32::MAX).collect();
             order.sort_by_key(|n| distance[*n]);
-            let mut way = vec![Time::ZERO; self.ports.len()];
+            let mut ways: Vec<Slowest> = vec![Slowest::default(); self.ports.len()];
             for node in order {
+                ways[node] = last.get(&(node as NodeId)).copied().unwrap_or_default();
                 let nearer =
                     |o: &&Out| o.node as usize >= hosts && distance[o.node as usize] + 1 == distance[node];
-                let ways = self.ports[node].iter().filter(nearer);
-                way[node] = ways.map(|o| cost(o) + way[o.node as usize]).max().unwrap_or(Time::ZERO);
+                for out in self.ports[node].iter().filter(nearer) {
+                    for (way, to) in ways[out.node as usize].into_iter().flatten() {
+                        note(&mut ways[node], (cost(out) + way, to));
+                    }
+                }
             }
-            for (table, node) in self.tables.iter().zip(hosts..) {
-                let Some(first) = up.get(usize::from(table.own)) else { continue };
-                for (a, from) in first.iter().flatten() {
-                    for (b, to) in last.iter().flatten() {
-                        if from != to && distance[node] != u32::MAX {
-                            largest = largest.max(*a + way[node] + *b);
+            for first in &up {
+                let nearest = first.keys().map(|switch| distance[*switch as usize]).min();
+                for (switch, links) in first {
+                    if Some(distance[*switch as usize]) != nearest {
+                        continue;
+                    }
+                    for (a, from) in links.iter().flatten() {
+                        for (b, to) in ways[*switch as usize].iter().flatten() {
+                            if from != to {
+                                largest = largest.max(*a + *b);
+                            }
                         }
                     }
                 }
@@ -276,71 +210,6 @@ impl Routes {
         }
         largest
     }
-}
-
-/// What forwarding tables are made from.
-struct Switches<'a> {
-    ports: &'a [Vec<Out>],
-    hosts: usize,
-    /// The switches with hosts, and their indices by node.
-    attachments: &'a [NodeId],
-    index_of: &'a [u16],
-}
-
-impl Switches<'_> {
-    /// The tables over the links that work, as the port of either end says.
-    fn tables(&self, works: impl Fn(usize, PortId) -> bool) -> Vec<Table> {
-        let Self { ports, hosts, attachments, index_of } = *self;
-        let neighbours = neighbours(ports, hosts, works);
-        let mut tables: Vec<NewTable> = neighbours.iter().map(|_| NewTable::default()).collect();
-        let mut shortest = Vec::new();
-        for &switch in attachments {
-            let distance = distances(&neighbours, hosts, switch);
-            for (i, table) in tables.iter_mut().enumerate() {
-                let here = distance[i];
-                let nearer = |(_, far): &&(PortId, NodeId)| {
-                    here != u32::MAX && here > 0 && distance[*far as usize - hosts] == here - 1
-                };
-                shortest.clear();
-                shortest.extend(neighbours[i].iter().filter(nearer).map(|(port, _)| *port));
-                table.add(&shortest);
-            }
-        }
-        let tables = tables.into_iter().enumerate();
-        tables.map(|(i, table)| table.finish(index_of[hosts + i])).collect()
-    }
-}
-
-/// The neighbours of every switch over the links that work, by node less `hosts`. Hosts never forward.
-fn neighbours(
-    ports: &[Vec<Out>],
-    hosts: usize,
-    works: impl Fn(usize, PortId) -> bool,
-) -> Vec<Vec<(PortId, NodeId)>> {
-    let mut all: Vec<Vec<(PortId, NodeId)>> = vec![Vec::new(); ports.len() - hosts];
-    for (node, outs) in ports.iter().enumerate().skip(hosts) {
-        let outs = outs.iter().enumerate().map(|(port, out)| (port as PortId, out.node));
-        let outs = outs.filter(|(port, far)| *far as usize >= hosts && works(node, *port));
-        all[node - hosts].extend(outs);
-    }
-    all
-}
-
-/// Links between every switch and `from`, given the neighbours of each switch, by node less `hosts`.
-fn distances(neighbours: &[Vec<(PortId, NodeId)>], hosts: usize, from: NodeId) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; neighbours.len()];
-    distance[from as usize - hosts] = 0;
-    let mut line = VecDeque::from([from as usize - hosts]);
-    while let Some(at) = line.pop_front() {
-        for &(_, far) in &neighbours[at] {
-            let far = far as usize - hosts;
-            if distance[far] == u32::MAX {
-                distance[far] = distance[at] + 1;
-                line.push_back(far);
-            }
-        }
-    }
-    distance
 }
 
 /// Sizes on the wire of a flow's packets.
@@ -502,12 +371,61 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_round_trip_with_two_rails_by_hand() {
+        // h0 and h1 at two rails, of which the second is slow; h2 at the first one.
+        let mut network = Network::with_hosts(3);
+        let rails = [network.add_switch("r0"), network.add_switch("r1")];
+        for host in 0..2 {
+            network.add_link(host, rails[0], Rate::from_gbps(100), Time::from_us(1));
+            network.add_link(host, rails[1], Rate::from_gbps(50), Time::from_us(3));
+        }
+        network.add_link(2, rails[0], Rate::from_gbps(100), Time::from_us(4));
+        let routes = Routes::new(&network).unwrap();
+        // Between h0 and h1 on the slow rail: 6 us and 320 ns for 1000 B, 32 ns for 100 B. From h2 to either
+        // on the other one it is 5 us and 160 ns: shorter, though no host has a longer link than h2.
+        let expected = Time::from_us(12) + Time::from_ns(320) + Time::from_ns(32);
+        assert_eq!(routes.largest_round_trip(1000, 100), expected);
+        // With the slow rail at h1 alone nobody takes it: h2 to h0 and back.
+        let mut network = Network::with_hosts(3);
+        let rails = [network.add_switch("r0"), network.add_switch("r1")];
+        network.add_link(0, rails[0], Rate::from_gbps(100), Time::from_us(1));
+        network.add_link(1, rails[0], Rate::from_gbps(100), Time::from_us(1));
+        network.add_link(1, rails[1], Rate::from_gbps(50), Time::from_us(30));
+        network.add_link(2, rails[0], Rate::from_gbps(100), Time::from_us(4));
+        network.add_link(rails[0], rails[1], Rate::from_gbps(100), Time::from_us(1));
+        let routes = Routes::new(&network).unwrap();
+        let expected = Time::from_us(10) + Time::from_ns(160) + Time::from_ns(16);
+        assert_eq!(routes.largest_round_trip(1000, 100), expected);
+    }
+
+    #[test]
+    fn tables_that_stay_the_same_share_their_memory() {
+        use crate::describe::network::{Change, LinkChange};
+        let mut network = Network::with_hosts(2);
+        let [l0, l1] = ["l0", "l1"].map(|name| network.add_switch(name));
+        network.add_link(0, l0, Rate::from_gbps(100), Time::from_us(1));
+        network.add_link(1, l1, Rate::from_gbps(100), Time::from_us(1));
+        for _ in 0..2 {
+            network.add_link(l0, l1, Rate::from_gbps(100), Time::from_us(1));
+        }
+        let spare = network.add_switch("s");
+        network.add_link(l0, spare, Rate::from_gbps(100), Time::from_us(1));
+        network.changes = vec![Change { time: Time::from_us(1), link: 3, what: LinkChange::Down }];
+        let routes = Routes::new(&network).unwrap();
+        let (before, after) = (&routes.tables, &routes.epochs[0].1);
+        let group = |tables: &Tables, node| tables.of(node).unwrap().group(1, 1).as_ptr();
+        assert_eq!(group(before, spare), group(after, spare));
+        assert_ne!(group(before, l0), group(after, l0));
+        assert_eq!(after.of(l0).unwrap().group(1, 1), [1]);
+    }
+
+    #[test]
     fn a_network_in_two_parts_is_refused() {
         let mut network = Network::with_hosts(2);
         for host in 0..2 {
             let switch = network.add_switch(format!("s{host}"));
             network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
         }
-        assert_eq!(Routes::new(&network).unwrap_err(), "no path between s1 and s0");
+        assert_eq!(Routes::new(&network).unwrap_err(), "no path between s0 and s1");
     }
 }

@@ -1,5 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, probes and threads are drawn at random.
+//! ECN, coalesced acknowledgements, second links of hosts, links that change and fail, probes and threads
+//! are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -14,6 +15,7 @@ use std::ops::{ControlFlow, Range};
 use common::{algorithm, fat_tree, flow, simulation};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
+use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
 use incast_sim::random::mix;
 use incast_sim::record::{FlowRecord, FlowSample, PacketRecord, PauseRecord, PortSample, Progress};
@@ -149,6 +151,18 @@ struct Case {
     probes: Watched,
     until_us: u64,
     threads: usize,
+    /// Second links of hosts: the host, and how many switches further on the link leads than the first one.
+    second_links: Vec<(u32, u32)>,
+    changes: Vec<Changed>,
+}
+
+/// What becomes of a link: when, which one, and one of four things with one of some values.
+#[derive(Clone, Debug)]
+struct Changed {
+    at_ns: u64,
+    link: u32,
+    what: u8,
+    value: usize,
 }
 
 /// What is sampled, captured and recorded.
@@ -165,6 +179,32 @@ struct Watched {
 impl Case {
     fn simulation(&self) -> Simulation {
         let mut network = self.shape.network();
+        let (rate, delay) = (Rate::from_gbps(100), Time::from_us(1));
+        // Switches at which hosts are.
+        let leaves: Vec<u32> =
+            (network.hosts..network.nodes.len() as u32).filter(|node| is_leaf(&network, *node)).collect();
+        for (host, further) in &self.second_links {
+            let host = host % network.hosts;
+            let first = network.links.iter().find(|link| link.a.0 == host).map_or(0, |link| link.b.0);
+            let first = leaves.iter().position(|leaf| *leaf == first).unwrap_or(0);
+            network.add_link(host, leaves[(first + *further as usize) % leaves.len()], rate, delay);
+        }
+        let links = network.links.len() as u32;
+        let change = |changed: &Changed| {
+            let what = match changed.what {
+                0 => {
+                    LinkChange::Rate(Rate::from_bps(self.rates[changed.value % self.rates.len()] * 1_000_000))
+                }
+                1 => LinkChange::Delay(Time::from_ns(self.delays[changed.value % self.delays.len()])),
+                2 => LinkChange::Down,
+                _ => LinkChange::Up,
+            };
+            Change { time: Time::from_ns(changed.at_ns), link: changed.link % links, what }
+        };
+        // Links fail only where there is no PFC.
+        let changes = self.changes.iter().filter(|changed| self.pfc.is_none() || changed.what < 2);
+        network.changes = changes.map(change).collect();
+        network.changes.sort_by_key(|change| change.time);
         for (i, link) in network.links.iter_mut().enumerate() {
             link.rate = Rate::from_bps(self.rates[i % self.rates.len()] * 1_000_000);
             link.delay = Time::from_ns(self.delays[i % self.delays.len()]);
@@ -228,6 +268,11 @@ impl Case {
         sim.threads = self.threads;
         sim
     }
+}
+
+/// Whether a host is linked to a switch.
+fn is_leaf(network: &Network, switch: u32) -> bool {
+    network.links.iter().any(|link| network.is_host(link.a.0) && link.b.0 == switch)
 }
 
 /// An algorithm, or where `low` is true one that reacts at the short queues of these networks.
@@ -335,8 +380,15 @@ fn cases() -> impl Strategy<Value = Case> {
     let threads = prop_oneof![4 => Just(1_usize), 1 => 2..5_usize];
     let payload = select(vec![1_000_u64, 1_000, 4_000, 256, 777]);
     let transport = (payload, every, 500..60_000_u64, 15_000..400_000_u64, 2_000..500_000_u64, any::<bool>());
-    (network, load, switch, transport, watched(), prop_oneof![50..300_u64, Just(20_000)], threads).prop_map(
-        |(network, load, switch, transport, probes, until_us, threads)| Case {
+    let until = prop_oneof![50..300_u64, Just(20_000)];
+    // What is drawn last leaves the rest of a seed's case as it is.
+    let second_links = prop_oneof![2 => Just(Vec::new()), 1 => vec((0..64_u32, 0..4_u32), 1..12)];
+    let changed = (0..100_000_u64, 0..256_u32, 0..4_u8, 0..8_usize)
+        .prop_map(|(at_ns, link, what, value)| Changed { at_ns, link, what, value });
+    let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
+    let wiring = (second_links, changes);
+    (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
+        |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
             rates: network.1,
             delays: network.2,
@@ -357,6 +409,8 @@ fn cases() -> impl Strategy<Value = Case> {
             probes,
             until_us,
             threads,
+            second_links: wiring.0,
+            changes: wiring.1,
         },
     )
 }
@@ -373,6 +427,8 @@ struct Reached {
     stalls: u64,
     captured: u64,
     violations: u64,
+    lost: u64,
+    several_cards: u64,
 }
 
 fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
@@ -392,6 +448,9 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.pauses += outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>();
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
+            reached.lost += outcome.lost;
+            let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
+            reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.violations += outcome.violations.len() as u64;
         }
     }
@@ -423,7 +482,10 @@ fn both_engines_give_the_same_bits() {
     // The cases reach what they are made for; of a few hundred nearly all can run.
     if seeds().count() >= 200 {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
-        for one in [reached.drops, reached.marks, reached.timeouts, reached.pauses, reached.captured] {
+        assert!(reached.several_cards > 20, "{reached:?}");
+        for one in
+            [reached.lost, reached.drops, reached.marks, reached.timeouts, reached.pauses, reached.captured]
+        {
             assert!(one > 100, "{reached:?}");
         }
     }

@@ -208,7 +208,7 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&own), "a buffer is given for node 2, which is no switch");
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
-    assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has 0 links instead of one");
+    assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has no link");
 }
 
 /// Counts samples of ports, and stops the run when it is first asked, if it is to.

@@ -7,7 +7,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::Buffer;
+use incast_sim::describe::switch::{Buffer, Ecn};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
@@ -15,20 +15,6 @@ use incast_units::{Bytes, Time};
 
 fn ps(time: u64) -> Time {
     Time::from_ps(time)
-}
-
-/// Runs it on one to seven threads and on the plain engine, which must agree; no invariant is violated.
-fn run_everywhere(simulation: &Simulation) -> (Outcome, Kept) {
-    let mut simulation = simulation.clone();
-    let first = run(&simulation);
-    for threads in 2..=7 {
-        simulation.threads = threads;
-        assert_eq!(run(&simulation), first, "on {threads} threads");
-    }
-    let mut plain = Kept::default();
-    let outcome = incast_sim::run_reference(&simulation, &mut plain).unwrap();
-    assert_eq!((outcome, plain), first, "on the plain engine");
-    first
 }
 
 /// Two hosts at a switch; host 0 sends two full packets to host 1, whose link changes.
@@ -75,6 +61,24 @@ fn a_rate_holds_for_packets_that_begin_to_leave_from_then_on() {
     // A change at the very instant at which that packet comes in holds for it already.
     let sim = two_packets(&[(1_168_640, LinkChange::Rate(gbps(50)))]);
     assert_eq!(run_everywhere(&sim).1, kept);
+}
+
+#[test]
+fn thresholds_of_marks_that_scale_with_the_rate_follow_it() {
+    // Thirty packets come in every 84_320 ps and leave at 50 Gbps, every 168_640 ps. When packet n begins to
+    // leave, packets 0 to 2 n - 1 are in and n + 1 have left: n - 1 wait, and 29 - n when all are in, from
+    // n = 15 on. Twenty packets at 100 Gbps are ten at 50: marked are those that leave more than ten behind,
+    // n = 12 to 18.
+    let mut sim = two_packets(&[(1, LinkChange::Rate(gbps(50)))]);
+    sim.flows[0].size = Bytes::new(30_000);
+    let threshold = Bytes::new(20 * 1054);
+    let ecn =
+        Ecn { kmin: threshold, kmax: threshold, pmax: incast_cc::Fixed::ONE, reference: Some(gbps(100)) };
+    sim.switch.ecn = Some(ecn);
+    assert_eq!(run_everywhere(&sim).1.flows[0].marked, 7);
+    // Thresholds without a reference rate hold at every rate: no more than fourteen wait.
+    sim.switch.ecn = Some(Ecn { reference: None, ..ecn });
+    assert_eq!(run_everywhere(&sim).1.flows[0].marked, 0);
 }
 
 #[test]

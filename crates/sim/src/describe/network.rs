@@ -25,7 +25,8 @@ pub struct Link {
 /// What becomes of a link at some time, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// It has this rate for packets that begin to leave from then on.
+    /// It has this rate for packets that begin to leave from then on. Thresholds of ECN that scale with the
+    /// rate follow it.
     Rate(Rate),
     /// It has this propagation delay for packets that begin to leave from then on. None of them
     /// overtakes an earlier one: it arrives no earlier than the one before it.
@@ -60,9 +61,9 @@ pub enum NodeKind {
 
 /// The nodes, their names, the links between them, and what becomes of those over time.
 ///
-/// Every host has exactly one link, to a switch. Routes are the shortest by number of links; where
-/// several switches' ports are equally short, each flow takes one by its hash (ECMP). They follow links
-/// that fail and return.
+/// Every host has one or more links, to switches. Routes are the shortest by number of links; where
+/// several ports of a switch or a host are equally short, each flow takes one by its hash (ECMP). They
+/// follow links that fail and return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// How many hosts there are.

@@ -11,10 +11,11 @@ use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
+use crate::forwarding::Table;
 use crate::host::Host;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 use crate::port::Port;
-use crate::route::{Out, Routes, Sizes, Table, describe_path, ideal_time};
+use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::Switch;
 use crate::switch::admission::Buffer;
 use crate::switch::path::Paths;
@@ -199,9 +200,11 @@ impl<'a> World<'a> {
         (u64::from(number) * self.sizes(flow.algorithm).payload).min(flow.size.get())
     }
 
-    /// The port of a host with `ports` of them through which packets with this hash leave.
-    pub(crate) fn first_port(&self, hash: u32, ports: usize) -> PortId {
-        ((u64::from(hash) * ports as u64) >> 32) as PortId
+    /// The port of a host with several ports and this table by which packets with this hash leave for
+    /// another host.
+    pub(crate) fn card(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
+        let (place, _) = self.routes.attachment[destination as usize];
+        self.paths.usual(host, hash, table.group(place, destination)).unwrap_or(0)
     }
 
     /// The links that a flow takes at its start, there and back.
@@ -245,12 +248,12 @@ impl<'a> World<'a> {
             link.states().map(move |(time, state)| (time, Change::Link(port, state)))
         });
         let mut changes: Vec<(u64, Change)> = links.collect();
-        if let Some(switch) = (node as usize).checked_sub(self.routes.attachment.len()) {
-            let mut before = &self.routes.tables[switch];
-            for (time, tables) in &self.routes.epochs {
-                if tables[switch] != *before {
-                    before = &tables[switch];
-                    changes.push((*time, Change::Routes(before.clone())));
+        if let Some(mut before) = self.routes.tables.of(node) {
+            let later = self.routes.epochs.iter();
+            for (time, table) in later.filter_map(|(time, tables)| Some((time, tables.of(node)?))) {
+                if table != before {
+                    before = table;
+                    changes.push((*time, Change::Routes(table.clone())));
                 }
             }
         }
@@ -265,10 +268,11 @@ impl<'a> World<'a> {
         let mut slots = Vec::with_capacity(network.nodes.len());
         for (node, ports) in self.routes.ports.iter().enumerate() {
             let id = node as NodeId;
+            let table = self.routes.tables.of(id).cloned();
             let body = if node < hosts {
-                Node::Host(Box::new(Host::new(id, ports, simulation.switch.queues, self)))
+                Node::Host(Box::new(Host::new(id, table, ports, simulation.switch.queues, self)))
             } else {
-                let table = self.routes.tables[node - hosts].clone();
+                let Some(table) = table else { continue };
                 // PFC headroom must suffice for the fastest and longest that a link ever is.
                 let largest = self.routes.largest_ports(id);
                 let buffer = Buffer::new(&simulation.switch, id, &largest, self.largest_packet())
@@ -409,11 +413,11 @@ impl Slot {
                     wire.change(now, port, &state, timeline, effects);
                 }
                 if let Node::Switch(switch) = &mut self.node {
-                    switch.set_rate(port, world.rate_index(state.rate));
+                    switch.set_rate(port, state.rate, world.rate_index(state.rate));
                 }
             }
             (Change::Routes(table), Node::Switch(switch)) => switch.table = table.clone(),
-            (Change::Routes(_), Node::Host(_)) => {}
+            (Change::Routes(table), Node::Host(host)) => host.reroute(now, table.clone(), world, effects),
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct Datagrams {
 #[derive(Debug)]
 struct Flow {
     step: Step,
+    /// The network card that it leaves by.
+    card: PortId,
     start: u64,
     /// Payload sent.
     sent: u64,
@@ -62,8 +64,9 @@ impl Transport for Datagrams {
     }
 
     fn start<E: Effects>(&mut self, now: u64, _index: u32, step: Step, cx: &mut Context<'_, E>) {
-        self.flows.push(Flow { step, start: now, sent: 0, packets: 0 });
-        cx.nics[0].push(0, self.flows.len() as u32 - 1);
+        let card = cx.card(cx.world.flows[step.flow as usize].destination, cx.world.hashes(step.flow).0);
+        self.flows.push(Flow { step, card, start: now, sent: 0, packets: 0 });
+        cx.nics[usize::from(card)].push(0, self.flows.len() as u32 - 1);
     }
 
     fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
@@ -87,14 +90,15 @@ impl Transport for Datagrams {
         })
     }
 
-    fn sent<E: Effects>(&mut self, _source: Source, _done: u64, cx: &mut Context<'_, E>) {
-        cx.nics[0].call_when_free(cx.effects);
+    fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
+        let card = self.flows[source as usize].card;
+        cx.nics[usize::from(card)].call_when_free(cx.effects);
     }
 
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         let flow = &self.flows[source as usize];
         if flow.left(cx.world) > 0 {
-            cx.nics[0].push(0, source);
+            cx.nics[usize::from(flow.card)].push(0, source);
             return;
         }
         let record = flow.record(Time::from_ps(now), cx.world);
@@ -107,7 +111,6 @@ impl Transport for Datagrams {
     fn on_packet<E: Effects>(
         &mut self,
         now: u64,
-        _port: PortId,
         _packet: &Packet,
         _int: &IntRecords,
         cx: &mut Context<'_, E>,
@@ -116,6 +119,9 @@ impl Transport for Datagrams {
         tally.delivered += 1;
         tally.progress = now;
     }
+
+    /// Flows stay on their card.
+    fn rerouted<E: Effects>(&mut self, _now: u64, _cx: &mut Context<'_, E>) {}
 
     fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
 

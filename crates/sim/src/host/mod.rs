@@ -13,6 +13,7 @@ use transport::{AnyTransport, Context};
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
+use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, Packet};
 use crate::port::Port;
 use crate::record::{FlowRecord, FlowSample, PortSample};
@@ -22,6 +23,8 @@ use crate::route::Out;
 #[derive(Debug)]
 pub(crate) struct Host {
     node: NodeId,
+    /// Which of several ports leads where; a host with one port has none.
+    table: Option<Box<Table>>,
     pub(crate) nics: Vec<Nic>,
     transport: AnyTransport,
     program: Program,
@@ -30,10 +33,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(node: NodeId, ports: &[Out], queues: u8, world: &World) -> Self {
+    pub(crate) fn new(node: NodeId, table: Option<Table>, ports: &[Out], queues: u8, world: &World) -> Self {
         let nics = ports.iter().enumerate().map(|(index, out)| Nic::new(index as PortId, out, queues));
         Self {
             node,
+            table: table.map(Box::new),
             nics: nics.collect(),
             transport: AnyTransport::new(world),
             program: Program::default(),
@@ -68,8 +72,9 @@ impl Host {
     #[inline]
     pub(crate) fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
-        let Self { nics, transport, program, .. } = self;
-        let cx = &mut Context { world, nics: nics.as_mut_slice(), effects: &mut *effects };
+        let Self { node, table, nics, transport, program, .. } = self;
+        let (host, table) = (*node, table.as_deref());
+        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
         match event.kind() {
             EventKind::Departed => {
                 if let Some(source) = cx.nics[entity as usize].departed() {
@@ -107,9 +112,21 @@ impl Host {
             let wire = &mut self.nics[usize::from(port)].wire;
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
         } else {
-            let cx = &mut Context { world, nics: self.nics.as_mut_slice(), effects: &mut *effects };
-            self.transport.on_packet(now, port, packet, int, cx);
+            let Self { node, table, nics, transport, .. } = self;
+            let (host, table) = (*node, table.as_deref());
+            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+            transport.on_packet(now, packet, int, cx);
         }
+        self.serve(now, world, effects);
+    }
+
+    /// The routes change: another table holds from now on.
+    pub(crate) fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
+        let Self { node, nics, transport, .. } = self;
+        let table = &**self.table.insert(Box::new(table));
+        let nics = nics.as_mut_slice();
+        let cx = &mut Context { world, host: *node, table: Some(table), nics, effects: &mut *effects };
+        transport.rerouted(now, cx);
         self.serve(now, world, effects);
     }
 
@@ -133,14 +150,15 @@ impl Host {
 
     /// Begins to send the next packet on a free port, if there is one.
     fn send_next<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
-        let Self { nics, transport, .. } = self;
+        let Self { node, table, nics, transport, .. } = self;
+        let (host, table) = (*node, table.as_deref());
         let mut int = IntRecords::default();
         if let Some(packet) = nics[port].next_reply(&mut int) {
             nics[port].send(now, None, packet, &int, effects);
             return;
         }
         while let Some(source) = nics[port].next_source() {
-            let cx = &mut Context { world, nics: nics.as_mut_slice(), effects: &mut *effects };
+            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
             if let Some(packet) = transport.poll_send(now, source, cx) {
                 cx.effects.tally().sent += 1;
                 let done = cx.nics[port].send(now, Some(source), packet, &int, cx.effects);

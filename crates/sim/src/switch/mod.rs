@@ -23,14 +23,15 @@ use telemetry::{Hop, stamp};
 
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::Telemetry;
+use crate::describe::switch::{Ecn, Telemetry};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
 use crate::record::PortSample;
-use crate::route::{Out, Table};
+use crate::route::Out;
 
 /// A switch.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ pub(crate) struct Switch {
     pub(crate) ports: Vec<Egress>,
     pub(crate) buffer: Buffer,
     queues: u8,
+    ecn: Option<Ecn>,
     telemetry: Telemetry,
     /// Stream of the random draws about marks.
     stream: u64,
@@ -87,6 +89,7 @@ impl Switch {
             ports: ports.iter().map(egress).collect(),
             buffer,
             queues: description.queues,
+            ecn: description.ecn,
             telemetry: description.telemetry,
             stream: mix(simulation.seed ^ mix(u64::from(node))),
             int: IntRecords::default(),
@@ -109,11 +112,12 @@ impl Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
-        let (leaf, local) = attachment[packet.destination as usize];
-        let route = if leaf == self.table.own {
+        let (place, local) = attachment[packet.destination as usize];
+        let route = if place == self.table.own {
             Some(local)
         } else {
-            self.path.choose(&packet, self.table.group(leaf), &self.ports)
+            let group = self.table.group(place, packet.destination);
+            self.path.choose(&packet, group, &self.ports)
         };
         let Some(to) = route else {
             // Links on every way have failed.
@@ -227,9 +231,12 @@ impl Switch {
         }
     }
 
-    /// The link of a port has another rate from now on: the one with this index.
-    pub(crate) fn set_rate(&mut self, port: PortId, rate: u32) {
-        self.ports[usize::from(port)].rate = rate;
+    /// The link of a port has this rate from now on, which has this index: telemetry says so, and the
+    /// thresholds of marks that scale with the rate follow it.
+    pub(crate) fn set_rate(&mut self, port: PortId, rate: Rate, index: u32) {
+        let egress = &mut self.ports[usize::from(port)];
+        egress.rate = index;
+        egress.marking = self.ecn.as_ref().map(|ecn| Marking::new(ecn, rate));
     }
 
     pub(crate) fn sample(&self, time: u64, port: PortId) -> Option<PortSample> {

@@ -182,6 +182,20 @@ pub fn run_to_end(simulation: &Simulation) -> (Outcome, Kept) {
     (outcome, kept)
 }
 
+/// Runs it on one to seven threads and on the plain engine, which must agree; no invariant is violated.
+pub fn run_everywhere(simulation: &Simulation) -> (Outcome, Kept) {
+    let mut simulation = simulation.clone();
+    let first = run(&simulation);
+    for threads in 2..=7 {
+        simulation.threads = threads;
+        assert_eq!(run(&simulation), first, "on {threads} threads");
+    }
+    let mut plain = Kept::default();
+    let outcome = incast_sim::run_reference(&simulation, &mut plain).unwrap();
+    assert_eq!((outcome, plain), first, "on the plain engine");
+    first
+}
+
 /// Mean of `f` over `items`.
 pub fn mean<T>(items: &[T], f: impl Fn(&T) -> f64) -> f64 {
     items.iter().map(f).sum::<f64>() / items.len() as f64

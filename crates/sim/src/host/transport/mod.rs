@@ -11,9 +11,10 @@ use incast_units::Time;
 use super::nic::{Nic, Source};
 use super::program::Step;
 use crate::describe::named;
-use crate::describe::network::PortId;
+use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
 use crate::engine::world::World;
+use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::record::{FlowRecord, FlowSample};
 
@@ -45,15 +46,11 @@ pub(crate) trait Transport {
     /// The last bit of a packet of this source has left.
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>);
 
-    /// A packet's last bit has arrived at `port`.
-    fn on_packet<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &Packet,
-        int: &IntRecords,
-        cx: &mut Context<'_, E>,
-    );
+    /// A packet's last bit has arrived.
+    fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
+
+    /// In a host with several ports: what [`Context::card`] says has changed.
+    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>);
 
     /// A timer that it asked for.
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>);
@@ -71,9 +68,21 @@ pub(crate) trait Transport {
 /// What a transport works with when it is called.
 pub(crate) struct Context<'a, E> {
     pub(crate) world: &'a World<'a>,
+    /// Its host.
+    pub(crate) host: NodeId,
+    /// Which of the host's ports leads where, if it has several.
+    pub(crate) table: Option<&'a Table>,
     /// The network cards of its host.
     pub(crate) nics: &'a mut [Nic],
     pub(crate) effects: &'a mut E,
+}
+
+impl<E> Context<'_, E> {
+    /// The network card by which packets with this hash leave for another host.
+    #[inline]
+    pub(crate) fn card(&self, destination: u32, hash: u32) -> PortId {
+        self.table.map_or(0, |table| self.world.card(self.host, table, destination, hash))
+    }
 }
 
 macro_rules! transports {
@@ -124,9 +133,12 @@ macro_rules! transports {
             }
             #[inline]
             pub(crate) fn on_packet<E: Effects>(
-                &mut self, now: u64, port: PortId, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>,
+                &mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>,
             ) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.on_packet(now, port, packet, int, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.on_packet(now, packet, int, cx),)+ }
+            }
+            pub(crate) fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.rerouted(now, cx),)+ }
             }
             #[inline]
             pub(crate) fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {

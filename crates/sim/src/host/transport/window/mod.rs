@@ -9,7 +9,6 @@ use incast_units::Time;
 
 use super::{Context, Transport};
 use crate::describe::algorithm::Controllers;
-use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::nic::{Nic, Source};
@@ -134,7 +133,7 @@ impl Transport for Window {
     }
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let mut sender = Sender::new(now, index, step, cx.nics.len(), cx.world);
+        let mut sender = Sender::new(now, index, step, cx);
         let place = self.free.pop().unwrap_or(self.senders.len() as u32);
         let algorithm = usize::from(sender.algorithm);
         if self.controllers.len() <= algorithm {
@@ -210,13 +209,12 @@ impl Transport for Window {
     fn on_packet<E: Effects>(
         &mut self,
         now: u64,
-        port: PortId,
         packet: &Packet,
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
         match packet.kind {
-            Kind::Data => self.receivers.on_data(now, port, packet, int, cx),
+            Kind::Data => self.receivers.on_data(now, packet, int, cx),
             Kind::Ack | Kind::Nack => self.acknowledged(now, packet, int, cx),
             Kind::Cnp => {
                 let Some(place) = self.place(Ack::of(&packet.body).slot) else { return };
@@ -227,6 +225,24 @@ impl Transport for Window {
             }
             // The network card reads these.
             Kind::Pause | Kind::Resume => {}
+        }
+    }
+
+    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
+        for place in 0..self.senders.len() as u32 {
+            let sender = &mut self.senders[place as usize];
+            let port = sender.card(cx);
+            if sender.state == State::Done || port == sender.port {
+                continue;
+            }
+            let before = std::mem::replace(&mut sender.port, port);
+            if sender.state == State::Ready {
+                cx.nics[usize::from(before)].remove(sender.queue, place);
+                cx.nics[usize::from(port)].push(sender.queue, place);
+            } else {
+                // Its packet that is leaving by the other card holds it up no longer.
+                self.wake(now, place, cx);
+            }
         }
     }
 

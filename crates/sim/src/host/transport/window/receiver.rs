@@ -3,7 +3,6 @@
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
 use incast_units::{Bytes, Time};
 
-use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::recovery::{InOrder, Verdict};
@@ -72,12 +71,11 @@ impl Receivers {
         self.incoming.len() as u32 - 1
     }
 
-    /// A data packet has arrived at `port`.
+    /// A data packet has arrived.
     #[inline]
     pub(super) fn on_data<E: Effects>(
         &mut self,
         now: u64,
-        port: PortId,
         packet: &Packet,
         int: &IntRecords,
         cx: &mut Context<'_, E>,
@@ -86,7 +84,7 @@ impl Receivers {
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
         if incoming.completed != NEVER {
-            return self.answer_duplicate(now, port, packet, &data, int, cx);
+            return self.answer_duplicate(now, packet, &data, int, cx);
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
         let state = &mut self.states[place as usize];
@@ -102,7 +100,7 @@ impl Receivers {
         if verdict == (Verdict::Early { report: false }) {
             if state.control.notify(&self.rules, &arrival) {
                 let cnp = congestion_notification(&incoming, state.hash, cx.world);
-                cx.nics[usize::from(port)].reply(now, cnp, int, cx.effects);
+                send_back(now, cnp, int, cx);
             }
             return;
         }
@@ -119,7 +117,7 @@ impl Receivers {
         }
         if response.notify {
             let cnp = congestion_notification(&incoming, state.hash, cx.world);
-            cx.nics[usize::from(port)].reply(now, cnp, int, cx.effects);
+            send_back(now, cnp, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
         let expected = state.order.expected;
@@ -135,7 +133,7 @@ impl Receivers {
             return;
         };
         state.held = None;
-        self.reply(now, port, ack, &echo, int, cx);
+        self.reply(now, ack, &echo, int, cx);
         if last {
             self.end(data.slot);
         }
@@ -151,8 +149,7 @@ impl Receivers {
         }
         let Some(echo) = state.control.on_timer(Time::from_ps(now)) else { return };
         if let Some((ack, int)) = state.held.take().map(|held| *held) {
-            let port = cx.world.first_port(ack.hash, cx.nics.len());
-            self.reply(now, port, ack, &echo, &int, cx);
+            self.reply(now, ack, &echo, &int, cx);
         }
     }
 
@@ -193,7 +190,6 @@ impl Receivers {
     fn answer_duplicate<E: Effects>(
         &mut self,
         now: u64,
-        port: PortId,
         packet: &Packet,
         data: &Data,
         int: &IntRecords,
@@ -213,14 +209,13 @@ impl Receivers {
             inflight: Bytes::new(u64::from(data.inflight)),
             held: Time::ZERO,
         };
-        self.reply(now, port, ack, &echo, int, cx);
+        self.reply(now, ack, &echo, int, cx);
     }
 
     /// Queues an acknowledgement or a NACK, with what it says of the packets that it stands for.
     fn reply<E: Effects>(
         &mut self,
         now: u64,
-        port: PortId,
         mut packet: Packet,
         echo: &Echo,
         int: &IntRecords,
@@ -235,8 +230,15 @@ impl Receivers {
             ..Ack::of(&packet.body)
         };
         packet.body = ack.body();
-        cx.nics[usize::from(port)].reply(now, packet, int, cx.effects);
+        send_back(now, packet, int, cx);
     }
+}
+
+/// Queues a packet to the sender at the network card of its route.
+#[inline]
+fn send_back<E: Effects>(now: u64, packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+    let card = cx.card(packet.destination, packet.hash);
+    cx.nics[usize::from(card)].reply(now, packet, int, cx.effects);
 }
 
 /// A packet to the sender that echoes a data packet.

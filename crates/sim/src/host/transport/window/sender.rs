@@ -82,7 +82,8 @@ pub(super) struct Sender {
 
 impl Sender {
     /// A flow that starts; its congestion control is at `controller` and allows `directive`.
-    pub(super) fn new(now: u64, index: u32, step: Step, ports: usize, world: &World) -> Self {
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+        let world = cx.world;
         let flow = &world.flows[step.flow as usize];
         let hash = world.hashes(step.flow).0;
         let sizes = world.sizes(flow.algorithm);
@@ -98,7 +99,7 @@ impl Sender {
             state: State::Blocked,
             queue: flow.queue,
             backoff: 0,
-            port: world.first_port(hash, ports),
+            port: cx.card(flow.destination, hash),
             algorithm: flow.algorithm,
             flow: step.flow,
             index,
@@ -126,6 +127,11 @@ impl Sender {
             resent: 0,
             marked: 0,
         }
+    }
+
+    /// The network card by which its packets leave, by the routes as they are.
+    pub(super) fn card<E>(&self, cx: &Context<'_, E>) -> PortId {
+        cx.card(self.destination, self.hash)
     }
 
     /// Its congestion control has begun.
