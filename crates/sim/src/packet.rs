@@ -252,6 +252,10 @@ pub(crate) struct IntRecord {
 /// The INT stack of one packet; how many records are valid stands in [`Packet::hops`].
 pub(crate) type IntRecords = [IntRecord; incast_cc::contract::MAX_INT_HOPS];
 
+/// The stack of a packet that carries none.
+pub(crate) static NO_INT: IntRecords =
+    [IntRecord { at: 0, transmitted: 0, queue: 0, rate: 0 }; incast_cc::contract::MAX_INT_HOPS];
+
 /// Writes the first `count` records in the algorithms' form.
 pub(crate) fn read_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &mut IntStack) {
     stack.count = u32::from(count);

@@ -128,7 +128,7 @@ impl Port {
         &mut self,
         now: u64,
         index: PortId,
-        mut packet: Packet,
+        packet: &mut Packet,
         int: &IntRecords,
         effects: &mut impl Effects,
     ) -> u64 {
@@ -142,7 +142,7 @@ impl Port {
         self.last_arrival = packet.time;
         effects.tally().hops += 1;
         if let Some(node) = self.captured {
-            effects.tally().records.packets.push(Captured { time: now, node, port: index, packet });
+            effects.tally().records.packets.push(Captured { time: now, node, port: index, packet: *packet });
         }
         if packet.time < self.fails_at {
             effects.transmit(index, packet, int);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     impl Effects for Asked {
-        fn transmit(&mut self, _: PortId, _: Packet, _: &IntRecords) {}
+        fn transmit(&mut self, _: PortId, _: &Packet, _: &IntRecords) {}
         fn schedule(&mut self, event: Event) {
             self.events.push(event);
         }
@@ -290,9 +290,9 @@ mod tests {
         let out = Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
         let mut port = Port::new(&out);
         let mut asked = Asked::default();
-        let packet = Packet { size: 1000, ..Packet::blank(crate::packet::Kind::Data) };
+        let mut packet = Packet { size: 1000, ..Packet::blank(crate::packet::Kind::Data) };
         // 1000 B at 100 Gbps take 80 ns.
-        assert_eq!(port.send(0, 3, packet, &IntRecords::default(), &mut asked), 80_000);
+        assert_eq!(port.send(0, 3, &mut packet, &IntRecords::default(), &mut asked), 80_000);
         assert!(port.is_busy(79_999));
         assert!(!port.is_busy(80_000));
         assert!(asked.events.is_empty());

@@ -76,7 +76,7 @@ impl Event {
 pub(crate) trait Effects {
     /// Puts a packet on the link of `port`; `packet.time` says when its last bit arrives. `int` counts
     /// only for a packet with [`crate::packet::flag::INT`].
-    fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords);
+    fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords);
 
     /// Asks for an event at this node.
     fn schedule(&mut self, event: Event);

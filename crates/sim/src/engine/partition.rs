@@ -9,7 +9,7 @@ use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 use super::world::{Slot, World};
 use crate::describe::network::PortId;
-use crate::packet::{IntRecords, Packet, flag};
+use crate::packet::{IntRecords, Kind as PacketKind, Packet, flag};
 
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,7 @@ pub(crate) struct Partition {
 
 impl Fabric {
     #[inline]
-    fn deliver(&mut self, to: LinkTo, packet: Packet, int: Option<&IntRecords>) {
+    fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
         let place = to.place as usize;
         let inbox = &mut self.inboxes[place];
         let ring = &mut self.rings[inbox.base as usize + usize::from(to.port)];
@@ -128,7 +128,7 @@ struct NodeEffects<'a> {
 
 impl Effects for NodeEffects<'_> {
     #[inline]
-    fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
+    fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
         let to = self.fabric.links[self.base as usize + usize::from(port)];
         let int = packet.is(flag::INT).then_some(int);
         if to.partition == self.fabric.index {
@@ -136,7 +136,7 @@ impl Effects for NodeEffects<'_> {
         } else {
             self.fabric.posted = self.fabric.posted.min(packet.time);
             let mail = &mut self.fabric.outboxes[usize::from(to.partition)];
-            mail.packets.push((to, packet));
+            mail.packets.push((to, *packet));
             mail.stacks.extend(int);
         }
     }
@@ -270,7 +270,7 @@ impl Partition {
             arrivals.sort_unstable();
         }
         let event_of = |a: u64| Event::new(start + (a >> 16), Kind::Arrival, (a & 0xffff) as u32);
-        let mut int = IntRecords::default();
+        let (mut packet, mut int) = (Packet::blank(PacketKind::Data), IntRecords::default());
         let mut arriving = arrivals.iter().map(|a| event_of(*a));
         let mut arrival = arriving.next().unwrap_or(Event::NEVER);
         loop {
@@ -283,9 +283,11 @@ impl Partition {
                 arrival = arriving.next().unwrap_or(Event::NEVER);
                 let port = event.entity() as PortId;
                 let ring = &mut fabric.rings[base as usize + usize::from(port)];
-                let Some(packet) = ring.pop(&mut int, &mut fabric.pool) else { continue };
+                if !ring.pop(&mut packet, &mut int, &mut fabric.pool) {
+                    continue;
+                }
                 let mut effects = NodeEffects { fabric, agenda, base };
-                slot.arrive(event.time(), port, packet, &int, world, &mut effects);
+                slot.arrive(event.time(), port, &mut packet, &int, world, &mut effects);
             } else {
                 agenda.pop();
                 let mut effects = NodeEffects { fabric, agenda, base };
@@ -316,7 +318,7 @@ impl Partition {
         let mut stacks = mail.stacks.drain(..);
         for (to, packet) in mail.packets.drain(..) {
             let int = if packet.is(flag::INT) { stacks.next() } else { None };
-            self.fabric.deliver(to, packet, int.as_ref());
+            self.fabric.deliver(to, &packet, int.as_ref());
         }
     }
 

@@ -68,10 +68,10 @@ struct NodeEffects<'a, 'b> {
 }
 
 impl Effects for NodeEffects<'_, '_> {
-    fn transmit(&mut self, port: PortId, packet: Packet, int: &IntRecords) {
+    fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
         let out = &self.world.routes.ports[self.node as usize][usize::from(port)];
         let event = Event::new(packet.time, Kind::Arrival, u32::from(out.port));
-        let packet = Some(Box::new((packet, *int)));
+        let packet = Some(Box::new((*packet, *int)));
         *self.sequence += 1;
         self.heap.push(Reverse(Due { event, node: out.node, sequence: *self.sequence, packet }));
     }
@@ -135,9 +135,10 @@ pub(crate) fn run(
         };
         let slot = &mut slots[due.node as usize];
         match due.packet {
-            Some(packet) => {
+            Some(mut packet) => {
                 let (time, port) = (due.event.time(), due.event.entity() as PortId);
-                slot.arrive(time, port, packet.0, &packet.1, world, &mut effects);
+                let (packet, int) = &mut *packet;
+                slot.arrive(time, port, packet, int, world, &mut effects);
             }
             None => slot.handle(due.event, world, &mut effects),
         }

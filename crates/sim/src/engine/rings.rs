@@ -60,10 +60,10 @@ struct Line<const N: usize> {
 
 impl<const N: usize> Line<N> {
     #[inline]
-    fn push<T: Copy>(&mut self, item: T, pool: &mut Pool<T, N>) {
+    fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) {
         let at = (self.begin + self.len) as usize % N;
         if at == 0 {
-            let piece = pool.take(item);
+            let piece = pool.take(*item);
             if self.len == 0 {
                 self.first = piece;
             } else {
@@ -71,7 +71,7 @@ impl<const N: usize> Line<N> {
             }
             self.last = piece;
         } else {
-            pool.pieces[self.last as usize][at] = item;
+            pool.pieces[self.last as usize][at] = *item;
         }
         self.len += 1;
     }
@@ -81,16 +81,18 @@ impl<const N: usize> Line<N> {
         (self.len != 0).then(|| &pool.pieces[self.first as usize][self.begin as usize % N])
     }
 
+    /// Takes the first item out, into `item`; says whether there was one.
     #[inline]
-    fn pop<T: Copy>(&mut self, pool: &mut Pool<T, N>) -> Option<T> {
-        let item = *self.front(pool)?;
+    fn pop<T: Copy>(&mut self, item: &mut T, pool: &mut Pool<T, N>) -> bool {
+        let Some(first) = self.front(pool) else { return false };
+        *item = *first;
         self.begin += 1;
         self.len -= 1;
         if self.begin as usize == N || self.len == 0 {
             self.first = pool.give_back(self.first);
             self.begin = 0;
         }
-        Some(item)
+        true
     }
 
     /// The items in line, from the first.
@@ -129,23 +131,24 @@ pub(crate) struct RingPool {
 
 impl Ring {
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet, int: Option<&IntRecords>, pool: &mut RingPool) {
+    pub(crate) fn push(&mut self, packet: &Packet, int: Option<&IntRecords>, pool: &mut RingPool) {
         if let Some(int) = int {
-            self.stacks.push(*int, &mut pool.stacks);
+            self.stacks.push(int, &mut pool.stacks);
         }
         self.packets.push(packet, &mut pool.packets);
     }
 
-    /// Takes the first packet; its INT stack, if it has one, is written to `int`.
+    /// Takes the first packet out, into `packet`, and its INT stack, if it has one, into `int`. Says whether
+    /// there was one.
     #[inline]
-    pub(crate) fn pop(&mut self, int: &mut IntRecords, pool: &mut RingPool) -> Option<Packet> {
-        let packet = self.packets.pop(&mut pool.packets)?;
-        if packet.is(flag::INT)
-            && let Some(stack) = self.stacks.pop(&mut pool.stacks)
-        {
-            *int = stack;
+    pub(crate) fn pop(&mut self, packet: &mut Packet, int: &mut IntRecords, pool: &mut RingPool) -> bool {
+        if !self.packets.pop(packet, &mut pool.packets) {
+            return false;
         }
-        Some(packet)
+        if packet.is(flag::INT) {
+            self.stacks.pop(int, &mut pool.stacks);
+        }
+        true
     }
 
     #[inline]
@@ -180,12 +183,14 @@ mod tests {
         for i in 0..5000_u64 {
             let which = (crate::random::draw(0, i) % 3) as usize;
             for j in 0..crate::random::draw(1, i) % 40 {
-                lines[which].push(i << 8 | j, &mut pool);
+                lines[which].push(&(i << 8 | j), &mut pool);
                 plain[which].push_back(i << 8 | j);
             }
             most = most.max(plain.iter().map(|p| p.len() / 4 + 2).sum());
             for _ in 0..crate::random::draw(2, i) % 41 {
-                assert_eq!(lines[which].pop(&mut pool), plain[which].pop_front());
+                let mut item = 0;
+                let found = lines[which].pop(&mut item, &mut pool);
+                assert_eq!(found.then_some(item), plain[which].pop_front());
             }
             for (line, plain) in lines.iter().zip(&plain) {
                 assert!(line.iter(&pool).eq(plain), "line {which} after round {i}");

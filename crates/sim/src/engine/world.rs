@@ -434,14 +434,14 @@ impl Slot {
         &mut self,
         now: u64,
         port: PortId,
-        packet: Packet,
+        packet: &mut Packet,
         int: &IntRecords,
         world: &World,
         effects: &mut impl Effects,
     ) {
         self.catch_up(now, world, effects.tally());
         match &mut self.node {
-            Node::Host(host) => host.arrive(now, port, &packet, int, world, effects),
+            Node::Host(host) => host.arrive(now, port, packet, int, world, effects),
             Node::Switch(switch) => switch.arrive(now, port, packet, int, &world.routes.attachment, effects),
         }
     }

@@ -14,7 +14,7 @@ use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, Packet};
+use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
 use crate::record::{FlowRecord, FlowSample, PortSample};
 use crate::route::Out;
@@ -152,16 +152,18 @@ impl Host {
     fn send_next<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
         let Self { node, table, nics, transport, .. } = self;
         let (host, table) = (*node, table.as_deref());
-        let mut int = IntRecords::default();
-        if let Some(packet) = nics[port].next_reply(&mut int) {
-            nics[port].send(now, None, packet, &int, effects);
-            return;
+        if nics[port].has_replies() {
+            let mut int = IntRecords::default();
+            if let Some(mut packet) = nics[port].next_reply(&mut int) {
+                nics[port].send(now, None, &mut packet, &int, effects);
+                return;
+            }
         }
         while let Some(source) = nics[port].next_source() {
             let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
-            if let Some(packet) = transport.poll_send(now, source, cx) {
+            if let Some(mut packet) = transport.poll_send(now, source, cx) {
                 cx.effects.tally().sent += 1;
-                let done = cx.nics[port].send(now, Some(source), packet, &int, cx.effects);
+                let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
                 transport.sent(source, done, cx);
                 return;
             }

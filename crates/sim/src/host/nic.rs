@@ -90,7 +90,13 @@ impl Nic {
 
     /// Sends a reply at once if the wire is free, or queues it.
     #[inline]
-    pub(crate) fn reply(&mut self, now: u64, packet: Packet, int: &IntRecords, effects: &mut impl Effects) {
+    pub(crate) fn reply(
+        &mut self,
+        now: u64,
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) {
         let length = self.replies_length + u64::from(packet.size);
         self.wire.peak = self.wire.peak.max(length);
         let queue = usize::from(packet.queue).min(self.replies.len() - 1);
@@ -99,15 +105,18 @@ impl Nic {
             return;
         }
         self.replies_length = length;
-        self.replies[queue].push(packet, packet.is(flag::INT).then_some(int));
+        self.replies[queue].push(*packet, packet.is(flag::INT).then_some(int));
+    }
+
+    /// Whether a reply waits.
+    #[inline]
+    pub(crate) fn has_replies(&self) -> bool {
+        self.replies_length > 0
     }
 
     /// Takes the reply that goes next.
     #[inline]
     pub(crate) fn next_reply(&mut self, int: &mut IntRecords) -> Option<Packet> {
-        if self.replies_length == 0 {
-            return None;
-        }
         for queue in 0..self.replies.len() {
             if !self.wire.is_paused(queue as u8)
                 && let Some(packet) = self.replies[queue].pop(int)
@@ -126,7 +135,7 @@ impl Nic {
         &mut self,
         now: u64,
         source: Option<Source>,
-        packet: Packet,
+        packet: &mut Packet,
         int: &IntRecords,
         effects: &mut impl Effects,
     ) -> u64 {

@@ -26,7 +26,7 @@ use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, Telemetry};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, PFC_FRAME, Packet, flag};
+use crate::packet::{IntRecords, Kind, NO_INT, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
@@ -102,7 +102,7 @@ impl Switch {
         &mut self,
         now: u64,
         port: PortId,
-        mut packet: Packet,
+        packet: &mut Packet,
         int: &IntRecords,
         attachment: &[(u16, PortId)],
         effects: &mut impl Effects,
@@ -117,7 +117,7 @@ impl Switch {
             Some(local)
         } else {
             let group = self.table.group(place, packet.destination);
-            self.path.choose(&packet, group, &self.ports)
+            self.path.choose(packet, group, &self.ports)
         };
         let Some(to) = route else {
             // Links on every way have failed.
@@ -151,7 +151,7 @@ impl Switch {
             }
             self.send(now, to, queue, packet, effects);
         } else {
-            egress.queues.push(queue, packet, int);
+            egress.queues.push(queue, *packet, int);
             self.serve(now, to, effects);
         }
     }
@@ -197,14 +197,14 @@ impl Switch {
             return;
         }
         let queue = egress.scheduler.choose(ready, &egress.queues);
-        if let Some(packet) = egress.queues.pop(queue, &mut self.int) {
-            self.send(now, index, queue, packet, effects);
+        if let Some(mut packet) = egress.queues.pop(queue, &mut self.int) {
+            self.send(now, index, queue, &mut packet, effects);
         }
     }
 
     /// Begins to send a packet that has been taken from its queue.
     #[inline]
-    fn send(&mut self, now: u64, index: PortId, queue: u8, mut packet: Packet, effects: &mut impl Effects) {
+    fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
         if packet.kind == Kind::Data {
             if let Some(marking) = &egress.marking {
@@ -221,7 +221,7 @@ impl Switch {
                 transmitted: egress.wire.transmitted,
                 rate: egress.rate,
             };
-            stamp(&mut packet, &mut self.int, self.telemetry, &hop);
+            stamp(packet, &mut self.int, self.telemetry, &hop);
         }
         let (ingress, size) = (packet.ingress, u64::from(packet.size));
         egress.wire.send(now, index, packet, &self.int, effects);
@@ -286,9 +286,9 @@ impl Egress {
     fn send_frame(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let Some((queue, pause)) = self.frames.as_mut().and_then(|frames| frames.next()) else { return };
         let kind = if pause { Kind::Pause } else { Kind::Resume };
-        let frame = Packet { size: PFC_FRAME, queue, ..Packet::blank(kind) };
+        let mut frame = Packet { size: PFC_FRAME, queue, ..Packet::blank(kind) };
         self.wire.pauses_sent += u64::from(pause);
-        self.wire.send(now, index, frame, &IntRecords::default(), effects);
+        self.wire.send(now, index, &mut frame, &NO_INT, effects);
         self.wait(index, effects);
     }
 }

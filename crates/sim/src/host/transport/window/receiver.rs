@@ -236,9 +236,9 @@ impl Receivers {
 
 /// Queues a packet to the sender at the network card of its route.
 #[inline]
-fn send_back<E: Effects>(now: u64, packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
     let card = cx.card(packet.destination, packet.hash);
-    cx.nics[usize::from(card)].reply(now, packet, int, cx.effects);
+    cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 
 /// A packet to the sender that echoes a data packet.
