@@ -31,7 +31,15 @@ const WORKLOADS: [(&str, &[usize]); 4] = [
 const ON_REQUEST: [(&str, &[usize]); 1] = [("e5", &[1, 2])];
 
 /// One flow in networks of different size: what a hop costs where nothing else happens.
-const LONE: [&str; 3] = ["lone-star-16", "lone-1024", "lone-8192"];
+const LONE: [&str; 5] = ["lone-star-16", "lone-star-60000", "lone-edge-8192", "lone-1024", "lone-8192"];
+/// Those whose instructions are counted, and the two sizes of a flow whose difference is taken.
+const COUNTED: [(&str, [&str; 2]); 5] = [
+    ("permutation-128", ["10KB", "30KB"]),
+    ("permutation-1024", ["10KB", "30KB"]),
+    ("lone-star-16", ["1MB", "5MB"]),
+    ("lone-star-60000", ["1MB", "5MB"]),
+    ("lone-edge-8192", ["1MB", "5MB"]),
+];
 
 /// Runs per figure; the table shows the median.
 const RUNS: usize = 3;
@@ -293,9 +301,9 @@ fn instructions(program: &str) -> Result<String, String> {
     }
     let mut found = Vec::new();
     println!();
-    for name in ["permutation-128", "permutation-1024"] {
+    for (name, sizes) in COUNTED {
         let mut totals = Vec::new();
-        for size in ["10KB", "30KB"] {
+        for size in sizes {
             let hops: u64 = call(program, &[], &["--small", name, size])?
                 .trim()
                 .parse()
