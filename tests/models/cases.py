@@ -33,6 +33,7 @@ class Flow:
     start: int
     window: int | None = None
     rate: int | None = None
+    queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Transport:
     ack_delay: int = 50 * US
     nack_interval: int = 500 * US
     rto: int = 10_000 * US
+    ack_queue: int | None = None
 
     def data(self, payload: int) -> int:
         """Size of a data packet on the wire."""
@@ -85,6 +87,9 @@ class Case:
     transport: Transport = field(default_factory=Transport)
     buffer: int | Shared | None = None
     pfc: Pfc | None = None
+    scheduler: str = "strict-priority"
+    quanta: tuple[int, ...] = (1518,)
+    """Bytes of each queue at a visit of deficit round robin. Other schedulers only count them."""
 
     def hosts(self) -> list[str]:
         """Names of the hosts: nodes whose name begins with h."""
@@ -109,9 +114,15 @@ class Case:
             if self.buffer is not None:
                 switch["pfc"]["headroom"] = f"{self.pfc.headroom}B"  # type: ignore[index]
                 switch["reserve"] = f"{self.pfc.reserve}B"
-        times = {"ack_delay", "nack_interval", "rto"}
-        transport = {
-            key: f"{value}{'ps' if key in times else 'B'}" for key, value in asdict(self.transport).items()
+        if len(self.quanta) > 1:
+            switch |= {"queues": len(self.quanta), "scheduler": self.scheduler}
+        if self.scheduler == "drr":
+            switch["quanta"] = [f"{quantum}B" for quantum in self.quanta]
+        times, counts = {"ack_delay", "nack_interval", "rto"}, {"ack_every", "ack_queue"}
+        transport: dict[str, object] = {
+            key: value if key in counts else f"{value}{'ps' if key in times else 'B'}"
+            for key, value in asdict(self.transport).items()
+            if value is not None
         }
         return Scenario.from_dict(
             {
@@ -125,7 +136,7 @@ class Case:
                     ],
                 },
                 "switch": switch,
-                "transport": transport | {"ack_every": self.transport.ack_every},
+                "transport": transport,
                 "traffic": [_block(number, flow) for number, flow in enumerate(self.flows)],
             }
         )
@@ -144,6 +155,7 @@ def _block(number: int, flow: Flow) -> dict[str, object]:
         "to": flow.destination,
         "size": f"{flow.size}B",
         "start": f"{flow.start}ps",
+        "queue": flow.queue,
         "cc": cc,
     }
 
@@ -269,6 +281,64 @@ def paused(seed: int) -> Case:
     return Case(tuple(links), flows, transport, buffer, pfc)
 
 
+def tiny(seed: int) -> Case:
+    """The same with packets of 8 to 102 bytes, and thresholds so low that PFC frames wait and cancel."""
+    case = paused(seed)
+    draw = random.Random(f"tiny {seed}")
+    header = draw.randrange(8, 40)
+    transport = replace(
+        case.transport,
+        payload=draw.randrange(1, 64),
+        header=header,
+        ack_extra=draw.randrange(8),
+        smallest=draw.randrange(1, header + 1),
+    )
+    full = transport.data(transport.payload)
+    flows = tuple(replace(flow, size=draw.randrange(1, 400 * transport.payload)) for flow in case.flows)
+    pfc = Pfc(xon_offset=draw.choice([0, full]), headroom=0, xoff=full * draw.randint(1, 4))
+    return replace(case, flows=flows, transport=transport, buffer=None, pfc=pfc)
+
+
+def queues(seed: int, scheduler: str | None = None) -> Case:
+    """A star whose ports have several queues, with or without a limit, and an incast that keeps them full."""
+    draw = random.Random(f"queues {scheduler} {seed}")
+    hosts, number = draw.randint(3, 6), draw.randint(2, 6)
+    transport = replace(_transport(draw), rto=draw.randrange(50 * US, 400 * US))
+    if draw.random() < 0.5:
+        transport = replace(transport, ack_queue=draw.randrange(number))
+    full = transport.data(transport.payload)
+    # From a few bytes, with which a queue saves up over many visits, to many packets.
+    quanta = tuple(
+        draw.choice([full, draw.randint(1, full), draw.randint(1, 8 * full)]) for _ in range(number)
+    )
+    flows = tuple(
+        replace(
+            _flow(
+                draw,
+                (f"h{draw.randrange(1, hosts)}", "h0") if draw.random() < 0.9 else _ends(draw, hosts),
+                # Packets of other sizes: acknowledgements, and the short ones with which flows end.
+                transport,
+                packets=draw.choice([2, 40, 100]),
+                spread=5 * US,
+            ),
+            queue=draw.randrange(number),
+        )
+        for _ in range(draw.randint(6, 16))
+    )
+    buffer: int | Shared | None = None
+    if draw.random() < 0.4:
+        limit = max(int(full * draw.uniform(4, 40)), transport.ack)
+        buffer = limit if draw.random() < 0.5 else Shared(size=2 * limit, alpha=draw.choice([0.5, 1.0, 2.0]))
+    return Case(
+        _star(draw, hosts),
+        flows,
+        transport,
+        buffer,
+        scheduler=scheduler or draw.choice(["strict-priority", "round-robin"]),
+        quanta=quanta,
+    )
+
+
 def _ends(draw: random.Random, hosts: int) -> tuple[str, str]:
     source, destination = draw.sample(range(hosts), 2)
     return f"h{source}", f"h{destination}"
@@ -279,5 +349,8 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "lossy star": lossy_star,
     "lossy star, heavy loss": lambda seed: lossy_star(seed, heavy=True),
     "two switches with PFC": paused,
+    "two switches with PFC, tiny packets": tiny,
+    "priorities and round robin": queues,
+    "deficit round robin": lambda seed: queues(seed, "drr"),
 }
 """How a case of each kind is drawn from a seed."""

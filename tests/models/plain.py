@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from models.cases import Case, Flow, Link, Shared
+from models.schedulers import Scheduler, scheduler
 
 DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
 """What happens at a node, in the order in which it happens at one instant (engine.md, *Order of events*)."""
@@ -55,6 +56,7 @@ class Packet:
     flow: Sender | None = None
     byte: int = 0
     payload: int = 0
+    queue: int = 0
 
 
 class Node(Protocol):
@@ -114,7 +116,7 @@ class Sender:
         """The next packet, onto the wire."""
         now, transport = self.host.clock.now, self.host.case.transport
         payload = min(transport.payload, self.flow.size - self.next)
-        packet = Packet("data", transport.data(payload), self, self.next, payload)
+        packet = Packet("data", transport.data(payload), self, self.next, payload, self.flow.queue)
         self.packets += 1
         self.resent += self.next < self.highest
         self.next += payload
@@ -204,12 +206,14 @@ class Receiver:
 
     def answer(self, kind: str, packet: Packet) -> None:
         """Tells the sender which byte is expected next."""
-        self.host.replies.append(Packet(kind, self.host.case.transport.ack, packet.flow, self.expected))
+        transport = self.host.case.transport
+        queue = self.flow.queue if transport.ack_queue is None else transport.ack_queue
+        self.host.replies.append(Packet(kind, transport.ack, packet.flow, self.expected, queue=queue))
         self.host.serve()
 
 
 class Host:
-    """A host: acknowledgements first, then a packet from each flow that may send, in turn.
+    """A host: acknowledgements first, lowest queue first, then a packet from each flow in turn.
 
     A flow joins the ring, at its tail, when it becomes ready: when its pacing time comes, an acknowledgement
     opens its window, or, for the flow whose packet leaves, no earlier than that packet has left.
@@ -266,7 +270,9 @@ class Host:
         if self.wire.busy or self.wire.paused:
             return
         if self.replies:
-            self.wire.send(self.replies.popleft())
+            reply = min(self.replies, key=lambda packet: packet.queue)
+            self.replies.remove(reply)
+            self.wire.send(reply)
             return
         while self.ring:
             sender = self.ring.popleft()
@@ -312,12 +318,13 @@ class Host:
 
 
 class Switch:
-    """An output-queued switch. Every queue keeps the port through which a packet came, and the packet."""
+    """An output-queued switch. Queues keep the port through which a packet came, and the packet."""
 
     def __init__(self, clock: Clock, case: Case) -> None:
         self.clock, self.case = clock, case
         self.wires: list[Wire] = []
-        self.queues: list[deque[tuple[int, Packet]]] = []
+        self.queues: list[list[deque[tuple[int, Packet]]]] = []
+        self.schedulers: list[Scheduler] = []
         self.route: dict[str, int] = {}
         self.drops = 0
         self.held = 0
@@ -325,7 +332,8 @@ class Switch:
     def add(self, link: Link) -> Wire:
         """Joins a link to the next port."""
         self.wires.append(Wire(self.clock, link, self, len(self.wires)))
-        self.queues.append(deque())
+        self.queues.append([deque() for _ in self.case.quanta])
+        self.schedulers.append(scheduler(self.case.scheduler, self.case.quanta))
         return self.wires[-1]
 
     def arrived(self, port: int, packet: Packet) -> None:
@@ -335,11 +343,12 @@ class Switch:
             return
         flow = packet.flow.flow
         out = self.route[flow.destination if packet.kind == "data" else flow.source]
-        if not self.admit(port, sum(other.size for _, other in self.queues[out]), packet.size):
+        lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
+        if not self.admit(port, lengths, packet):
             self.drops += 1
             return
         self.held += packet.size
-        self.queues[out].append((port, packet))
+        self.queues[out][packet.queue].append((port, packet))
         self.serve(out)
 
     def departed(self, port: int) -> None:
@@ -348,23 +357,33 @@ class Switch:
 
     def serve(self, port: int) -> None:
         """Begins to send the next packet of a port."""
-        wire = self.wires[port]
-        if self.queues[port] and not wire.busy and not wire.paused:
-            ingress, packet = self.queues[port].popleft()
+        wire, queues = self.wires[port], self.queues[port]
+        if any(queues) and not wire.busy and not wire.paused:
+            chosen = self.schedulers[port].choose([self.sizes(queue) for queue in queues])
+            ingress, packet = queues[chosen].popleft()
             wire.send(packet)
             self.held -= packet.size
             self.released(ingress, packet.size)
 
-    def admit(self, ingress: int, queue: int, size: int) -> bool:
-        """Whether a packet may stay: whether it fits the limit of its port, or the dynamic threshold."""
+    @staticmethod
+    def sizes(queue: deque[tuple[int, Packet]]) -> list[int]:
+        """The sizes of the packets of a queue."""
+        return [packet.size for _, packet in queue]
+
+    def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
+        """Whether a packet may stay: whether its port's limit holds it, or its queue's dynamic threshold.
+
+        `lengths` are those of the queues of the port by which it will leave.
+        """
         match self.case.buffer:
             case None:
                 return True
             case Shared() as shared:
                 free = shared.size - self.held
-                return size <= free and queue + size <= math.floor(shared.alpha * free)
+                length = lengths[packet.queue] + packet.size
+                return packet.size <= free and length <= math.floor(shared.alpha * free)
             case limit:
-                return queue + size <= limit
+                return sum(lengths) + packet.size <= limit
 
     def released(self, ingress: int, size: int) -> None:
         """A packet that came through `ingress` begins to leave."""
@@ -379,7 +398,7 @@ class Held:
 
 
 class PausingSwitch(Switch):
-    """A switch with PFC: what neither the reserve nor the shared pool takes pauses the far end."""
+    """A switch with PFC and one queue: what neither reserve nor shared pool takes pauses the far end."""
 
     def __init__(self, clock: Clock, case: Case) -> None:
         super().__init__(clock, case)
@@ -407,8 +426,8 @@ class PausingSwitch(Switch):
         kept = len(self.ingress) * (self.pfc.headroom + self.pfc.reserve)
         return self.case.buffer.size - kept - sum(held.pool for held in self.ingress)
 
-    def admit(self, ingress: int, queue: int, size: int) -> bool:
-        held = self.ingress[ingress]
+    def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
+        held, size = self.ingress[ingress], packet.size
         if self.case.buffer is None:
             # There is no headroom to run out of: everything counts against the fixed threshold.
             pause = held.pool + size > self.threshold()
@@ -444,8 +463,12 @@ class PausingSwitch(Switch):
             self.signal(ingress, "resume")
 
     def signal(self, port: int, kind: str) -> None:
-        """Tells the far end of a port to pause or to go on."""
-        self.frames[port].append(kind)
+        """Tells the far end of a port to pause or to go on. Its opposite that waits cancels a frame."""
+        if self.frames[port]:
+            opposite = self.frames[port].pop()
+            assert opposite != kind
+        else:
+            self.frames[port].append(kind)
         self.serve(port)
 
     def serve(self, port: int) -> None:

@@ -1,0 +1,68 @@
+"""Which queue of a switch's port sends next, written from docs/network/scheduling.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+Queues = Sequence[Sequence[int]]
+"""The sizes of the packets in each queue of a port, the first to leave first; at least one queue has some."""
+
+
+class Scheduler(Protocol):
+    """The scheduler of one port."""
+
+    def choose(self, queues: Queues) -> int:
+        """The queue whose first packet is sent now."""
+
+
+class StrictPriority:
+    """The lowest number."""
+
+    def choose(self, queues: Queues) -> int:
+        return next(number for number, queue in enumerate(queues) if queue)
+
+
+class RoundRobin:
+    """The next one after the last served."""
+
+    def __init__(self, queues: int) -> None:
+        self.last = queues - 1
+
+    def choose(self, queues: Queues) -> int:
+        self.last = following(self.last, queues)
+        return self.last
+
+
+class DeficitRoundRobin:
+    """Each visit adds a quantum, and the queue sends while its first packet is no larger than its counter."""
+
+    def __init__(self, quanta: Sequence[int]) -> None:
+        self.quanta = quanta
+        self.counters = [0] * len(quanta)
+        self.visited = len(quanta) - 1
+        self.visiting = False
+
+    def choose(self, queues: Queues) -> int:
+        while not self.visiting or queues[self.visited][0] > self.counters[self.visited]:
+            self.visited, self.visiting = following(self.visited, queues), True
+            self.counters[self.visited] += self.quanta[self.visited]
+        queue = queues[self.visited]
+        self.counters[self.visited] -= queue[0]
+        if len(queue) == 1:
+            # It is empty now: the visit is over, and what is left of the counter is lost.
+            self.counters[self.visited], self.visiting = 0, False
+        return self.visited
+
+
+def following(last: int, queues: Queues) -> int:
+    """The next queue after `last`, by number and round and round, that holds a packet; `last` comes last."""
+    ahead = [(last + step) % len(queues) for step in range(1, len(queues) + 1)]
+    return next(number for number in ahead if queues[number])
+
+
+def scheduler(name: str, quanta: Sequence[int]) -> Scheduler:
+    """A scheduler by its name in scenario files; `quanta` has one for each queue."""
+    if name == "drr":
+        return DeficitRoundRobin(quanta)
+    return RoundRobin(len(quanta)) if name == "round-robin" else StrictPriority()
