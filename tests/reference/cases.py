@@ -7,6 +7,7 @@ python tests/reference/cases.py hpcc-320 > hpcc.toml  # writes one
 from __future__ import annotations
 
 import csv
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,11 +47,47 @@ def hpcc_320() -> Sections:
     }
 
 
-def hpcc_320_imitated() -> Sections:
-    """The same with what HPCC's tree does otherwise and Incast can be told to do."""
+def hpcc_320_imitated(later: int | None = None) -> Sections:
+    """The same with what HPCC's tree does otherwise and Incast can be told to do.
+
+    Args:
+        later: Seed of random times below 1 ns by which every flow starts later; None: not at all.
+    """
     sections = hpcc_320()
-    sections["transport"] |= {"base_rtt": "network", "counting": "payload"}
+    # The largest RTT of its network as it counts it, without headers and acknowledgements: 2 · 6 · 1 us, and
+    # 1000 bytes on two links of 100 and four of 400 Gbps.
+    sections["transport"] |= {"base_rtt": "12240ns", "counting": "payload"}
+    sections["switch"] |= {
+        "path": "five-tuple",
+        # The order of next hops there is that of the switches' addresses in memory. A switch takes 2 MB, and
+        # the memory allocator places blocks of such a size one below the other.
+        "next_hops": "descending",
+        # INT_MULTI of its run script at 100 Gbps.
+        "packed_telemetry": 4,
+        "ingress_alpha": 0.125,
+        "ingress_alpha_rate": "100Gbps",
+        "pfc": {"headroom_factor": 3},
+    }
+    if later is not None:
+        sections["traffic"] = _later("ns3-hpcc-fat320-fct.csv", random.Random(f"later {later}"))
     return sections
+
+
+def _later(name: str, draw: random.Random) -> list[Sections]:
+    """The flows of a table of completion times, each later by a random number of picoseconds below 1 ns."""
+    flows = rows(name)
+    first = int(flows[0]["start_ns"])
+    return [
+        {
+            "kind": "flows",
+            "name": f"f{number}",
+            "from": f"h{flow['src']}",
+            "to": f"h{flow['dst']}",
+            "size": f"{flow['size_bytes']}B",
+            "start": f"{(int(flow['start_ns']) - first) * 1000 + draw.randrange(1000)}ps",
+        }
+        for number, flow in enumerate(flows)
+    ]
 
 
 def timely_256() -> Sections:
@@ -78,10 +115,26 @@ def timely_256() -> Sections:
             "delta": "50Mbps",
             "delta_share": 0,
             "hai_steps": 2,
-            "floor": 0.004,
+            "floor_rate": "100Mbps",
         },
         "traffic": [_file("ns3-websearch256-flow.txt")],
     }
+
+
+def timely_256_imitated() -> Sections:
+    """The same with the buffers of PowerTCP's tree."""
+    sections = timely_256()
+    sections["switch"] |= {
+        # Each of eight queues at every port has its headroom, and nothing has a reserve.
+        "queues": 8,
+        "reserve": "0B",
+        "egress_limit": True,
+        "pfc": {"headroom_factor": 3, "xon_offset": "2496B"},
+        # There the headroom exceeds the buffer, and what is left wraps below zero: no limit in effect.
+        "buffers": [{"switches": ["core"], "buffer": "4GB"}],
+    }
+    sections["traffic"][0]["queue"] = 3
+    return sections
 
 
 def swift_permutation() -> Sections:
@@ -107,8 +160,7 @@ def _swift(flows: str) -> Sections:
             "smallest": "1B",
             "base_rtt": "network",
         },
-        # Its routes lose their number of hops, so that its target has no part for them.
-        "cc": {"algorithm": "swift", "hop": "0us", "max_cwnd": 1000},
+        "cc": {"algorithm": "swift", "preset": "htsim"},
         "traffic": [_file(flows)],
     }
 
@@ -121,13 +173,20 @@ CASES: dict[str, Callable[[], Sections]] = {
     "hpcc-320": hpcc_320,
     "hpcc-320-imitated": hpcc_320_imitated,
     "timely-256": timely_256,
+    "timely-256-imitated": timely_256_imitated,
     "swift-permutation": swift_permutation,
     "swift-incast": swift_incast,
 }
 
 
 def run(case: str, seed: int = 1) -> Result:
-    """Runs a case. The seed decides which of equal paths a flow takes, and nothing else."""
+    """Runs a case. The seed decides which of equal paths a flow takes, and nothing else.
+
+    In `hpcc-320-imitated` the paths are those of HPCC's tree, and the seed lets flows start later by less
+    than 1 ns.
+    """
+    if case == "hpcc-320-imitated":
+        return Scenario.from_dict(hpcc_320_imitated(seed)).run()
     return Scenario.from_dict(CASES[case]() | {"seed": seed}).run()
 
 

@@ -25,14 +25,15 @@ FLOWS = {
     "hpcc-320": "ns3-hpcc-fat320-fct.csv",
     "hpcc-320-imitated": "ns3-hpcc-fat320-fct.csv",
     "timely-256": "ns3-websearch256-timely-fct.csv",
+    "timely-256-imitated": "ns3-websearch256-timely-fct.csv",
 }
 """The tables of completion times, by case."""
 
-SEEDS = (1, 2, 3)
-"""Seeds of the runs that are held against a table of completion times. They choose among equal paths."""
+SEEDS = range(1, 9)
+"""Seeds of the runs of a case. They choose among equal paths, or shift starts by less than 1 ns."""
 
-SWIFT_SEEDS = range(1, 9)
-"""Seeds of the permutation. Its completion times hang on which flows share a link."""
+T_999 = 5.408
+"""Student's t with 7 degrees of freedom, one less than the seeds: within ± this are 99.9 %."""
 
 
 @cache
@@ -63,34 +64,84 @@ def quantiles(errors: Array) -> Array:
     return np.array([np.quantile(np.abs(errors), share) for share in (0.5, 0.9, 0.99)])
 
 
-def between_seeds(case: str) -> Array:
-    """The largest of these for two runs of Incast that differ in nothing but the paths of their flows."""
+def between_runs(case: str) -> Array:
+    """The same for two runs of Incast with different seeds: for each run its mean over the others."""
     runs = [completions(case, seed) for seed in SEEDS]
-    largest: Array = np.max([quantiles(a / b - 1) for a in runs for b in runs if a is not b], axis=0)
-    return largest
+    return np.array([np.mean([quantiles(a / b - 1) for b in runs if b is not a], axis=0) for a in runs])
 
 
-def against_reference(case: str, seed: int) -> Array:
-    """The same for a run of Incast against the other simulator."""
-    return quantiles(completions(case, seed) / reference(case) - 1)
+def against_reference(case: str) -> Array:
+    """The same for the other simulator against Incast, its mean over the runs."""
+    runs = [quantiles(completions(case, seed) / reference(case) - 1) for seed in SEEDS]
+    return np.array(np.mean(runs, axis=0))
 
 
-def errors_table(case: str, plain: str | None = None) -> list[str]:
+def room(runs: Array) -> Array:
+    """By how much numbers of one more run differ from their mean over the runs at most, 99.9 times of 100.
+
+    Args:
+        runs: Numbers, a row for each of the seeds.
+    """
+    return np.array(T_999 * runs.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(runs)))
+
+
+def errors_table(case: str, plain: str) -> list[str]:
     """Per-flow errors of a case as a table of the page; `plain` is the case without the other's traits."""
+    signed = np.mean([np.mean(completions(case, seed) / reference(case) - 1) for seed in SEEDS])
+    error = completions(plain, 1) / reference(plain) - 1
+    between = between_runs(case)
+    return [
+        "| Completion times, flow by flow | median | 90 % | 99 % | mean, signed |",
+        "| --- | --- | --- | --- | --- |",
+        _percents("Incast as it is, seed 1, against ns-3", quantiles(error), error.mean()),
+        _percents("Incast with its traits against ns-3, mean of 8 runs", against_reference(case), signed),
+        _percents("two runs of Incast with its traits, mean", between.mean(axis=0), None),
+        _percents(
+            "two runs of Incast with its traits, standard deviation", between.std(axis=0, ddof=1), None
+        ),
+    ]
 
-    def row(label: str, numbers: Array, mean: str) -> str:
-        return "| " + " | ".join([label, *(f"{100 * number:.2f} %" for number in numbers), mean]) + " |"
 
-    runs = [(case, seed, "with its traits, against ns-3" if plain else "against ns-3") for seed in SEEDS]
-    if plain:
-        runs.insert(0, (plain, 1, "as it is, against ns-3"))
-    table = ["| Completion times | median | 90 % | 99 % | mean, signed |", "| --- | --- | --- | --- | --- |"]
-    for one, seed, what in runs:
-        mean = np.mean(completions(one, seed) / reference(one) - 1)
-        table.append(
-            row(f"Incast, seed {seed}, {what}", against_reference(one, seed), f"{100 * mean:+.2f} %")
-        )
-    return [*table, row("two seeds of Incast, at most", between_seeds(case), "")]
+def _percents(label: str, numbers: Array, signed: float | None) -> str:
+    mean = "" if signed is None else f"{100 * signed:+.2f} %"
+    return "| " + " | ".join([label, *(f"{100 * number:.2f} %" for number in numbers), mean]) + " |"
+
+
+def slowdowns(case: str, completion: Array) -> Array:
+    """Completion times over those that the other simulator gives for each flow alone."""
+    alone = np.array([int(row["ideal_fct_ns"]) * 1000 for row in cases.rows(FLOWS[case])], dtype=float)
+    slowdown: Array = completion / alone
+    return slowdown
+
+
+def slowdown_statistics(slowdown: Array) -> Array:
+    """Mean, median, 90 %, 95 % and 99 %."""
+    return np.array([slowdown.mean(), *(np.quantile(slowdown, p) for p in (0.5, 0.9, 0.95, 0.99))])
+
+
+def slowdown_runs(case: str) -> Array:
+    """The same of the runs of a case, a row for each of the seeds."""
+    return np.array([slowdown_statistics(slowdowns(case, completions(case, seed))) for seed in SEEDS])
+
+
+def slowdown_reference(case: str) -> Array:
+    """The same of the other simulator."""
+    return slowdown_statistics(slowdowns(case, reference(case)))
+
+
+def slowdown_table(case: str, plain: str) -> list[str]:
+    """Slowdowns of a case as a table of the page; `plain` is the case without the other's traits."""
+    table = ["| Slowdown | mean | median | 90 % | 95 % | 99 % |", "| --- | --- | --- | --- | --- | --- |"]
+    table.append(_numbers("ns-3", slowdown_reference(case), 2))
+    for one, what in ((case, "with its traits"), (plain, "as it is")):
+        runs = slowdown_runs(one)
+        table.append(_numbers(f"Incast {what}, mean of 8 seeds", runs.mean(axis=0), 2))
+        table.append(_numbers(f"Incast {what}, standard deviation", runs.std(axis=0, ddof=1), 2))
+    return table
+
+
+def _numbers(label: str, numbers: Array, digits: int) -> str:
+    return "| " + " | ".join([label, *(f"{number:.{digits}f}" for number in numbers)]) + " |"
 
 
 def swift_statistics(case: str, seed: int) -> Array:
@@ -99,8 +150,14 @@ def swift_statistics(case: str, seed: int) -> Array:
     return np.array([fct.min(), fct.mean(), *(np.quantile(fct, p) for p in (0.5, 0.9, 0.99)), fct.max()])
 
 
-def swift_reference(workload: str) -> Array:
+def swift_runs(case: str) -> Array:
+    """The same of the runs of a case, a row for each of the seeds."""
+    return np.array([swift_statistics(case, seed) for seed in SEEDS])
+
+
+def swift_reference(case: str) -> Array:
     """The same of csg-htsim."""
+    workload = {"swift-permutation": "permutation 128", "swift-incast": "incast"}[case]
     row = next(
         r for r in cases.rows("htsim-swift.csv") if r["workload"].startswith(workload) and r["side"] == "csg"
     )
@@ -109,25 +166,22 @@ def swift_reference(workload: str) -> Array:
 
 def swift_table() -> list[str]:
     """Completion times under Swift as a table of the page."""
-
-    def row(label: str, numbers: Array) -> str:
-        return "| " + " | ".join([label, *(f"{number:.1f}" for number in numbers)]) + " |"
-
-    several = np.array([swift_statistics("swift-permutation", seed) for seed in SWIFT_SEEDS])
-    return [
+    table = [
         "| us | least | mean | median | 90 % | 99 % | largest |",
         "| --- | --- | --- | --- | --- | --- | --- |",
-        row("permutation, csg-htsim", swift_reference("permutation 128")),
-        row("permutation, Incast, mean of 8 seeds", several.mean(axis=0)),
-        row("permutation, Incast, standard deviation", several.std(axis=0, ddof=1)),
-        row("32 to 1, csg-htsim", swift_reference("incast")),
-        row("32 to 1, Incast", swift_statistics("swift-incast", 1)),
     ]
+    for case, what in (("swift-permutation", "permutation"), ("swift-incast", "32 to 1")):
+        runs = swift_runs(case)
+        table.append(_numbers(f"{what}, csg-htsim", swift_reference(case), 1))
+        table.append(_numbers(f"{what}, Incast, mean of 8 seeds", runs.mean(axis=0), 1))
+        table.append(_numbers(f"{what}, Incast, standard deviation", runs.std(axis=0, ddof=1), 1))
+    return table
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "hpcc-320": lambda: errors_table("hpcc-320-imitated", "hpcc-320"),
-    "timely-256": lambda: errors_table("timely-256"),
+    "timely-256": lambda: slowdown_table("timely-256-imitated", "timely-256"),
+    "timely-256-flows": lambda: errors_table("timely-256-imitated", "timely-256"),
     "swift": swift_table,
 }
 """The tables of the page, by the name that its comments give them."""
