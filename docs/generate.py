@@ -55,12 +55,13 @@ def scenario() -> str:
             "them; `as rate` means that the key takes the value of another; *its own*: see its section."
         ),
     ]
-    for section in _core.sections():
+    sections = _core.sections()
+    repeated = {key.name for key in sections[0].keys if key.values.startswith("a list")}
+    for section in sections:
         if not section.name:
             parts += ["## Top of the file", section.summary, table(section.keys)]
         else:
-            repeated = section.name == "traffic"
-            title = f"`[[{section.name}]]`" if repeated else f"`[{section.name}]`"
+            title = f"`[[{section.name}]]`" if section.name in repeated else f"`[{section.name}]`"
             parts += [f"## {title} {{ #{section.name.replace('.', '-')} }}", section.summary]
             parts += [table(section.keys)] if section.keys else []
         if section.name == "topology":

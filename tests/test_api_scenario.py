@@ -166,7 +166,7 @@ def test_every_algorithm_with_every_preset_is_valid_by_the_schema() -> None:
         ('kind = "star"', 'kind = "stat"'),
         ('buffer = "unlimited"', 'buffer = "unlimitd"'),
         ('buffer = "unlimited"', "queues = 0"),
-        ('buffer = "unlimited"', "queues = 9"),
+        ('buffer = "unlimited"', "queues = 129"),
         ('buffer = "unlimited"', 'ecn = { kmin = "1KB", kmax = "2KB", pmax = 1.5 }'),
         ('buffer = "unlimited"', 'ecn = { kmin = "1KB" }'),
         ('buffer = "unlimited"', 'scheduler = "fifo"'),
@@ -186,6 +186,37 @@ def test_schema_and_program_refuse_the_same(right: str, wrong: str) -> None:
     assert list(validator().iter_errors(tomllib.loads(text)))
     with pytest.raises(incast.ScenarioError):
         incast.Scenario.from_toml(text)
+
+
+def test_changes_of_links_are_built_as_a_file_says_them() -> None:
+    text = (
+        SMALL
+        + """
+[[change]]
+at = "20us"
+between = ["s0", "h3"]
+rate = "25Gbps"
+until = "40us"
+
+[[change]]
+at = "50us"
+between = ["h0-h1", "s0"]
+state = "down"
+until = "60us"
+"""
+    )
+    said = incast.Scenario.from_toml(text)
+    first = sections.Change(at="20us", between=["s0", "h3"], rate="25Gbps", until="40us")
+    second = sections.Change(at="50us", between=["h0-h1", "s0"], state="down", until=us(60))
+    table = {name: part for name, part in tomllib.loads(SMALL).items() if name != "seed"}
+    assert incast.Scenario.build(change=[first, second], seed=7, **table) == said
+    assert incast.Scenario.build(change=first, seed=7, **table) == incast.Scenario.from_toml(
+        text.partition('[[change]]\nat = "50us"')[0]
+    )
+    info = said.run().info
+    assert info["hosts"] == 4
+    # Both senders are cut off for 10 us in the middle of their flows.
+    assert info["outcome"]["packets_lost"] > 0
 
 
 def test_the_typed_sections_are_those_of_the_schema() -> None:

@@ -84,7 +84,7 @@ def text() -> str:
             name = _camel(kind) + (what.capitalize() if kind in both else "")
             names.append(name)
             classes.append(_class(name, table, kind))
-    for path in ("switch.pfc", "switch.ecn", "switch", "transport", "probe", "run"):
+    for path in ("change", "switch.pfc", "switch.ecn", "switch", "transport", "probe", "run"):
         section = schema
         for step in path.split("."):
             section = _table(section["properties"][step])
@@ -109,7 +109,8 @@ def _kinds(schema: Schema) -> dict[str, Schema]:
 
 
 def _table(schema: Schema) -> Schema:
-    return {**schema["anyOf"][0], "description": schema["description"]} if "anyOf" in schema else schema
+    inner = schema["anyOf"][0] if "anyOf" in schema else schema.get("items", schema)
+    return {**inner, "description": schema["description"]}
 
 
 def _class(name: str, table: Schema, kind: str | None) -> str:

@@ -71,9 +71,9 @@ def document(scenario: object) -> str:
     for name, thing in items(scenario):
         if isinstance(thing, Mapping) or (dataclasses.is_dataclass(thing) and not isinstance(thing, type)):
             tables += ["", f"[{key(name)}]", *_entries(thing, name)]
-        elif name == "traffic" and isinstance(thing, Sequence) and not isinstance(thing, str):
+        elif name in ("traffic", "change") and isinstance(thing, Sequence) and not isinstance(thing, str):
             for i, block in enumerate(thing):
-                tables += ["", "[[traffic]]", *_entries(block, f"traffic.{i}")]
+                tables += ["", f"[[{name}]]", *_entries(block, f"{name}.{i}")]
         else:
             lines.append(f"{key(name)} = {value(thing, name)}")
     return "\n".join([*lines, *tables]).lstrip("\n") + "\n"

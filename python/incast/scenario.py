@@ -130,6 +130,7 @@ class Scenario:
         topology: object,
         traffic: object,
         cc: object = None,
+        change: object = None,
         switch: object = None,
         transport: object = None,
         probe: object = None,
@@ -155,6 +156,8 @@ class Scenario:
             traffic: A block of traffic, or several.
             cc: The algorithm: a name (``"oscar"``, ``"oscar:artifact"``), a class of your own, or a
                 mapping with its parameters. None where every block has its own.
+            change: What becomes of links while the run goes on: one block
+                (:class:`~incast.sections.Change`), or several.
             switch: What every switch does.
             transport: What every host does.
             probe: What to measure beyond totals and flow completions.
@@ -166,15 +169,15 @@ class Scenario:
             ScenarioError: As in :meth:`load`.
             TypeError: As in :meth:`from_dict`.
         """
-        several = isinstance(traffic, Sequence) and not isinstance(traffic, str)
         sections = {
             "name": name,
             "seed": seed,
             "topology": topology,
+            "change": None if change is None else _blocks(change),
             "switch": switch,
             "transport": transport,
             "cc": cc if cc is None or not (isinstance(cc, str) or callable(cc)) else _chosen(cc, {}),
-            "traffic": traffic if several else [traffic],
+            "traffic": _blocks(traffic),
             "probe": probe,
             "run": run,
         }
@@ -389,6 +392,11 @@ def schema() -> dict[str, Any]:
     """
     made: dict[str, Any] = json.loads(_core.schema())
     return made
+
+
+def _blocks(of: object) -> list[object]:
+    """Blocks of traffic or changes: one by itself is a list of one."""
+    return list(of) if isinstance(of, Sequence) and not isinstance(of, str) else [of]
 
 
 def _chosen(of: str | Callable[..., Any] | object, parameters: Mapping[str, object]) -> dict[str, object]:

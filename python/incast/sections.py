@@ -391,6 +391,31 @@ class HpccFileTraffic(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Change(Section):
+    """What becomes of links while the run goes on.
+
+    Attributes:
+        at: When.
+        between: The two ends of the link, like ``["s0", "h3"]``; one of them may be a range, like
+            ``"h0-h3"``.
+        delay: One-way delay, for packets that begin to leave from then on.
+        number: Which of several links between the same two nodes, from 0 in the order of the topology;
+            all of them when absent.
+        rate: Rate in each direction, for packets that begin to leave from then on.
+        state: Whether the link works.
+        until: When that which the block changes is again as the topology says; when absent it lasts.
+    """
+
+    at: str | Time
+    between: Sequence[str]
+    delay: str | Time | None = None
+    number: int | None = None
+    rate: str | Rate | None = None
+    state: Literal["down", "up"] | None = None
+    until: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Pfc(Section):
     """Priority flow control; without it the fabric drops packets.
 
@@ -574,6 +599,7 @@ class Run(Section):
 
 __all__ = [
     "Cc",
+    "Change",
     "Dumbbell",
     "Ecn",
     "FatTree",

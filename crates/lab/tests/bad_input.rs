@@ -150,9 +150,9 @@ fn what_a_file_can_get_wrong() {
             graph("{ between = [\"h0-h1\", \"s0\"] }, { between = [\"h2-h3\", \"s1\"] }"),
         ),
         (
-            "host with two links",
+            "hosts at two switches that only another host joins",
             graph(
-                "{ between = [\"h0-h3\", \"s0\"] }, { between = [\"h0\", \"s1\"] }, { between = [\"s0\", \"s1\"] }",
+                "{ between = [\"h0-h1\", \"s0\"] }, { between = [\"h0\", \"s1\"] }, { between = [\"h2-h3\", \"s1\"] }",
             ),
         ),
         ("link to an unknown node", graph("{ between = [\"h0-h3\", \"s2\"] }")),
@@ -208,6 +208,44 @@ fn what_a_file_can_get_wrong() {
     let mut seen = String::new();
     for (name, text) in cases {
         let _ = writeln!(seen, "# {name}\n{}\n", problems(&text, &[]));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+/// The good scenario with a block `[[change]]`.
+fn changed(text: &str) -> String {
+    format!("{GOOD}\n[[change]]\n{text}\n")
+}
+
+#[test]
+fn what_a_change_of_a_link_can_get_wrong() {
+    let at = |rest: &str| changed(&format!("at = \"2ms\"\n{rest}"));
+    let to_h3 = |rest: &str| at(&format!("between = [\"s0\", \"h3\"]\n{rest}"));
+    let down = "state = \"down\"";
+    let cases: Vec<(&str, String)> = vec![
+        ("no time", changed(&format!("between = [\"s0\", \"h3\"]\n{down}"))),
+        ("no link", at(down)),
+        ("one end", at(&format!("between = [\"s0\"]\n{down}"))),
+        ("an unknown node", at(&format!("between = [\"s0\", \"h4\"]\n{down}"))),
+        ("nodes without a link", at(&format!("between = [\"h0\", \"h3\"]\n{down}"))),
+        ("a link that is not there", to_h3(&format!("number = 1\n{down}"))),
+        ("nothing that changes", to_h3("")),
+        ("a state that is none", to_h3("state = \"dwon\"")),
+        ("no rate", to_h3("rate = \"0Gbps\"")),
+        ("no delay", to_h3("delay = \"0us\"")),
+        ("no unit", to_h3("delay = 3")),
+        ("after the end of the run", to_h3(&format!("{down}\nuntil = \"10ms\"")).replace("2ms", "11ms")),
+        ("an end before the beginning", to_h3(&format!("{down}\nuntil = \"1ms\""))),
+        ("an end after that of the run", to_h3(&format!("{down}\nuntil = \"20ms\""))),
+        ("an end of nothing", to_h3("state = \"up\"\nuntil = \"3ms\"")),
+        ("up twice", to_h3("state = \"up\"")),
+        ("down twice", to_h3(down) + &to_h3(down)[GOOD.len()..].replace("2ms", "3ms")),
+        ("an outage under PFC", to_h3(down).replace("[cc]", "[switch.pfc]\n\n[cc]")),
+        ("an unknown key", to_h3("loss = 0.1")),
+    ];
+    let mut seen = String::new();
+    for (what, text) in cases {
+        writeln!(seen, "# {what}\n{}\n", problems(&text, &[])).unwrap();
     }
     insta::assert_snapshot!(seen);
 }

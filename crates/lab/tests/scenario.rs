@@ -104,6 +104,13 @@ links = [
   { between = ["y", "b"], rate = "25Gbps" },
   { between = ["x", "y"], delay = "0.0375us", parallel = 2 },
 ]
+[[change]]
+at = "5us"
+between = ["x", "y"]
+number = 1
+rate = "40Gbps"
+delay = "1us"
+until = "8us"
 [switch]
 buffer = "16MiB"
 reserve = "1KiB"
@@ -427,6 +434,91 @@ fn overload_is_said_with_its_number() {
     assert!(
         warnings(&format!("{star}[[traffic]]\nkind = \"incast\"\nto = \"h3\"\nsize = \"1MB\"\n")).is_empty()
     );
+}
+
+#[test]
+fn loads_are_spread_over_the_links_of_hosts() {
+    let warnings = |load: &str, to: &str| -> Vec<String> {
+        let text = format!(
+            "topology = {{ kind = \"graph\", hosts = [\"h0-h3\"], switches = [\"r0\", \"r1\"], rate = \"100Gbps\", \
+             delay = \"1us\", links = [{{ between = [\"h0-h3\", \"r0\"] }}, {{ between = [\"h0-h2\", \"r1\"] }}] }}\n\
+             cc = {{ algorithm = \"constant\" }}\n[[traffic]]\nkind = \"poisson\"\nsizes = \"WebSearch\"\n\
+             load = {load}\nflows = 9\nfrom = \"h0-h1\"\nto = {to}\n"
+        );
+        read(&text).warnings().iter().map(ToString::to_string).collect()
+    };
+    // Two senders with 200 Gbps each at 45 % load a receiver with two links by 180 · 1.054 Gbps: 95 % of
+    // either link. At 48 % it is 202.4 of 200.
+    assert!(warnings("0.45", "\"h2\"").is_empty(), "{:?}", warnings("0.45", "\"h2\""));
+    let [warning] = warnings("0.48", "\"h2\"").try_into().unwrap();
+    assert!(warning.contains("offers 101 % of what the link r0->h2 carries (101.184Gbps of"), "{warning}");
+    // h3 has one link, by which all of its half of 40 % comes in: 80 · 1.054 Gbps. At 48 % it is 101.2 again,
+    // and h2 gets as much over two links.
+    assert!(warnings("0.4", "[\"h2\", \"h3\"]").is_empty());
+    let [warning] = warnings("0.48", "[\"h2\", \"h3\"]").try_into().unwrap();
+    assert!(warning.contains("offers 101 % of what the link r0->h3 carries (101.184Gbps of"), "{warning}");
+}
+
+#[test]
+fn changes_of_links_come_in_order_and_end() {
+    use incast_sim::describe::network::{Change, LinkChange};
+    let text = r#"
+topology = { kind = "graph", hosts = ["h0-h2"], switches = ["s0", "s1"], rate = "100Gbps", delay = "1us", links = [
+    { between = ["h0-h2", "s0"] }, { between = ["h0", "s1"] }, { between = ["s0", "s1"], parallel = 2 } ] }
+cc = { algorithm = "constant" }
+[[traffic]]
+kind = "incast"
+to = "h2"
+size = "1MB"
+[[change]]
+at = "50us"
+between = ["s1", "s0"]
+number = 1
+state = "down"
+until = "70us"
+[[change]]
+at = "10us"
+between = ["s0", "h0-h1"]
+rate = "25Gbps"
+delay = "3us"
+until = "50us"
+[[change]]
+at = "50us"
+between = ["s0", "h0"]
+rate = "40Gbps"
+[[change]]
+at = "60us"
+between = ["s0", "s1"]
+delay = "2us"
+"#;
+    let scenario = read(text);
+    round_trip(&scenario);
+    let changes = scenario.build().unwrap().simulation.network.changes;
+    let change = |at, link, what| Change { time: Time::from_us(at), link, what };
+    let (rate, delay) = (
+        |gbps| LinkChange::Rate(incast_units::Rate::from_gbps(gbps)),
+        |us| LinkChange::Delay(Time::from_us(us)),
+    );
+    // Links 0 to 2 are the hosts' at s0, 3 is that of h0 to s1, 4 and 5 join the switches. What ends at
+    // 50 us comes before what begins.
+    let expected = [
+        change(10, 0, rate(25)),
+        change(10, 0, delay(3)),
+        change(10, 1, rate(25)),
+        change(10, 1, delay(3)),
+        change(50, 0, rate(100)),
+        change(50, 0, delay(1)),
+        change(50, 1, rate(100)),
+        change(50, 1, delay(1)),
+        change(50, 5, LinkChange::Down),
+        change(50, 0, rate(40)),
+        change(60, 4, delay(2)),
+        change(60, 5, delay(2)),
+        change(70, 5, LinkChange::Up),
+    ];
+    assert_eq!(changes, expected);
+    let moved = Scenario::from_toml(text, "s.toml", &["change.3.at=65us".to_owned()]).unwrap();
+    assert_eq!(moved.build().unwrap().simulation.network.changes[10].time, Time::from_us(65));
 }
 
 #[test]

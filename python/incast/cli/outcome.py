@@ -53,6 +53,8 @@ def totals(result: Result) -> str:
         speed += f" ({number(outcome['hops_per_s'] / 1e6)} M/s)"
     dropped = outcome["packets_dropped"]
     loss = f", {dropped:,} packets dropped" if dropped else ""
+    if lost := outcome.get("packets_lost", 0):
+        loss += f", {lost:,} lost by links that failed"
     return f"{speed}{loss}; fingerprint {outcome['fingerprint']}"
 
 

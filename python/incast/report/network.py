@@ -62,8 +62,9 @@ class Network:
         degree = [0] * (max(names) + 1)
         for a in ids:
             degree[a] += 1
-        # A host has one port, and hosts come first.
-        hosts = next((number for number, ports in enumerate(degree) if ports != 1), len(degree))
+        # Results of earlier versions do not say how many hosts there are: those had one port each.
+        of_degree = next((number for number, ports in enumerate(degree) if ports != 1), len(degree))
+        hosts = result.info.get("hosts", of_degree)
         return cls([names.get(i, "") for i in range(len(degree))], hosts, links, ends)
 
     def tiers(self) -> list[list[int]]:

@@ -34,6 +34,9 @@ pub struct ResultInfo {
     pub seed: u64,
     /// The congestion control algorithms in use, with their presets.
     pub algorithms: Vec<String>,
+    /// How many of the nodes are hosts: those with the lowest numbers.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hosts: Option<u32>,
     /// Threads that it ran on. The results do not depend on it.
     pub threads: usize,
     /// When the run began, in seconds since 1970 (UTC).
@@ -97,6 +100,9 @@ pub struct OutcomeInfo {
     pub packets_delivered: u64,
     /// Data packets dropped.
     pub packets_dropped: u64,
+    /// Data packets lost on links that failed, or for which no way was left.
+    #[serde(default)]
+    pub packets_lost: u64,
     /// Data packets still on their way at the end.
     pub packets_in_flight: u64,
     /// Invariants that did not hold; empty in a sound run.
@@ -136,6 +142,7 @@ impl ResultInfo {
             name: name.into(),
             seed: simulation.seed,
             algorithms: algorithms.to_vec(),
+            hosts: Some(simulation.network.hosts),
             threads: simulation.threads,
             started_unix_s: now.map_or(0, |d| d.as_secs()),
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),
@@ -180,6 +187,7 @@ impl OutcomeInfo {
             packets_sent: outcome.sent,
             packets_delivered: outcome.delivered,
             packets_dropped: outcome.dropped,
+            packets_lost: outcome.lost,
             packets_in_flight: outcome.in_flight,
             violations: outcome.violations.clone(),
             wall_s,

@@ -14,8 +14,8 @@ use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
 use crate::problem::{Problem, fault};
 
 section! {
-    /// Any network: named hosts, named switches, and links between them. Every host has exactly one
-    /// link, to a switch. `"h0-h3"` stands for h0, h1, h2 and h3.
+    /// Any network: named hosts, named switches, and links between them. A host has one link or more, to
+    /// switches. `"h0-h3"` stands for h0, h1, h2 and h3.
     pub(crate) struct Graph {
         /// Names of the hosts.
         hosts: Vec<String>,
@@ -119,13 +119,8 @@ impl Graph {
         }
         for host in 0..network.hosts {
             let name = &network.nodes[host as usize];
-            match network.ports(host) {
-                0 if problems.is_empty() => {
-                    problems.push(fault("links", format!("host {name} has no link")));
-                }
-                0 | 1 => {}
-                n => problems
-                    .push(fault("links", format!("host {name} has {n} links; a host has exactly one"))),
+            if network.ports(host) == 0 && problems.is_empty() {
+                problems.push(fault("links", format!("host {name} has no link")));
             }
         }
         if problems.is_empty() {
@@ -187,17 +182,11 @@ impl Graph {
     }
 }
 
-/// A host that the first one cannot reach.
+/// What to say of hosts between which there is no way.
 fn unreachable_node(network: &Network) -> Option<Problem> {
-    let fabric = super::Fabric::new(network.clone());
-    let distances = fabric.distances(0);
-    let lost: Vec<&str> = (0..network.hosts)
-        .filter(|&host| distances[host as usize] == u32::MAX)
-        .map(|host| network.nodes[host as usize].as_str())
-        .collect();
-    let first = lost.first()?;
+    let (from, lost) = super::Fabric::new(network.clone()).unreachable()?;
     let more = if lost.len() > 1 { format!(", nor to {} more", lost.len() - 1) } else { String::new() };
-    let message =
-        format!("the network falls apart: there is no way from {} to {first}{more}", network.nodes[0]);
+    let [from, to] = [from, *lost.first()?].map(|host| &network.nodes[host as usize]);
+    let message = format!("the network falls apart: there is no way from {from} to {to}{more}");
     Some(fault("links", message))
 }

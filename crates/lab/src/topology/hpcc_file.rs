@@ -72,10 +72,9 @@ impl HpccFile {
                 return Err(faults);
             }
         };
-        let distances = Fabric::new(network.clone()).distances(0);
-        let lost = (0..network.hosts as usize).find(|&host| distances[host] == u32::MAX);
-        if let Some(lost) = lost {
-            let (from, to) = (&network.nodes[0], &network.nodes[lost]);
+        let apart = Fabric::new(network.clone()).unreachable();
+        if let Some((from, lost)) = apart {
+            let [from, to] = [from, lost[0]].map(|host| &network.nodes[host as usize]);
             let message = format!("the network falls apart: there is no way from {from} to {to}");
             faults.push(fault("file", message).in_file(path));
         }

@@ -12,13 +12,14 @@ pub(crate) mod leaf_spine;
 pub(crate) mod parking_lot;
 pub(crate) mod star;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use incast_sim::Network;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_units::{Rate, Time};
 
 use crate::grammar::section::kinds;
+use crate::grammar::suggest::nearest;
 use crate::problem::{Problem, fault};
 
 kinds! {
@@ -93,22 +94,74 @@ impl Fabric {
         Self { network, ports }
     }
 
+    /// The node called `name`.
+    ///
+    /// # Errors
+    /// When there is none: what to say.
+    pub(crate) fn node(&self, name: &str) -> Result<NodeId, String> {
+        let nodes = &self.network.nodes;
+        let found = nodes.iter().position(|known| known == name);
+        found.map(|node| node as NodeId).ok_or_else(|| {
+            let near = nearest(name, nodes.iter().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+            format!("there is no node {name:?}{near}")
+        })
+    }
+
     /// A node's ports in order: the far end, rate and delay.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> &[(NodeId, Rate, Time)] {
         self.ports.get(node as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The switch that a host hangs on.
+    /// The switch at the far end of a host's first link: its rack.
     #[must_use]
     pub fn switch_of(&self, host: u32) -> NodeId {
         self.ports(host).first().map_or(host, |port| port.0)
     }
 
-    /// The rate of a host's link.
+    /// The switches that a host is joined to, sorted: one for each of its links.
+    #[must_use]
+    pub fn switches_of(&self, host: u32) -> Vec<NodeId> {
+        let mut switches: Vec<NodeId> = self.ports(host).iter().map(|port| port.0).collect();
+        switches.sort_unstable();
+        switches
+    }
+
+    /// The rate of all links of a host together.
     #[must_use]
     pub fn host_rate(&self, host: u32) -> Rate {
-        self.ports(host).first().map_or(Rate::ZERO, |port| port.1)
+        self.ports(host).iter().map(|port| port.1).sum()
+    }
+
+    /// A host from which there is no way to some others, and these.
+    pub(crate) fn unreachable(&self) -> Option<(u32, Vec<u32>)> {
+        // The part of the network that each switch is in; paths do not lead through hosts.
+        let hosts = self.network.hosts;
+        let mut part = vec![NodeId::MAX; self.ports.len()];
+        for first in hosts..self.ports.len() as NodeId {
+            let mut queue = VecDeque::from([first]);
+            while let Some(node) = queue.pop_front() {
+                if part[node as usize] == NodeId::MAX {
+                    part[node as usize] = first;
+                    queue.extend(self.ports(node).iter().map(|port| port.0).filter(|far| *far >= hosts));
+                }
+            }
+        }
+        let parts_of = |host: u32| -> BTreeSet<NodeId> {
+            self.ports(host).iter().map(|port| part[port.0 as usize]).collect()
+        };
+        let mut different: BTreeMap<BTreeSet<NodeId>, u32> = BTreeMap::new();
+        (0..hosts).for_each(|host| {
+            different.entry(parts_of(host)).or_insert(host);
+        });
+        let mut first: Vec<(u32, &BTreeSet<NodeId>)> = different.iter().map(|(p, host)| (*host, p)).collect();
+        first.sort_unstable();
+        let lost = |parts: &BTreeSet<NodeId>| -> Vec<u32> {
+            (0..hosts).filter(|host| parts_of(*host).is_disjoint(parts)).collect()
+        };
+        let apart = first.iter().find(|(_, a)| first.iter().any(|(_, b)| a.is_disjoint(b)));
+        apart.map(|(host, parts)| (*host, lost(parts)))
     }
 
     /// A port as people write it: `s0->h15`.
@@ -123,11 +176,17 @@ impl Fabric {
     /// not lead through hosts.
     #[must_use]
     pub fn distances(&self, from: NodeId) -> Vec<u32> {
+        self.distances_from(&[from])
+    }
+
+    /// The same from the nearest of several nodes.
+    #[must_use]
+    pub fn distances_from(&self, from: &[NodeId]) -> Vec<u32> {
         let mut distances = vec![u32::MAX; self.ports.len()];
-        let mut queue = VecDeque::from([from]);
-        distances[from as usize] = 0;
+        let mut queue: VecDeque<NodeId> = from.iter().copied().collect();
+        queue.iter().for_each(|&node| distances[node as usize] = 0);
         while let Some(node) = queue.pop_front() {
-            if self.network.is_host(node) && node != from {
+            if self.network.is_host(node) && distances[node as usize] > 0 {
                 continue;
             }
             for &(far, _, _) in self.ports(node) {

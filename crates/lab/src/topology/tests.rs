@@ -46,7 +46,7 @@ fn sound(fabric: &Fabric, hosts: u32, switches: usize, links: usize) {
 
 /// How many hosts are at each distance from host 0.
 fn census(fabric: &Fabric) -> Vec<(u32, usize)> {
-    let mut counts = std::collections::BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for &d in &fabric.distances(0)[1..fabric.network.hosts as usize] {
         *counts.entry(d).or_insert(0) += 1;
     }
@@ -202,8 +202,33 @@ fn what_does_not_fit_together_is_named() {
     assert!(graph(&pair("h0", "h1")).contains("joins two hosts"));
     assert!(graph(&pair("h0", "s9")).contains("no node \"s9\""));
     assert!(graph(&(pair("h0", "s0") + &pair("s0", "h0"))).contains("joined already"));
-    assert!(graph(&(pair("h0-h1", "s0") + &pair("h1", "s1"))).contains("host h1 has 2 links"));
+    // h0 is at both switches, and hosts do not forward.
+    let three = |links: &str| {
+        let text = format!(
+            "{{ kind = \"graph\", hosts = [\"h0-h2\"], switches = [\"s0\", \"s1\"], {link}, links = [{links}] }}"
+        );
+        message(&text).join("\n")
+    };
+    let bridged = pair("h0-h1", "s0") + &pair("h0", "s1") + &pair("h2", "s1");
+    assert!(three(&bridged).contains("no way from h1 to h2"), "{}", three(&bridged));
     assert!(graph(&pair("h0", "s0")).contains("host h1 has no link"));
     assert!(graph(&pair("h1-h0", "s0")).contains("backward"));
     assert!(!Topology::summary().is_empty() && Topology::keys().len() == 1);
+}
+
+#[test]
+fn hosts_with_several_links() {
+    // Two rails; h0 and h1 at both, with two links to the second; h2 at the first one.
+    let fabric = fabric(
+        r#"{ kind = "graph", hosts = ["h0-h2"], switches = ["r0", "r1"], rate = "100Gbps", delay = "1us",
+            links = [{ between = ["h0-h2", "r0"] },
+                     { between = ["h0-h1", "r1"], parallel = 2, rate = "50Gbps" }] }"#,
+    );
+    assert_eq!([0, 1, 2].map(|host| fabric.network.ports(host)), [3, 3, 1]);
+    assert_eq!(fabric.switches_of(0), [3, 4, 4]);
+    assert_eq!(fabric.switch_of(0), 3);
+    assert_eq!([0, 2].map(|host| fabric.host_rate(host)), [200, 100].map(Rate::from_gbps));
+    assert_eq!([0, 1, 2].map(|port| fabric.port_name(0, port)), ["h0->r0", "h0->r1", "h0->r1"]);
+    assert_eq!(census(&fabric), [(2, 2)]);
+    assert_eq!(fabric.unreachable(), None);
 }

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use incast_sim::describe::network::NodeId;
+use incast_units::{Rate, Time};
+
 use crate::grammar::reading::Reading;
 use crate::grammar::setting::{Setting, Shape, wrong_type};
 use crate::grammar::suggest::nearest;
@@ -97,21 +100,25 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Sum of the rates of these hosts' links.
+    /// Sum of the rates of all links of these hosts.
     pub(crate) fn capacity(&self, hosts: &[u32]) -> u128 {
         hosts.iter().map(|&host| u128::from(self.fabric.host_rate(host).bps())).sum()
     }
 
-    /// A host's share of the links that lead from its switch to other switches, in bit/s.
+    /// A host's share of the links that lead from its switches to other switches, in bit/s: each switch's
+    /// are shared by its links to hosts.
     pub(crate) fn uplink_share(&self, host: u32) -> u128 {
-        let (mut up, mut hosts) = (0_u128, 0_u128);
-        for &(far, rate, _) in self.fabric.ports(self.fabric.switch_of(host)) {
-            if self.fabric.network.is_host(far) {
-                hosts += 1;
-            } else {
-                up += u128::from(rate.bps());
+        let share = |&(switch, ..): &(NodeId, Rate, Time)| {
+            let (mut up, mut down) = (0_u128, 0_u128);
+            for &(far, rate, _) in self.fabric.ports(switch) {
+                if self.fabric.network.is_host(far) {
+                    down += 1;
+                } else {
+                    up += u128::from(rate.bps());
+                }
             }
-        }
-        up / hosts.max(1)
+            up / down.max(1)
+        };
+        self.fabric.ports(host).iter().map(share).sum()
     }
 }

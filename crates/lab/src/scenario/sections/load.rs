@@ -1,7 +1,8 @@
 //! How much the traffic offers to each link, on average and before anything runs.
 //!
 //! Counted are blocks that are processes with a rate (Poisson traffic, repeated requests). What a block
-//! offers is spread evenly over its receivers and over all shortest paths, as ECMP does on average.
+//! offers is spread evenly over its receivers and over all shortest paths, as ECMP does on average; so it is
+//! over the links of a host with several.
 
 use std::collections::BTreeMap;
 
@@ -81,12 +82,24 @@ fn worst(
     worst
 }
 
+/// Where hosts are attached: the switches at the far ends of their links, sorted.
+type Place = Vec<NodeId>;
+
+/// An offer by the places of hosts.
+struct Spread {
+    /// How much the hosts of a place send to each of the receivers.
+    sent: BTreeMap<Place, f64>,
+    /// Receivers at each place.
+    received: BTreeMap<Place, f64>,
+}
+
 /// What each port has to send.
 fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Loads {
     let nodes = fabric.network.nodes.len();
     let mut loads: Loads = (0..nodes).map(|node| vec![0.0; fabric.ports(node as NodeId).len()]).collect();
-    // For every offer: how much each switch sends to each of the receivers, and receivers by their switch.
-    let mut spread: Vec<(BTreeMap<NodeId, f64>, BTreeMap<NodeId, f64>)> = Vec::new();
+    let mut spread = Vec::new();
+    // What hosts send and receive, in all: how much of it by which link is found below.
+    let (mut up, mut down) = (BTreeMap::<u32, f64>::new(), BTreeMap::<u32, f64>::new());
     for offered in offers {
         let receives: Vec<bool> = {
             let mut receives = vec![false; fabric.network.hosts as usize];
@@ -94,53 +107,84 @@ fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Load
             receives
         };
         let others = |host: u32| (offered.to.len() - usize::from(receives[host as usize])).max(1) as f64;
-        let mut sent: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut of_places = Spread { sent: BTreeMap::new(), received: BTreeMap::new() };
         let mut own: BTreeMap<u32, f64> = BTreeMap::new();
         let mut all = 0.0;
         for &(host, rate) in &offered.from {
-            loads[host as usize][0] += rate;
+            *up.entry(host).or_default() += rate;
             let each = rate / others(host);
             all += each;
-            *sent.entry(fabric.switch_of(host)).or_default() += each;
+            *of_places.sent.entry(fabric.switches_of(host)).or_default() += each;
             if receives[host as usize] {
                 own.insert(host, each);
             }
         }
-        let mut received: BTreeMap<NodeId, f64> = BTreeMap::new();
         for &host in &offered.to {
-            let switch = fabric.switch_of(host);
-            *received.entry(switch).or_default() += 1.0;
+            *of_places.received.entry(fabric.switches_of(host)).or_default() += 1.0;
             // A host sends nothing to itself.
-            let load = all - own.get(&host).copied().unwrap_or(0.0);
-            if let Some(port) = fabric.ports(switch).iter().position(|port| port.0 == host) {
-                loads[switch as usize][port] += load;
-            }
+            *down.entry(host).or_default() += all - own.get(&host).copied().unwrap_or(0.0);
         }
-        spread.push((sent, received));
+        spread.push(of_places);
     }
-    let mut goals: Vec<NodeId> = spread.iter().flat_map(|(_, received)| received.keys().copied()).collect();
+    let mut goals: Vec<&Place> = spread.iter().flat_map(|spread| spread.received.keys()).collect();
     goals.sort_unstable();
     goals.dedup();
-    if goals.len().saturating_mul(nodes + 2 * fabric.network.links.len()) > MOST_STEPS {
-        return loads;
-    }
-    for goal in goals {
+    // How much of what leaves or reaches a place takes each of its switches.
+    let (mut leaves, mut reaches) = (BTreeMap::<(&Place, NodeId), f64>::new(), BTreeMap::new());
+    let skipped = goals.len().saturating_mul(nodes + 2 * fabric.network.links.len()) > MOST_STEPS;
+    for goal in goals.into_iter().filter(|_| !skipped) {
         let mut inflow = vec![0.0; nodes];
-        for (sent, received) in &spread {
-            let Some(receivers) = received.get(&goal) else { continue };
-            sent.iter().for_each(|(&switch, each)| inflow[switch as usize] += each * receivers);
+        let distances = fabric.distances_from(goal);
+        for Spread { sent, received } in &spread {
+            let Some(receivers) = received.get(goal) else { continue };
+            for (place, each) in sent {
+                let nearest = place.iter().map(|switch| distances[*switch as usize]).min();
+                let near = |switch: &&NodeId| Some(distances[**switch as usize]) == nearest;
+                let share = each * receivers / place.iter().filter(near).count().max(1) as f64;
+                for switch in place.iter().filter(near) {
+                    inflow[*switch as usize] += share;
+                    *leaves.entry((place, *switch)).or_default() += share;
+                }
+            }
         }
-        flow_to(fabric, goal, &mut inflow, &mut loads);
+        flow_to(fabric, &distances, &mut inflow, &mut loads);
+        for &switch in goal {
+            reaches.insert((goal, switch), inflow[switch as usize]);
+        }
+    }
+    for (hosts, by_switch, outward) in [(&up, &leaves, true), (&down, &reaches, false)] {
+        for (&host, &load) in hosts {
+            let place = fabric.switches_of(host);
+            let parts = |switch: NodeId| by_switch.get(&(&place, switch)).copied().unwrap_or(0.0);
+            let sum: f64 = fabric.ports(host).iter().map(|port| parts(port.0) / links(&place, port.0)).sum();
+            for (port, &(switch, ..)) in fabric.ports(host).iter().enumerate() {
+                let even = 1.0 / place.len() as f64;
+                let part = if sum > 0.0 { parts(switch) / links(&place, switch) / sum } else { even };
+                if outward {
+                    loads[host as usize][port] += load * part;
+                } else {
+                    let nth = fabric.ports(host)[..port].iter().filter(|before| before.0 == switch).count();
+                    let back = (0..).zip(fabric.ports(switch)).filter(|(_, far)| far.0 == host).nth(nth);
+                    if let Some((back, _)) = back {
+                        loads[switch as usize][back] += load * part;
+                    }
+                }
+            }
+        }
     }
     loads
 }
 
-/// Adds what switches send to one of them, over all shortest paths.
-fn flow_to(fabric: &Fabric, goal: NodeId, inflow: &mut [f64], loads: &mut Loads) {
-    let distances = fabric.distances(goal);
+/// How many links a host at a place has to a switch.
+fn links(place: &Place, switch: NodeId) -> f64 {
+    place.iter().filter(|other| **other == switch).count().max(1) as f64
+}
+
+/// Adds what switches send to the nearest of some, given how far each is from them, over all shortest paths.
+fn flow_to(fabric: &Fabric, distances: &[u32], inflow: &mut [f64], loads: &mut Loads) {
     let hosts = fabric.network.hosts;
     let mut order: Vec<NodeId> = (hosts..fabric.network.nodes.len() as NodeId)
-        .filter(|&node| distances[node as usize] != u32::MAX && node != goal)
+        .filter(|&node| !matches!(distances[node as usize], 0 | u32::MAX))
         .collect();
     order.sort_by_key(|&node| core::cmp::Reverse(distances[node as usize]));
     for node in order {

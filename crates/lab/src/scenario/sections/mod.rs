@@ -4,6 +4,7 @@
 //! agree with, and what it does to the simulation. It is registered by its line in [`Root`], from which
 //! reading, writing, lists, schema, documentation and the checks follow.
 
+mod change;
 mod load;
 mod probe;
 mod run;
@@ -21,6 +22,7 @@ use crate::grammar::section::{defaults, section};
 use crate::topology::{Fabric, Topology};
 use crate::traffic::Block;
 
+use change::Change;
 use probe::Probe;
 use run::Run;
 use switch::Switch;
@@ -62,6 +64,8 @@ root! {
     sections {
         /// The network.
         topology: Topology,
+        /// What becomes of links while the run goes on.
+        change: Vec<Change> = Vec::new(),
         /// What every switch does.
         switch: Switch = defaults()?,
         /// What every host does.

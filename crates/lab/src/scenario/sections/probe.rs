@@ -12,7 +12,6 @@ use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
-use crate::grammar::suggest::nearest;
 use crate::topology::Fabric;
 
 section! {
@@ -187,15 +186,7 @@ fn ports(text: &str, fabric: &Fabric) -> Result<Vec<(NodeId, PortId)>, String> {
     let network = &fabric.network;
     let nodes = network.nodes.len() as NodeId;
     let all = |node: NodeId| (0..network.ports(node)).map(move |port| (node, port));
-    let node = |name: &str| -> Result<NodeId, String> {
-        let name = name.trim();
-        let found = network.nodes.iter().position(|known| known == name);
-        found.map(|node| node as NodeId).ok_or_else(|| {
-            let near = nearest(name, network.nodes.iter().map(String::as_str));
-            let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-            format!("there is no node {name:?}{near}")
-        })
-    };
+    let node = |name: &str| fabric.node(name.trim());
     let toward = |from: NodeId, to: NodeId| {
         let far = fabric.ports(from).iter().enumerate();
         far.filter(move |(_, port)| port.0 == to).map(move |(port, _)| (from, port as PortId))

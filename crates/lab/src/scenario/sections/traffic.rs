@@ -118,14 +118,14 @@ fn signals(
     if !signals.contains(Signals::INT) {
         return;
     }
-    let mut distances: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+    let mut distances: BTreeMap<Vec<NodeId>, Vec<u32>> = BTreeMap::new();
     for &block in blocks {
         let Some(reach) = &reaches[block] else { continue };
         let at = |hosts: &[u32]| {
-            hosts.iter().map(|&host| (fabric.switch_of(host), host)).collect::<BTreeMap<_, _>>()
+            hosts.iter().map(|&host| (fabric.switches_of(host), host)).collect::<BTreeMap<_, _>>()
         };
         let pairs: Vec<(u32, u32)> = match reach {
-            // One host stands for all on its switch.
+            // One host stands for all on its switches.
             Reach::Any(from, to) => {
                 let to = at(to);
                 at(from).values().flat_map(|&a| to.values().map(move |&b| (a, b))).collect()
@@ -133,9 +133,11 @@ fn signals(
             Reach::Pairs(pairs) => pairs.clone(),
         };
         for (a, b) in pairs {
-            let from =
-                distances.entry(fabric.switch_of(a)).or_insert_with_key(|&switch| fabric.distances(switch));
-            let hops = from[fabric.switch_of(b) as usize] as usize + 1;
+            let from = distances
+                .entry(fabric.switches_of(a))
+                .or_insert_with_key(|switches| fabric.distances_from(switches));
+            let nearest = fabric.ports(b).iter().map(|port| from[port.0 as usize]).min();
+            let hops = nearest.map_or(0, |links| links as usize + 1);
             if hops > MAX_INT_HOPS {
                 let node = |host: u32| &fabric.network.nodes[host as usize];
                 let message = format!(

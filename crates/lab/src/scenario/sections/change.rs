@@ -1,0 +1,193 @@
+//! `[[change]]`: what becomes of links while the run goes on.
+
+use std::collections::BTreeMap;
+
+use incast_sim::Simulation;
+use incast_sim::describe::network::{self, LinkChange, NodeId};
+use incast_units::{Rate, Time};
+
+use super::{Effect, Scope};
+use crate::grammar::reading::Reading;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+use crate::problem::{Problem, fault};
+use crate::topology::{Fabric, graph::expand};
+
+/// Whether a link works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Down,
+    Up,
+}
+
+choice! {
+    State {
+        "down" => Down: "what is on its way is lost, what waits for the link goes on waiting, and routes avoid it",
+        "up" => Up: "it works",
+    }
+}
+
+section! {
+    /// What becomes of a link, or of several, at some time of the run; any number of such blocks. Before it
+    /// links are as the topology says and work.
+    pub(crate) struct Change {
+        /// When.
+        at: Time,
+        /// The two ends of the link, like `["s0", "h3"]`; one of them may be a range, like `"h0-h3"`.
+        between: Vec<String>,
+        /// Which of several links between the same two nodes, from 0 in the order of the topology; all of
+        /// them when absent.
+        number: Option<u16> = None; Bound::Count(0, 65_535),
+        /// Rate in each direction, for packets that begin to leave from then on.
+        rate: Option<Rate> = None; Bound::Positive,
+        /// One-way delay, for packets that begin to leave from then on.
+        delay: Option<Time> = None; Bound::Positive,
+        /// Whether the link works.
+        state: Option<State> = None,
+        /// When that which the block changes is again as the topology says; when absent it lasts.
+        until: Option<Time> = None; Bound::Positive,
+    }
+}
+
+impl Effect for Vec<Change> {
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        resolve(self, scope, reading);
+    }
+
+    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
+        simulation.network.changes = resolve(self, scope, reading);
+    }
+}
+
+/// The links of a network by their ends, the lower node first.
+type Links = BTreeMap<(NodeId, NodeId), Vec<u32>>;
+
+/// The changes in the order of time, and what is wrong with them.
+fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<network::Change> {
+    let Some(fabric) = scope.fabric.filter(|_| !changes.is_empty()) else { return Vec::new() };
+    let mut links = Links::new();
+    for (index, link) in (0..).zip(&fabric.network.links) {
+        let (a, b) = (link.a.0, link.b.0);
+        links.entry((a.min(b), a.max(b))).or_default().push(index);
+    }
+    // Each with whether it undoes another one, and with its block.
+    let mut resolved: Vec<(network::Change, bool, usize)> = Vec::new();
+    for (block, change) in changes.iter().enumerate() {
+        change.faults(scope).into_iter().for_each(|fault| reading.fault(&format!("change.{block}"), fault));
+        let links = match change.links(fabric, &links) {
+            Ok(links) => links,
+            Err(fault) => {
+                reading.fault(&format!("change.{block}"), fault);
+                continue;
+            }
+        };
+        for link in links {
+            let of_topology = &fabric.network.links[link as usize];
+            let both = [
+                change.rate.map(|rate| (LinkChange::Rate(rate), LinkChange::Rate(of_topology.rate))),
+                change.delay.map(|delay| (LinkChange::Delay(delay), LinkChange::Delay(of_topology.delay))),
+                change.state.map(|state| match state {
+                    State::Down => (LinkChange::Down, LinkChange::Up),
+                    State::Up => (LinkChange::Up, LinkChange::Up),
+                }),
+            ];
+            for (what, back) in both.into_iter().flatten() {
+                let at = |time, what| network::Change { time, link, what };
+                resolved.push((at(change.at, what), false, block));
+                resolved.extend(change.until.map(|until| (at(until, back), true, block)));
+            }
+        }
+    }
+    // Where one block ends as another begins, the one that begins holds.
+    resolved.sort_by_key(|(change, undoes, _)| (change.time, !undoes));
+    states(&resolved, fabric, reading);
+    resolved.into_iter().map(|(change, ..)| change).collect()
+}
+
+/// Reports blocks that fail links that do not work, or return links that do.
+fn states(resolved: &[(network::Change, bool, usize)], fabric: &Fabric, reading: &mut Reading) {
+    let mut works: BTreeMap<u32, bool> = BTreeMap::new();
+    let mut said = None;
+    for (change, undoes, block) in resolved {
+        let up = match change.what {
+            LinkChange::Up => true,
+            LinkChange::Down => false,
+            LinkChange::Rate(_) | LinkChange::Delay(_) => continue,
+        };
+        let before = works.insert(change.link, up).unwrap_or(true);
+        if before == up && !undoes && said.replace(block) != Some(block) {
+            let link = &fabric.network.links[change.link as usize];
+            let [a, b] = [link.a.0, link.b.0].map(|node| &fabric.network.nodes[node as usize]);
+            let word = if up { "up" } else { "down" };
+            let message =
+                format!("has no effect: the link between {a} and {b} is {word} already at {}", change.time);
+            reading.wrong_key(&format!("change.{block}.state"), message);
+        }
+    }
+}
+
+impl Change {
+    /// What is wrong with it, apart from its links.
+    fn faults(&self, scope: &Scope<'_>) -> Vec<Problem> {
+        let mut faults = Vec::new();
+        if self.rate.is_none() && self.delay.is_none() && self.state.is_none() {
+            faults.push(Problem::new("changes nothing; give it a rate, a delay or a state"));
+        }
+        if self.state.is_some() && scope.root.switch.pfc.is_some() {
+            let message = "links can fail only where PFC is off: an outage would lose its frames";
+            faults.push(fault("state", message).with_hint("take [switch.pfc] out, or change the rate"));
+        }
+        if let Some(until) = self.until
+            && until <= self.at
+        {
+            faults.push(fault("until", format!("ends at {until}, not after it begins at {}", self.at)));
+        }
+        if self.until.is_some() && (self.rate, self.delay, self.state) == (None, None, Some(State::Up)) {
+            faults.push(fault("until", "has no effect on state = \"up\": by the topology the link works"));
+        }
+        if let Some(end) = scope.root.run.until {
+            for (key, time) in [("at", Some(self.at)), ("until", self.until)] {
+                if let Some(time) = time.filter(|time| *time >= end) {
+                    faults.push(fault(key, format!("is at {time}, when the run has ended ({end})")));
+                }
+            }
+        }
+        faults
+    }
+
+    /// The links that it names.
+    ///
+    /// # Errors
+    /// When there is none of them.
+    fn links(&self, fabric: &Fabric, links: &Links) -> Result<Vec<u32>, Problem> {
+        let wrong = |message| fault("between", message);
+        let [a, b] = self.between.as_slice() else {
+            let n = self.between.len();
+            return Err(wrong(format!("names {n} ends; a link has two, like [\"s0\", \"h3\"]")));
+        };
+        let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
+        if left.len() > 1 && right.len() > 1 {
+            return Err(wrong(format!("{a:?} and {b:?} are both ranges; only one end may be")));
+        }
+        let mut found = Vec::new();
+        for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
+            let (x, y) = (fabric.node(a).map_err(wrong)?, fabric.node(b).map_err(wrong)?);
+            let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
+            match self.number {
+                None if between.is_empty() => {
+                    return Err(wrong(format!("there is no link between {a} and {b}")));
+                }
+                None => found.extend(between),
+                Some(number) => found.push(*between.get(usize::from(number)).ok_or_else(|| {
+                    let message = match between.len() {
+                        0 => format!("there is no link between {a} and {b}"),
+                        1 => format!("there is only one link between {a} and {b}, number 0"),
+                        n => format!("there are {n} links between {a} and {b}, numbers 0 to {}", n - 1),
+                    };
+                    fault("number", message)
+                })?),
+            }
+        }
+        Ok(found)
+    }
+}
