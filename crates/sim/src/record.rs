@@ -1,5 +1,7 @@
 //! What a run tells: records while it runs, an outcome at its end.
 
+mod internals;
+
 use core::ops::ControlFlow;
 
 use incast_units::{Bytes, Rate, Time};
@@ -7,6 +9,8 @@ use incast_units::{Bytes, Rate, Time};
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::channel::{Digest, Record, records, take_before};
 use crate::engine::world::World;
+
+pub use internals::InternalSample;
 
 /// A flow that is done (or was cut off by the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,9 +193,13 @@ records! {
     packets: PacketRecord,
     /// Pauses, sorted by (time, node, port, queue).
     pauses: PauseRecord,
+    /// Samples of the internal quantities of congestion controls, sorted by (time, flow, quantity).
+    internals: InternalSample,
 }
 
 impl Record for FlowRecord {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
     type Kept = Self;
     type Key = (Time, u32);
 
@@ -215,6 +223,8 @@ impl Record for FlowRecord {
 }
 
 impl Record for PortSample {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
     type Kept = Self;
     type Key = (Time, NodeId, PortId);
 
@@ -237,6 +247,8 @@ impl Record for PortSample {
 }
 
 impl Record for FlowSample {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
     type Kept = Self;
     type Key = (Time, u32);
 
@@ -259,6 +271,8 @@ impl Record for FlowSample {
 }
 
 impl Record for PauseRecord {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
     type Kept = Self;
     type Key = (Time, NodeId, PortId, u8);
 

@@ -18,7 +18,9 @@ use incast_cc::params::Value;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
 use incast_sim::random::mix;
-use incast_sim::record::{FlowRecord, FlowSample, PacketRecord, PauseRecord, PortSample, Progress};
+use incast_sim::record::{
+    FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
+};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
 use proptest::collection::vec;
@@ -35,6 +37,7 @@ struct Everything {
     samples: Vec<FlowSample>,
     packets: Vec<PacketRecord>,
     pauses: Vec<PauseRecord>,
+    internals: Vec<InternalSample>,
 }
 
 impl Sink for Everything {
@@ -52,6 +55,9 @@ impl Sink for Everything {
     }
     fn pauses(&mut self, records: &[PauseRecord]) {
         self.pauses.extend_from_slice(records);
+    }
+    fn internals(&mut self, samples: &[InternalSample]) {
+        self.internals.extend_from_slice(samples);
     }
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -260,6 +266,7 @@ impl Case {
         sim.probes.flows.sort_unstable();
         sim.probes.flows.dedup();
         sim.probes.pauses = self.probes.pauses;
+        sim.probes.internals = self.probes.pauses;
         sim.probes.port_interval = Time::from_ns(self.probes.interval_ns);
         sim.probes.flow_interval = Time::from_ns(self.probes.interval_ns * 3 / 2);
         sim.probes.from = Time::from_ns(self.probes.from_ns);
@@ -426,6 +433,7 @@ struct Reached {
     pauses: u64,
     stalls: u64,
     captured: u64,
+    internals: u64,
     violations: u64,
     lost: u64,
     several_cards: u64,
@@ -451,6 +459,7 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.lost += outcome.lost;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
+            reached.internals += kept.internals.len() as u64;
             reached.violations += outcome.violations.len() as u64;
         }
     }
@@ -483,9 +492,8 @@ fn both_engines_give_the_same_bits() {
     if seeds().count() >= 200 {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
-        for one in
-            [reached.lost, reached.drops, reached.marks, reached.timeouts, reached.pauses, reached.captured]
-        {
+        let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
+        for one in [lost, drops, marks, timeouts, pauses, captured, internals] {
             assert!(one > 100, "{reached:?}");
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use incast_cc::any::Visitor;
-use incast_cc::params::Described;
+use incast_cc::params::{Described, Value};
 use incast_cc::{
     Ack, AnyParams, CongestionControl, IntStack, Internal, Loss, Overhead, Path, Sent, Setup, SetupOf,
     Signals,
@@ -165,6 +165,9 @@ pub(crate) trait Controllers: Send {
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32);
     /// See [`CongestionControl::on_timer`].
     fn on_timer(&mut self, place: u32, now: Time) -> Directive;
+    /// The internal quantities that have a value, each with its index in
+    /// [`CongestionControl::INTERNALS`]. See [`CongestionControl::probe`].
+    fn internals(&self, place: u32) -> Vec<(u16, Value)>;
 }
 
 impl fmt::Debug for dyn Controllers {
@@ -255,5 +258,11 @@ impl<C: CongestionControl> Controllers for Pool<C> {
 
     fn on_timer(&mut self, place: u32, now: Time) -> Directive {
         self.call(place, |state, setup| state.on_timer(setup, now))
+    }
+
+    fn internals(&self, place: u32) -> Vec<(u16, Value)> {
+        let Flow { state, setup } = &self.flows[place as usize];
+        let value = |index: u16| state.probe(setup, usize::from(index)).map(|value| (index, value));
+        (0..C::INTERNALS.len() as u16).filter_map(value).collect()
     }
 }

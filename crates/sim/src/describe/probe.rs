@@ -15,6 +15,8 @@ pub struct Probes {
     pub flows: Vec<u32>,
     /// Time between two samples of a flow.
     pub flow_interval: Time,
+    /// Whether the internal quantities of those flows' congestion controls are sampled as well.
+    pub internals: bool,
     /// Ports whose packets are captured as they begin to leave.
     pub captures: Vec<(NodeId, PortId)>,
     /// Whether every pause and resume of a port is recorded.
@@ -32,6 +34,7 @@ impl Default for Probes {
             port_interval: Time::from_us(1),
             flows: Vec::new(),
             flow_interval: Time::from_us(1),
+            internals: false,
             captures: Vec::new(),
             pauses: false,
             from: Time::ZERO,

@@ -15,6 +15,8 @@ use crate::record::{
 };
 
 impl Record for PacketRecord {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
     type Kept = Captured;
     type Key = (u64, NodeId, PortId);
 

@@ -495,6 +495,8 @@ struct Sampler {
     port_interval: u64,
     flow_next: u64,
     flow_interval: u64,
+    /// Whether flows are sampled with the internal quantities of their congestion controls.
+    internals: bool,
     until: u64,
 }
 
@@ -507,6 +509,7 @@ impl Sampler {
             port_interval: u64::MAX,
             flow_next: u64::MAX,
             flow_interval: u64::MAX,
+            internals: false,
             until: 0,
         }
     }
@@ -526,6 +529,7 @@ impl Sampler {
             port_interval: probes.port_interval.ps().max(1),
             flow_next,
             flow_interval: probes.flow_interval.ps().max(1),
+            internals: probes.internals,
             until: probes.until.ps(),
         }
     }
@@ -544,6 +548,9 @@ impl Sampler {
         while self.flow_next < before && self.flow_next <= self.until {
             if let Node::Host(host) = node {
                 host.sample_flows(self.flow_next, &mut tally.records.flow_samples, world);
+                if self.internals {
+                    host.sample_internals(self.flow_next, &mut tally.records.internals);
+                }
             }
             self.flow_next = self.flow_next.saturating_add(self.flow_interval);
         }

@@ -16,7 +16,7 @@ use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, PortSample};
+use crate::record::{FlowRecord, FlowSample, InternalSample, PortSample};
 use crate::route::Out;
 
 /// A host.
@@ -179,6 +179,21 @@ impl Host {
     pub(crate) fn sample_flows(&self, time: u64, samples: &mut Vec<FlowSample>, world: &World) {
         let time = Time::from_ps(time);
         samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, world)));
+    }
+
+    /// Samples the internal quantities of those flows' congestion controls.
+    pub(crate) fn sample_internals(&self, time: u64, samples: &mut Vec<InternalSample>) {
+        let time = Time::from_ps(time);
+        for &index in &self.sampled {
+            let Some(step) = self.program.step(index) else { continue };
+            let of_flow = self.transport.internals(index).into_iter();
+            samples.extend(of_flow.map(|(internal, value)| InternalSample {
+                time,
+                flow: step.flow,
+                internal,
+                value,
+            }));
+        }
     }
 
     /// Whether there are flows to sample here.

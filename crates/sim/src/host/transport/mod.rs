@@ -6,6 +6,7 @@
 
 mod window;
 
+use incast_cc::params::Value;
 use incast_units::Time;
 
 use super::nic::{Nic, Source};
@@ -57,6 +58,12 @@ pub(crate) trait Transport {
 
     /// The state of a flow from here that is under way.
     fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample>;
+
+    /// The internal quantities of the congestion control of a flow from here that is under way, each with
+    /// its index among those that the algorithm names; none where a transport has no such control.
+    fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
+        Vec::new()
+    }
 
     /// The flows from here that are under way, as far as they have come.
     fn unfinished(&self, world: &World) -> Vec<FlowRecord>;
@@ -146,6 +153,9 @@ macro_rules! transports {
             }
             pub(crate) fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.sample(time, index, world),)+ }
+            }
+            pub(crate) fn internals(&self, index: u32) -> Vec<(u16, Value)> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.internals(index),)+ }
             }
             pub(crate) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.unfinished(world),)+ }

@@ -5,6 +5,7 @@ mod receiver;
 mod sender;
 
 use incast_cc::IntStack;
+use incast_cc::params::Value;
 use incast_units::Time;
 
 use super::{Context, Transport};
@@ -267,6 +268,13 @@ impl Transport for Window {
 
     fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
         Some(self.senders[self.place(index)? as usize].sample(time, world))
+    }
+
+    fn internals(&self, index: u32) -> Vec<(u16, Value)> {
+        let Some(place) = self.place(index) else { return Vec::new() };
+        let sender = &self.senders[place as usize];
+        let controllers = self.controllers[usize::from(sender.algorithm)].as_ref();
+        controllers.map(|controllers| controllers.internals(sender.controller)).unwrap_or_default()
     }
 
     fn unfinished(&self, world: &World) -> Vec<FlowRecord> {

@@ -1,0 +1,53 @@
+//! The internal quantities of congestion controls, sampled with their flows.
+
+use incast_cc::params::Value;
+use incast_units::Time;
+
+use crate::engine::channel::{Digest, Record};
+use crate::engine::world::World;
+
+/// One sample of one internal quantity of a flow's congestion control
+/// ([`CongestionControl::probe`](incast_cc::CongestionControl::probe)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InternalSample {
+    /// When.
+    pub time: Time,
+    /// Index into the simulation's flows.
+    pub flow: u32,
+    /// Index into the [`internals`](crate::describe::algorithm::Algorithm::internals) of the flow's
+    /// algorithm.
+    pub internal: u16,
+    /// Its value.
+    pub value: Value,
+}
+
+impl Record for InternalSample {
+    type Kept = Self;
+    type Key = (Time, u32, u16);
+
+    fn key(kept: &Self) -> Self::Key {
+        (kept.time, kept.flow, kept.internal)
+    }
+
+    fn time(kept: &Self) -> Time {
+        kept.time
+    }
+
+    fn told(kept: Self, _: &World) -> Self {
+        kept
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        let (kind, value) = match self.value {
+            Value::Time(time) => (0, time.ps()),
+            Value::Bytes(bytes) => (1, bytes.get()),
+            Value::Rate(rate) => (2, rate.bps()),
+            Value::Ratio(ratio) => (3, ratio.bits().cast_unsigned()),
+            Value::Count(count) => (4, count),
+            Value::Flag(flag) => (5, u64::from(flag)),
+            Value::Choice(choice) => (6, choice as u64),
+        };
+        let place = u64::from(self.flow) << 16 | u64::from(self.internal);
+        digest.add(&[self.time.ps(), place, kind, value]);
+    }
+}
