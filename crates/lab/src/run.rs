@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use incast_sim::record::{
-    End, FlowRecord, FlowSample, Outcome, PacketRecord, PauseRecord, PortSample, Progress,
+    End, FlowRecord, FlowSample, InternalSample, Outcome, PacketRecord, PauseRecord, PortSample, Progress,
 };
 use incast_sim::{Invalid, Simulation, Sink};
 
@@ -89,6 +89,9 @@ pub struct RunResult {
     pub flow_series: Table,
     /// Pauses and resumes of ports, if the simulation records them.
     pub pauses: Table,
+    /// Samples of the internal quantities of the probed flows' congestion controls, if the simulation
+    /// records them.
+    pub internals: Table,
     /// Where it is on disk.
     pub folder: Option<PathBuf>,
     /// What the user should be told, like what was cleared away.
@@ -182,6 +185,7 @@ fn run_on(
         port_series: Growing::new(TableName::PortSeries, Labels::port_series),
         flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
         pauses: Growing::new(TableName::Pauses, Labels::pauses),
+        internals: Growing::new(TableName::Internals, Labels::internals),
         capture,
         seen: vec![false; simulation.flows.len()],
         output: Output { labels: Labels::new(&simulation, job.groups, job.algorithms), writer, error: None },
@@ -207,10 +211,13 @@ fn run_on(
     let records = incast_sim::not_started(&simulation, &not_started).map_err(RunError::Invalid)?;
     recorder.flows(&records);
     recorder.flush();
-    let Recorder { flows, port_series, flow_series, pauses, capture, mut output, .. } = recorder;
+    let Recorder { flows, port_series, flow_series, pauses, internals, capture, mut output, .. } = recorder;
     if simulation.probes.pauses && pauses.table.rows() == 0 {
         // A table without rows says that there was no pause; none at all, that nobody looked.
         output.part(TableName::Pauses, &output.labels.pauses(&[]));
+    }
+    if simulation.probes.internals && internals.table.rows() == 0 {
+        output.part(TableName::Internals, &output.labels.internals(&[]));
     }
     if let Some(capture) = capture {
         let ended = capture.finish().and_then(|file| file.get_ref().sync_all());
@@ -223,8 +230,8 @@ fn run_on(
         return Err(RunError::Result(error));
     }
 
-    let [flows, ports, port_series, flow_series, pauses] =
-        [flows.table, ports.table, port_series.table, flow_series.table, pauses.table];
+    let [flows, ports, port_series, flow_series, pauses, internals] =
+        [flows.table, ports.table, port_series.table, flow_series.table, pauses.table, internals.table];
     let summary = Summary::of(&flows, &ports, &port_series, &options.classes);
     info.state = Written::Complete;
     info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, not_started.len() as u64, wall_s));
@@ -240,6 +247,7 @@ fn run_on(
         port_series,
         flow_series,
         pauses,
+        internals,
         folder: options.out.clone(),
         notices,
     })
@@ -309,6 +317,7 @@ struct Recorder<'a> {
     port_series: Growing<'a, PortSample>,
     flow_series: Growing<'a, FlowSample>,
     pauses: Growing<'a, PauseRecord>,
+    internals: Growing<'a, InternalSample>,
     capture: Option<Capture<'a, BufWriter<File>>>,
     /// For every flow, whether it was recorded.
     seen: Vec<bool>,
@@ -323,6 +332,7 @@ impl Recorder<'_> {
         self.port_series.flush(&mut self.output);
         self.flow_series.flush(&mut self.output);
         self.pauses.flush(&mut self.output);
+        self.internals.flush(&mut self.output);
         if let Some(capture) = &mut self.capture {
             let flushed = capture.flush();
             self.output.check_capture(flushed);
@@ -358,6 +368,10 @@ impl Sink for Recorder<'_> {
 
     fn pauses(&mut self, records: &[PauseRecord]) {
         self.pauses.add(records, &mut self.output);
+    }
+
+    fn internals(&mut self, samples: &[InternalSample]) {
+        self.internals.add(samples, &mut self.output);
     }
 
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {

@@ -81,8 +81,7 @@ impl ResultFolder {
     /// When a file cannot be read, or is missing from a complete result.
     pub fn table(&self, table: TableName) -> Result<Table, ResultError> {
         let merged = self.root.join(merged_name(table));
-        let optional = table == TableName::Pauses;
-        if self.state == State::Complete && !optional || merged.exists() {
+        if self.state == State::Complete && !table.is_optional() || merged.exists() {
             if self.info.has_digests() {
                 self.check_digest(&merged_name(table), &digest_of(&merged)?)?;
             }

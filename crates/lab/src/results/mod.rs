@@ -17,6 +17,7 @@
 //! port_series.parquet  samples of the probed ports
 //! flow_series.parquet  samples of the probed flows
 //! pauses.parquet       pauses and resumes of ports, where the scenario asks for them
+//! internals.parquet    samples of algorithms' internal quantities, where the scenario asks for them
 //! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!

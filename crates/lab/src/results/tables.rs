@@ -5,6 +5,7 @@
 //! difference of two unsigned ones wraps around in most data frame libraries. What has no value (the
 //! finish of a flow that did not, a window without limit) is null.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -12,9 +13,11 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt16Array, UInt32Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use incast_cc::Fixed;
+use incast_cc::params::Value;
 use incast_sim::Simulation;
 use incast_sim::describe::network::{NodeId, PortId};
-use incast_sim::record::{FlowRecord, FlowSample, PauseRecord, PortSample, PortTotals};
+use incast_sim::record::{FlowRecord, FlowSample, InternalSample, PauseRecord, PortSample, PortTotals};
 use incast_units::{Bytes, Rate, Time};
 
 /// One of the tables.
@@ -30,11 +33,18 @@ pub enum TableName {
     FlowSeries,
     /// Pauses and resumes of ports, by time. A result has it only where the scenario asks for it.
     Pauses,
+    /// Samples of the internal quantities of the probed flows' congestion controls, by time. A result has
+    /// it only where the scenario asks for it.
+    Internals,
 }
+
+/// How many tables there are.
+pub(super) const TABLES: usize = TableName::ALL.len();
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries, Self::Pauses];
+    pub const ALL: [Self; 6] =
+        [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries, Self::Pauses, Self::Internals];
 
     /// The name, as in `flows.parquet`.
     #[must_use]
@@ -45,14 +55,21 @@ impl TableName {
             Self::PortSeries => "port_series",
             Self::FlowSeries => "flow_series",
             Self::Pauses => "pauses",
+            Self::Internals => "internals",
         }
+    }
+
+    /// Whether a result has it only where the scenario asks for it.
+    #[must_use]
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Self::Pauses | Self::Internals)
     }
 
     /// The table's columns.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
-        static SCHEMAS: LazyLock<[SchemaRef; 5]> =
-            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES, PAUSES].map(schema));
+        static SCHEMAS: LazyLock<[SchemaRef; TABLES]> =
+            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES, PAUSES, INTERNALS].map(schema));
         SCHEMAS[self as usize].clone()
     }
 }
@@ -205,6 +222,13 @@ const PAUSES: &[Column] = &[
     Column("port", DataType::UInt16, "", ALWAYS, "number of the port at its node"),
     Column("queue", DataType::UInt16, "", ALWAYS, "number of the queue (priority)"),
     Column("paused", DataType::Boolean, "", ALWAYS, "whether it must wait from now on, or may go on"),
+];
+
+const INTERNALS: &[Column] = &[
+    Column("time_ps", INT, "ps", ALWAYS, "when"),
+    Column("flow", ID, "", ALWAYS, "number of the flow"),
+    Column("name", TEXT, "", ALWAYS, "what is sampled; the name of a quantity ends in its unit"),
+    Column("value", DataType::Float64, "", ALWAYS, "its value in that unit"),
 ];
 
 fn schema(columns: &[Column]) -> SchemaRef {
@@ -360,6 +384,50 @@ impl<'a> Labels<'a> {
                 flags(records.iter().map(|r| r.paused)),
             ],
         )
+    }
+
+    /// Rows of [`TableName::Internals`]. Every sample's flow must be one of the simulation's.
+    #[must_use]
+    pub fn internals(&self, samples: &[InternalSample]) -> RecordBatch {
+        let name = |s: &InternalSample| {
+            let algorithm = self.simulation.flows[s.flow as usize].algorithm;
+            let internals = self.simulation.algorithms[usize::from(algorithm)].internals();
+            internals.get(usize::from(s.internal)).map_or("", |internal| internal.name)
+        };
+        let names = samples.iter().map(|s| internal_name(name(s), s.value));
+        rows(
+            TableName::Internals,
+            vec![
+                count(samples.iter().map(|s| s.time.ps())),
+                Arc::new(UInt32Array::from_iter_values(samples.iter().map(|s| s.flow))),
+                Arc::new(StringArray::from_iter_values(names)),
+                Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| internal_number(s.value)))),
+            ],
+        )
+    }
+}
+
+/// What an internal quantity is called in tables, with its unit.
+fn internal_name(name: &str, value: Value) -> Cow<'_, str> {
+    let unit = match value {
+        Value::Time(_) => "_ps",
+        Value::Bytes(_) => "_bytes",
+        Value::Rate(_) => "_bps",
+        Value::Ratio(_) | Value::Count(_) | Value::Flag(_) | Value::Choice(_) => return name.into(),
+    };
+    format!("{name}{unit}").into()
+}
+
+/// The number of an internal quantity. Those that a run reaches are exact, as they are below 2^53.
+fn internal_number(value: Value) -> f64 {
+    match value {
+        Value::Time(time) => time.ps() as f64,
+        Value::Bytes(bytes) => bytes.get() as f64,
+        Value::Rate(rate) => rate.bps() as f64,
+        Value::Ratio(ratio) => ratio.bits() as f64 / Fixed::ONE.bits() as f64,
+        Value::Count(count) => count as f64,
+        Value::Flag(flag) => f64::from(u8::from(flag)),
+        Value::Choice(choice) => choice as f64,
     }
 }
 

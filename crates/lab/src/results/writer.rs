@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use super::folder::retry_while_locked;
 use super::info::{FORMAT, Written};
 use super::parquet_io::{self, Origin};
+use super::tables::TABLES;
 use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
 use crate::hash::Digest;
 
@@ -19,7 +20,7 @@ pub struct ResultWriter {
     root: PathBuf,
     origin: Origin,
     /// How many parts each table has.
-    parts: [usize; 5],
+    parts: [usize; TABLES],
     /// The digest of the effective scenario.
     scenario: String,
     /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
@@ -81,7 +82,7 @@ impl ResultWriter {
             Self {
                 root: root.to_owned(),
                 origin,
-                parts: [0; 5],
+                parts: [0; TABLES],
                 scenario: Digest::of(scenario.as_bytes()),
                 _lock: lock,
             },
@@ -150,7 +151,7 @@ impl ResultWriter {
         info.files.insert(SCENARIO_FILE.to_owned(), self.scenario.clone());
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
         for table in TableName::ALL {
-            if table == TableName::Pauses && self.parts[table as usize] == 0 {
+            if table.is_optional() && self.parts[table as usize] == 0 {
                 continue;
             }
             let folder = self.root.join(table.as_str());

@@ -26,6 +26,8 @@ section! {
         interval: Time = Time::from_us(1); Bound::Positive,
         /// Time between two samples of a flow.
         flow_interval: Time = interval?; Bound::Positive,
+        /// Whether the internal quantities of those flows' congestion controls are sampled as well.
+        internals: bool = false,
         /// Ports whose packets are captured as they begin to leave; written like `ports`.
         captures: Vec<String> = Vec::new(),
         /// Whether every pause and resume of a port is recorded.
@@ -49,6 +51,9 @@ impl Effect for Probe {
         }
         if self.flows.is_empty() {
             idle.add("probe.flow_interval", "has no effect: probe.flows names nothing to sample");
+            if self.internals {
+                idle.add("probe.internals", "has no effect: probe.flows names nothing to sample");
+            }
         }
         if root.switch.pfc.is_none() && self.pauses {
             idle.add("probe.pauses", "has no effect: without [switch.pfc] no port is ever paused");
@@ -88,6 +93,7 @@ impl Effect for Probe {
             port_interval: self.interval,
             flows: self.chosen(&simulation.flows, &groups, reading),
             flow_interval: self.flow_interval,
+            internals: self.internals,
             captures: named("captures", &self.captures, fabric, reading),
             pauses: self.pauses,
             from: self.from,
@@ -127,7 +133,7 @@ impl Probe {
     }
 }
 
-/// Most samples of ports, and of flows, that a run may take.
+/// Most samples of ports, of flows, and of their internal quantities, that a run may take.
 const MAX_ROWS: u128 = 1_000_000_000;
 /// About as much as one sample takes before it is compressed.
 const ROW_BYTES: u128 = 64;
@@ -146,10 +152,20 @@ fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, rea
     let span = |from: Time, to: Time| u128::from((to.min(end) - from.max(probes.from)).ps());
     let of_ports = probes.ports.len() as u128 * span(Time::ZERO, end);
     let sampled = probes.flows.iter().filter_map(|&flow| simulation.flows.get(flow as usize));
-    let of_flows: u128 = sampled.map(|flow| span(flow.start, end_of(flow))).sum();
+    let quantities = |flow: &Flow| match simulation.algorithms.get(usize::from(flow.algorithm)) {
+        Some(algorithm) if probes.internals => algorithm.internals().len() as u128,
+        _ => 0,
+    };
+    let of_flow = |flow: &Flow| {
+        let span = span(flow.start, end_of(flow));
+        [span, span * quantities(flow)]
+    };
+    let [of_flows, of_internals] =
+        sampled.map(of_flow).fold([0, 0], |sum, of_flow| [sum[0] + of_flow[0], sum[1] + of_flow[1]]);
     let sums = [
         ("probe.interval", "ports", of_ports, probes.port_interval),
         ("probe.flow_interval", "flows", of_flows, probes.flow_interval),
+        ("probe.flow_interval", "internal quantities", of_internals, probes.flow_interval),
     ];
     for (key, what, sum, interval) in sums {
         let rows = sum / u128::from(interval.ps().max(1));
