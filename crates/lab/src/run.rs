@@ -1,11 +1,9 @@
-//! Running a simulation: tables in memory for the caller and, if asked for, a result on disk that
-//! survives a kill up to its last part.
+//! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
+//! last part.
 
 use core::fmt;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,8 +16,8 @@ use incast_sim::{Invalid, Simulation, Sink};
 use crate::formats::pcapng::Capture;
 use crate::results::info::{OutcomeInfo, Written};
 use crate::results::tables::Labels;
-use crate::results::writer::ResultWriter;
-use crate::results::{GROUP_ROWS, ResultError, ResultInfo, Table, TableName};
+use crate::results::writer::{Digested, ResultWriter};
+use crate::results::{EachBatch, GROUP_ROWS, ResultError, ResultInfo, Table, TableName, Tables};
 use crate::summary::{SizeClass, Summary};
 
 /// A table on disk is never further behind than this, in wall time (give or take one call of progress).
@@ -78,24 +76,22 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// What `result.json` says (or would say): totals, how it ended and why, summary, speed.
     pub info: ResultInfo,
-    /// One row per flow, in the order in which they finished, unfinished ones last, at the very end those
-    /// that the run ended before.
-    pub flows: Table,
-    /// Totals, one row per port.
-    pub ports: Table,
-    /// Samples of the probed ports.
-    pub port_series: Table,
-    /// Samples of the probed flows.
-    pub flow_series: Table,
-    /// Pauses and resumes of ports, if the simulation records them.
-    pub pauses: Table,
-    /// Samples of the internal quantities of the probed flows' congestion controls, if the simulation
-    /// records them.
-    pub internals: Table,
+    /// Its tables: in memory, or on disk if it has a folder.
+    pub tables: Tables,
     /// Where it is on disk.
     pub folder: Option<PathBuf>,
     /// What the user should be told, like what was cleared away.
     pub notices: Vec<String>,
+}
+
+impl RunResult {
+    /// One of the tables. A result without a folder has it in memory; otherwise it is read.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not the one that was written.
+    pub fn table(&self, table: TableName) -> Result<Table, ResultError> {
+        self.tables.get(table)
+    }
 }
 
 /// Why there is no result.
@@ -212,48 +208,51 @@ fn run_on(
     recorder.flows(&records);
     recorder.flush();
     let Recorder { flows, port_series, flow_series, pauses, internals, capture, mut output, .. } = recorder;
-    if simulation.probes.pauses && pauses.table.rows() == 0 {
+    if simulation.probes.pauses && pauses.rows == 0 {
         // A table without rows says that there was no pause; none at all, that nobody looked.
         output.part(TableName::Pauses, &output.labels.pauses(&[]));
     }
-    if simulation.probes.internals && internals.table.rows() == 0 {
+    if simulation.probes.internals && internals.rows == 0 {
         output.part(TableName::Internals, &output.labels.internals(&[]));
     }
     if let Some(capture) = capture {
-        let ended = capture.finish().and_then(|file| file.get_ref().sync_all());
-        output.check_capture(ended);
+        output.end_capture(capture);
     }
-    let mut ports = Growing::new(TableName::Ports, Labels::ports);
-    ports.add(&outcome.ports, &mut output);
-    ports.flush(&mut output);
+    let ports = output.labels.ports(&outcome.ports);
+    output.part(TableName::Ports, &ports);
+    let ports = Table { schema: TableName::Ports.schema(), batches: vec![ports] };
     if let Some(error) = output.error {
         return Err(RunError::Result(error));
     }
 
-    let [flows, ports, port_series, flow_series, pauses, internals] =
-        [flows.table, ports.table, port_series.table, flow_series.table, pauses.table, internals.table];
-    let summary = Summary::of(&flows, &ports, &port_series, &options.classes);
     info.state = Written::Complete;
     info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, not_started.len() as u64, wall_s));
-    info.summary = Some(summary.expect("the tables have the columns that they were made with"));
-    if let Some(writer) = output.writer {
-        info = writer.finish(&info, outcome.fingerprint)?;
-    }
-    Ok(RunResult {
-        outcome,
-        info,
-        flows,
-        ports,
-        port_series,
-        flow_series,
-        pauses,
-        internals,
-        folder: options.out.clone(),
-        notices,
-    })
+    let (tables, info) = match output.writer {
+        None => {
+            let tables = [flows.table, ports, port_series.table, flow_series.table, pauses.table];
+            let [flows, ports, port_series, flow_series, pauses] = tables;
+            let series = |each: &mut EachBatch<'_>| port_series.each(each);
+            info.summary = Some(Summary::of(&flows, &ports, &series, &options.classes)?);
+            let tables = [flows, ports, port_series, flow_series, pauses, internals.table];
+            (Tables::Memory(Box::new(tables)), info)
+        }
+        Some(writer) => {
+            let mut flows = Table::empty(TableName::Flows);
+            writer.each(TableName::Flows, &mut |batch| {
+                flows.batches.push(batch.clone());
+                Ok(())
+            })?;
+            let series = |each: &mut EachBatch<'_>| writer.each(TableName::PortSeries, each);
+            info.summary = Some(Summary::of(&flows, &ports, &series, &options.classes)?);
+            let folder = writer.finish(&info, outcome.fingerprint)?;
+            let info = folder.info().clone();
+            (Tables::Disk(folder), info)
+        }
+    };
+    Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices })
 }
 
-/// Where rows go: to disk, if asked for, and to memory.
+/// Where rows go: to disk, if asked for, else to memory.
 struct Output<'a> {
     labels: Labels<'a>,
     writer: Option<ResultWriter>,
@@ -262,6 +261,16 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// The captured packets are all there.
+    fn end_capture(&mut self, capture: Capture<'_, Digested>) {
+        let file = capture.finish();
+        let ended = match &mut self.writer {
+            Some(writer) => file.and_then(|file| writer.captured(file)),
+            None => Ok(()),
+        };
+        self.check_capture(ended);
+    }
+
     fn part(&mut self, table: TableName, batch: &RecordBatch) {
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
             self.error = writer.part(table, batch).err();
@@ -280,13 +289,16 @@ struct Growing<'a, T> {
     name: TableName,
     /// Records that are not rows of the table yet.
     pending: Vec<T>,
+    /// How many have become rows.
+    rows: usize,
+    /// The rows, where they do not go to disk.
     table: Table,
-    rows: fn(&Labels<'a>, &[T]) -> RecordBatch,
+    batch_of: fn(&Labels<'a>, &[T]) -> RecordBatch,
 }
 
 impl<'a, T: Copy> Growing<'a, T> {
-    fn new(name: TableName, rows: fn(&Labels<'a>, &[T]) -> RecordBatch) -> Self {
-        Self { name, pending: Vec::new(), table: Table::empty(name), rows }
+    fn new(name: TableName, batch_of: fn(&Labels<'a>, &[T]) -> RecordBatch) -> Self {
+        Self { name, pending: Vec::new(), rows: 0, table: Table::empty(name), batch_of }
     }
 
     fn add(&mut self, mut records: &[T], output: &mut Output<'a>) {
@@ -304,10 +316,13 @@ impl<'a, T: Copy> Growing<'a, T> {
         if self.pending.is_empty() {
             return;
         }
-        let batch = (self.rows)(&output.labels, &self.pending);
+        let batch = (self.batch_of)(&output.labels, &self.pending);
         self.pending.clear();
+        self.rows += batch.num_rows();
         output.part(self.name, &batch);
-        self.table.batches.push(batch);
+        if output.writer.is_none() {
+            self.table.batches.push(batch);
+        }
     }
 }
 
@@ -318,7 +333,7 @@ struct Recorder<'a> {
     flow_series: Growing<'a, FlowSample>,
     pauses: Growing<'a, PauseRecord>,
     internals: Growing<'a, InternalSample>,
-    capture: Option<Capture<'a, BufWriter<File>>>,
+    capture: Option<Capture<'a, Digested>>,
     /// For every flow, whether it was recorded.
     seen: Vec<bool>,
     output: Output<'a>,

@@ -208,17 +208,39 @@ pub struct Queue {
     pub max_bytes: u64,
 }
 
+/// The samples of a queue, added one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct QueueSums {
+    sum: f64,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
+impl QueueSums {
+    fn add(&mut self, queue: Bytes) {
+        let queue = queue.get();
+        self.min = if self.count == 0 { queue } else { self.min.min(queue) };
+        self.max = self.max.max(queue);
+        self.sum += queue as f64;
+        self.count += 1;
+    }
+
+    /// `None` without samples.
+    fn queue(&self) -> Option<Queue> {
+        let mean_bytes = (self.count > 0).then(|| self.sum / self.count as f64)?;
+        Some(Queue { mean_bytes, min_bytes: self.min, max_bytes: self.max })
+    }
+}
+
 /// The queue over the whole interval: mean, smallest and largest sample. What is longest between two
 /// samples is not seen here; the table `ports` has the exact peak of the whole run. `None` without
 /// samples.
 #[must_use]
 pub fn queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> {
-    let lengths = || within(samples, interval).iter().map(|s| s.queue.get());
-    Some(Queue {
-        mean_bytes: mean(lengths().map(|q| q as f64))?,
-        min_bytes: lengths().min()?,
-        max_bytes: lengths().max()?,
-    })
+    let mut sums = QueueSums::default();
+    within(samples, interval).iter().for_each(|s| sums.add(s.queue));
+    sums.queue()
 }
 
 /// The steady queue of an interval: the queue over its last quarter. `None` without samples there.
@@ -276,6 +298,10 @@ pub struct Utilisation {
 #[must_use]
 pub fn lost_utilisation(samples: &[PortPoint], rate: Rate, interval: Interval) -> Option<Utilisation> {
     let [first, .., last] = within(samples, interval) else { return None };
+    lost_between(first, last, rate)
+}
+
+fn lost_between(first: &PortPoint, last: &PortPoint, rate: Rate) -> Option<Utilisation> {
     let capacity = rate.bytes_in(last.time - first.time);
     let lost = capacity - (last.transmitted - first.transmitted);
     let lost_share = lost.get() as f64 / capacity.get() as f64;
@@ -318,18 +344,45 @@ pub struct Summary {
     pub ports: Vec<PortSummary>,
 }
 
+/// What the summary of a port needs of its samples, which pass by one after the other, sorted by time. They
+/// pass twice: only their last tells when the last quarter begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortSums {
+    ends: Option<[PortPoint; 2]>,
+    queue: QueueSums,
+    busy: u64,
+    steady: QueueSums,
+}
+
+impl PortSums {
+    /// A sample passes.
+    pub(crate) fn add(&mut self, point: &PortPoint) {
+        self.ends.get_or_insert([*point; 2])[1] = *point;
+        self.queue.add(point.queue);
+        self.busy += u64::from(point.queue > Bytes::ZERO);
+    }
+
+    /// A sample passes for the second time.
+    pub(crate) fn add_again(&mut self, point: &PortPoint) {
+        let all = self.ends.map(|[first, last]| Interval::new(first.time, last.time));
+        if all.is_some_and(|all| point.time >= all.last_quarter()) {
+            self.steady.add(point.queue);
+        }
+    }
+}
+
 impl PortSummary {
-    /// Of a port with these samples, sorted by time; `None` without samples.
-    #[must_use]
-    pub fn of(node: &str, port: u16, rate: Option<Rate>, samples: &[PortPoint]) -> Option<Self> {
-        let all = Interval::new(samples.first()?.time, samples.last()?.time);
+    /// Of a port with these samples; `None` without samples.
+    pub(crate) fn of(node: &str, port: u16, rate: Option<Rate>, sums: &PortSums) -> Option<Self> {
+        let [first, last] = sums.ends?;
+        let lost = |rate| lost_between(&first, &last, rate);
         Some(Self {
             node: node.to_owned(),
             port,
-            queue: queue(samples, all)?,
-            steady_queue: steady_queue(samples, all)?,
-            busy_share: busy_share(samples, all)?,
-            utilisation: rate.and_then(|rate| lost_utilisation(samples, rate, all)),
+            queue: sums.queue.queue()?,
+            steady_queue: sums.steady.queue()?,
+            busy_share: sums.busy as f64 / sums.queue.count as f64,
+            utilisation: rate.filter(|_| sums.queue.count > 1).and_then(lost),
         })
     }
 }

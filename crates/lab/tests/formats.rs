@@ -171,7 +171,9 @@ fn a_scenario_names_the_files_and_runs() {
     assert_eq!(result.outcome.flows_finished, 3);
     let mut list = Vec::new();
     let port = |group: &str| if group.ends_with("port200") { 200 } else { 100 };
-    let written = hpcc_fct::write(&result.flows, &port, &mut list).unwrap();
+    let written =
+        hpcc_fct::write(&result.table(incast_lab::results::TableName::Flows).unwrap(), &port, &mut list)
+            .unwrap();
     assert_eq!((written.flows, written.left_out), (3, 0));
     let list = String::from_utf8(list).unwrap();
     let lines: Vec<Vec<&str>> = list.lines().map(|line| line.split(' ').collect()).collect();

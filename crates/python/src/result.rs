@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use incast_lab::results as lab;
 use incast_lab::results::extract::{PortKey, port_points, port_rates};
-use incast_lab::results::{ResultFolder, ResultInfo, State, TableName};
+use incast_lab::results::tables::TABLES;
+use incast_lab::results::{ResultFolder, ResultInfo, State, TableName, Tables};
 use incast_lab::run::RunResult;
 use incast_lab::summary::{
     Interval, PortPoint, Tolerance, lost_utilisation, queue, settling_time, steady_queue,
@@ -12,6 +13,7 @@ use incast_lab::summary::{
 use incast_units::{Rate, Time};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use crate::error;
@@ -20,27 +22,24 @@ use crate::table::Table;
 /// `result.json`, state, folder, and the tables as Parquet files.
 type Parts = (String, String, Option<PathBuf>, Vec<Py<PyBytes>>);
 
-/// What came of a run: its tables, and `result.json`.
-#[pyclass(frozen, get_all, module = "incast")]
+/// What came of a run: its tables, and `result.json`. A table on disk is read when it is first asked for.
+#[pyclass(frozen, module = "incast")]
 pub(crate) struct Result {
     /// The text of `result.json`.
+    #[pyo3(get)]
     info: String,
     /// `complete`, `running` or `incomplete`.
+    #[pyo3(get)]
     state: &'static str,
     /// Where it is saved.
+    #[pyo3(get)]
     folder: Option<PathBuf>,
     /// What the user should be told, like what was cleared away.
+    #[pyo3(get)]
     notices: Vec<String>,
-    /// One row per flow.
-    flows: Py<Table>,
-    /// Totals, one row per port.
-    ports: Py<Table>,
-    /// Samples of the probed ports.
-    port_series: Py<Table>,
-    /// Samples of the probed flows.
-    flow_series: Py<Table>,
-    /// Pauses and resumes of ports, if they were recorded.
-    pauses: Py<Table>,
+    tables: Tables,
+    /// The tables that were asked for, in the order of [`TableName::ALL`].
+    read: [PyOnceLock<Py<Table>>; TABLES],
 }
 
 /// How a probed port took what happened in an interval.
@@ -64,35 +63,45 @@ pub(crate) struct Response {
 }
 
 impl Result {
-    pub(crate) fn of(py: Python<'_>, run: RunResult) -> PyResult<Self> {
+    pub(crate) fn of(run: RunResult) -> PyResult<Self> {
         Ok(Self {
             info: text(&run.info)?,
             state: "complete",
             folder: run.folder,
             notices: run.notices,
-            flows: Py::new(py, Table(run.flows))?,
-            ports: Py::new(py, Table(run.ports))?,
-            port_series: Py::new(py, Table(run.port_series))?,
-            flow_series: Py::new(py, Table(run.flow_series))?,
-            pauses: Py::new(py, Table(run.pauses))?,
+            tables: run.tables,
+            read: core::array::from_fn(|_| PyOnceLock::new()),
+        })
+    }
+
+    fn table(&self, py: Python<'_>, name: TableName) -> PyResult<&Py<Table>> {
+        self.read[name as usize].get_or_try_init(py, || {
+            let table = py.detach(|| self.tables.get(name)).map_err(error::result)?;
+            Py::new(py, Table(table))
         })
     }
 }
 
 #[pymethods]
 impl Result {
-    /// Reads a saved result, also that of a run that was killed, as far as it came.
+    /// Reads a saved result, also that of a run that was killed, as far as it came. The files of a complete
+    /// one are checked now and read when they are asked for; what a run has written that goes on or was
+    /// killed is read now, as it may change.
     #[staticmethod]
     fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
-        let (opened, tables) = py
-            .detach(|| {
-                let opened = ResultFolder::open(&folder)?;
-                let tables = TableName::ALL.map(|name| opened.table(name));
-                Ok((opened, tables))
-            })
-            .map_err(error::result)?;
-        let mut tables = tables.into_iter().map(|t| Py::new(py, Table(t.map_err(error::result)?)));
-        let mut next = || tables.next().unwrap_or_else(|| Err(PyValueError::new_err("a table is missing")));
+        let opened = py.detach(|| {
+            let opened = ResultFolder::open(&folder)?;
+            if opened.state() == State::Complete {
+                opened.verify()?;
+                return Ok((opened.clone(), Tables::Disk(opened)));
+            }
+            let tables: Vec<_> = TableName::ALL
+                .map(|name| opened.table(name))
+                .into_iter()
+                .collect::<core::result::Result<_, _>>()?;
+            Ok((opened, Tables::Memory(all(tables))))
+        });
+        let (opened, tables) = opened.map_err(error::result)?;
         Ok(Self {
             info: text(opened.info())?,
             state: match opened.state() {
@@ -100,61 +109,101 @@ impl Result {
                 State::Running => "running",
                 State::Incomplete => "incomplete",
             },
-            flows: next()?,
-            ports: next()?,
-            port_series: next()?,
-            flow_series: next()?,
-            pauses: next()?,
             folder: Some(folder),
             notices: Vec::new(),
+            tables,
+            read: core::array::from_fn(|_| PyOnceLock::new()),
         })
+    }
+
+    /// One row per flow.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Flows)
+    }
+
+    /// Totals, one row per port.
+    #[getter]
+    fn ports(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Ports)
+    }
+
+    /// Samples of the probed ports.
+    #[getter]
+    fn port_series(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::PortSeries)
+    }
+
+    /// Samples of the probed flows.
+    #[getter]
+    fn flow_series(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::FlowSeries)
+    }
+
+    /// Pauses and resumes of ports, if they were recorded.
+    #[getter]
+    fn pauses(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Pauses)
+    }
+
+    /// Samples of the internal quantities of congestion controls, if they were recorded.
+    #[getter]
+    fn internals(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Internals)
     }
 
     /// What makes it again in another process: `result.json`, state, folder, and the tables as Parquet.
     fn parts(&self, py: Python<'_>) -> PyResult<Parts> {
-        let tables = [&self.flows, &self.ports, &self.port_series, &self.flow_series, &self.pauses];
-        let tables = tables.map(|table| table.get().0.to_parquet());
-        let mut bytes = Vec::new();
-        for table in tables {
-            bytes.push(PyBytes::new(py, &table?).unbind());
+        let mut tables = Vec::new();
+        for name in TableName::ALL {
+            let bytes = py.detach(|| Ok(self.tables.get(name)?.to_parquet()));
+            tables.push(PyBytes::new(py, &bytes.map_err(error::result)??).unbind());
         }
-        Ok((self.info.clone(), self.state.to_owned(), self.folder.clone(), bytes))
+        Ok((self.info.clone(), self.state.to_owned(), self.folder.clone(), tables))
     }
 
     /// The result with these parts.
     #[staticmethod]
     fn from_parts(py: Python<'_>, parts: Parts) -> PyResult<Self> {
         let (info, state, folder, tables) = parts;
-        let mut tables = tables.iter().map(|bytes| {
-            let table = lab::Table::from_parquet(bytes.as_bytes(py).to_vec()).map_err(error::result)?;
-            Py::new(py, Table(table))
-        });
-        let mut next = || tables.next().unwrap_or_else(|| Err(PyValueError::new_err("a table is missing")));
+        let table = |bytes: &Py<PyBytes>| lab::Table::from_parquet(bytes.as_bytes(py).to_vec());
+        let tables = tables.iter().map(table).collect::<core::result::Result<Vec<_>, _>>();
         Ok(Self {
             info,
             state: ["complete", "running"].into_iter().find(|known| *known == state).unwrap_or("incomplete"),
-            flows: next()?,
-            ports: next()?,
-            port_series: next()?,
-            flow_series: next()?,
-            pauses: next()?,
             folder,
             notices: Vec::new(),
+            tables: Tables::Memory(tables.map(all).map_err(error::result)?),
+            read: core::array::from_fn(|_| PyOnceLock::new()),
         })
     }
 
     /// How a probed port took what happened from `from_ps` to `until_ps` (none: its last sample).
     #[pyo3(signature = (node, port, from_ps, until_ps=None))]
-    fn response(&self, node: String, port: u16, from_ps: u64, until_ps: Option<u64>) -> PyResult<Response> {
+    fn response(
+        &self,
+        py: Python<'_>,
+        node: String,
+        port: u16,
+        from_ps: u64,
+        until_ps: Option<u64>,
+    ) -> PyResult<Response> {
         let key: PortKey = (node, port);
-        let series = port_points(&self.port_series.get().0).map_err(PyValueError::new_err)?;
-        let rates = port_rates(&self.ports.get().0).map_err(PyValueError::new_err)?;
+        let [series, ports] = [TableName::PortSeries, TableName::Ports].map(|name| self.table(py, name));
+        let series = port_points(&series?.get().0).map_err(PyValueError::new_err)?;
+        let rates = port_rates(&ports?.get().0).map_err(PyValueError::new_err)?;
         let rate = rates.get(&key).copied();
         let interval = Interval::new(Time::from_ps(from_ps), until_ps.map_or(Time::NEVER, Time::from_ps));
         series.get(&key).and_then(|samples| respond(samples, interval, rate)).ok_or_else(|| {
             PyKeyError::new_err(format!("no samples of port {port} of {} in this interval", key.0))
         })
     }
+}
+
+/// All tables, in the order of [`TableName::ALL`]; those that are missing at the end have no rows.
+fn all(tables: Vec<lab::Table>) -> Box<[lab::Table; TABLES]> {
+    let mut tables = tables.into_iter();
+    Box::new(TableName::ALL.map(|name| tables.next().unwrap_or_else(|| lab::Table::empty(name))))
 }
 
 fn respond(samples: &[PortPoint], interval: Interval, rate: Option<Rate>) -> Option<Response> {

@@ -178,7 +178,7 @@ impl Scenario {
         };
         let ran = if in_python { work()? } else { py.detach(work)? };
         let stop = stop.or_else(plugin::take_fault);
-        Ok((Result::of(py, ran)?, stop))
+        Ok((Result::of(ran)?, stop))
     }
 }
 

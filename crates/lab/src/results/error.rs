@@ -28,6 +28,8 @@ pub enum ResultError {
     Running(PathBuf),
     /// There is no result here.
     NoResult(PathBuf),
+    /// Another result is in the folder than the one that was opened.
+    Replaced(PathBuf),
     /// A file of the result cannot be understood.
     Damaged {
         /// The file.
@@ -70,6 +72,11 @@ impl fmt::Display for ResultError {
             ),
             Self::Running(path) => write!(f, "another run is writing into {}", path.display()),
             Self::NoResult(path) => write!(f, "{} holds no result (no result.json)", path.display()),
+            Self::Replaced(path) => write!(
+                f,
+                "{} was replaced by another result since it was opened\n    help: open it again",
+                path.display()
+            ),
             Self::Damaged { path, reason } => write!(f, "{} is damaged: {reason}", path.display()),
         }
     }

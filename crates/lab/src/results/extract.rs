@@ -1,14 +1,15 @@
 //! From a result's tables to what the functions of [`summary`](crate::summary) take.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use incast_units::{Bytes, Rate, Time};
 
-use super::Table;
-use crate::summary::{FlowFacts, Interval, PortPoint, PortSummary, SizeClass, Summary, slowdowns};
+use super::{EachBatch, ResultError, Table};
+use crate::summary::{FlowFacts, Interval, PortPoint, PortSummary, PortSums, SizeClass, Summary, slowdowns};
 
 /// A port of a result: name of its node, and its number there.
 pub type PortKey = (String, u16);
@@ -37,29 +38,32 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
 /// # Errors
 /// With the name of a column that is missing or of another type.
 pub fn port_points(table: &Table) -> Result<BTreeMap<PortKey, Vec<PortPoint>>, String> {
-    // Keyed by text only once per port and batch, not per sample.
     let mut ports: BTreeMap<PortKey, Vec<PortPoint>> = BTreeMap::new();
     for batch in &table.batches {
-        let mut here: BTreeMap<(&str, u16), Vec<PortPoint>> = BTreeMap::new();
-        let node = texts(batch, "node")?;
-        let port = numbers::<UInt16Type>(batch, "port")?;
-        let time = numbers::<Int64Type>(batch, "time_ps")?;
-        let queue = numbers::<Int64Type>(batch, "queue_bytes")?;
-        let transmitted = numbers::<Int64Type>(batch, "transmitted_bytes")?;
-        for ((((node, port), time), queue), transmitted) in
-            node.zip(port).zip(time).zip(queue).zip(transmitted)
-        {
-            here.entry((node, port.unwrap_or_default())).or_default().push(PortPoint {
-                time: Time::from_ps(unsigned(time.unwrap_or_default())),
-                queue: Bytes::new(unsigned(queue.unwrap_or_default())),
-                transmitted: Bytes::new(unsigned(transmitted.unwrap_or_default())),
-            });
-        }
-        for ((node, port), points) in here {
+        for ((node, port), points) in points_by_port(batch)? {
             ports.entry((node.to_owned(), port)).or_default().extend(points);
         }
     }
     Ok(ports)
+}
+
+/// The samples of each port in a batch of the table `port_series`. They are keyed by text only once per
+/// port and batch for whoever collects them, not per sample.
+fn points_by_port(batch: &RecordBatch) -> Result<BTreeMap<(&str, u16), Vec<PortPoint>>, String> {
+    let mut here: BTreeMap<(&str, u16), Vec<PortPoint>> = BTreeMap::new();
+    let node = texts(batch, "node")?;
+    let port = numbers::<UInt16Type>(batch, "port")?;
+    let time = numbers::<Int64Type>(batch, "time_ps")?;
+    let queue = numbers::<Int64Type>(batch, "queue_bytes")?;
+    let transmitted = numbers::<Int64Type>(batch, "transmitted_bytes")?;
+    for ((((node, port), time), queue), transmitted) in node.zip(port).zip(time).zip(queue).zip(transmitted) {
+        here.entry((node, port.unwrap_or_default())).or_default().push(PortPoint {
+            time: Time::from_ps(unsigned(time.unwrap_or_default())),
+            queue: Bytes::new(unsigned(queue.unwrap_or_default())),
+            transmitted: Bytes::new(unsigned(transmitted.unwrap_or_default())),
+        });
+    }
+    Ok(here)
 }
 
 /// The rate of each port's link in the table `ports`, by name of node and number.
@@ -106,24 +110,44 @@ pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>
     Ok(ends.into_iter().filter_map(|(flow, ends)| Some((flow, goodput(ends)?))).collect())
 }
 
+/// Goes through the batches of a table, in order; called again it does so again.
+pub(crate) type Batches<'a> = dyn Fn(&mut EachBatch<'_>) -> Result<(), ResultError> + 'a;
+
 impl Summary {
-    /// The summary of a run with these tables, with these classes of size.
+    /// The summary of a run with these tables, with these classes of size. Samples of ports, of which
+    /// there can be more than fit into memory, are gone through twice.
     ///
     /// # Errors
-    /// With the name of a column that is missing or of another type.
-    pub fn of(
+    /// When a table cannot be read, or a column is missing or of another type.
+    pub(crate) fn of(
         flows_table: &Table,
         ports: &Table,
-        port_series: &Table,
+        port_series: &Batches<'_>,
         classes: &[SizeClass],
-    ) -> Result<Self, String> {
-        let rates = port_rates(ports)?;
-        let summary = |(key, points): (&PortKey, &Vec<PortPoint>)| {
-            PortSummary::of(&key.0, key.1, rates.get(key).copied(), points)
+    ) -> Result<Self, ResultError> {
+        let in_memory = |reason: String| ResultError::damaged(Path::new("a table in memory"), reason);
+        let rates = port_rates(ports).map_err(in_memory)?;
+        let mut sums: BTreeMap<PortKey, PortSums> = BTreeMap::new();
+        port_series(&mut |batch| {
+            for ((node, port), points) in points_by_port(batch)? {
+                let sums = sums.entry((node.to_owned(), port)).or_default();
+                points.iter().for_each(|point| sums.add(point));
+            }
+            Ok(())
+        })?;
+        port_series(&mut |batch| {
+            for ((node, port), points) in points_by_port(batch)? {
+                let sums = sums.entry((node.to_owned(), port)).or_default();
+                points.iter().for_each(|point| sums.add_again(point));
+            }
+            Ok(())
+        })?;
+        let summary = |(key, sums): (&PortKey, &PortSums)| {
+            PortSummary::of(&key.0, key.1, rates.get(key).copied(), sums)
         };
         Ok(Self {
-            slowdowns: slowdowns(&flows(flows_table)?, classes),
-            ports: port_points(port_series)?.iter().filter_map(summary).collect(),
+            slowdowns: slowdowns(&flows(flows_table).map_err(in_memory)?, classes),
+            ports: sums.iter().filter_map(summary).collect(),
         })
     }
 }

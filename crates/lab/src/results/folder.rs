@@ -1,12 +1,13 @@
 //! A result's folder after the run, also of a run that was killed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::info::Written;
-use super::writer::{merged_name, names, part_name, read_info};
+use super::writer::{check_part, merged_name, names, part, read_info};
 use super::{ResultError, ResultInfo, SCENARIO_FILE, Table, TableName, parquet_io};
 use crate::hash::Digest;
 
@@ -43,6 +44,28 @@ impl ResultFolder {
             Written::Running => State::Incomplete,
         };
         Ok(Self { root, info, state })
+    }
+
+    /// The result that was just completed in the folder `root`.
+    pub(super) fn complete(root: PathBuf, info: ResultInfo) -> Self {
+        Self { root, info, state: State::Complete }
+    }
+
+    /// Checks that every file of a complete result is the one that was written. Tables are checked again
+    /// when they are read.
+    ///
+    /// # Errors
+    /// When a file is missing, cannot be read, or has changed.
+    pub fn verify(&self) -> Result<(), ResultError> {
+        if self.state != State::Complete {
+            return Ok(());
+        }
+        let required = TableName::ALL.into_iter().filter(|table| !table.is_optional()).map(merged_name);
+        let named = self.info.files.keys().cloned();
+        for name in required.chain(named).collect::<BTreeSet<_>>() {
+            self.check_digest(&name, &digest_of(&self.root.join(&name))?)?;
+        }
+        Ok(())
     }
 
     /// The folder.
@@ -82,7 +105,7 @@ impl ResultFolder {
     pub fn table(&self, table: TableName) -> Result<Table, ResultError> {
         let merged = self.root.join(merged_name(table));
         if self.state == State::Complete && !table.is_optional() || merged.exists() {
-            if self.info.has_digests() {
+            if self.info.has_digests() || self.info.files.contains_key(&merged_name(table)) {
                 self.check_digest(&merged_name(table), &digest_of(&merged)?)?;
             }
             let (schema, batches) = parquet_io::read(&merged)?;
@@ -90,25 +113,30 @@ impl ResultFolder {
         }
         let mut rows = Table::empty(table);
         let folder = self.root.join(table.as_str());
-        if !folder.exists() {
-            return Ok(rows);
-        }
-        let there = names(&folder)?;
         // Numbers without a gap: a later part without the earlier ones would be rows out of nowhere.
-        for name in (0..).map(part_name).take_while(|name| there.contains(name)) {
-            let (schema, batches) = parquet_io::read(&folder.join(name))?;
+        for (_, part) in (0..).zip(parts(&folder)?).take_while(|(count, (number, _))| count == number) {
+            check_part(&part.1)?;
+            let (schema, batches) = parquet_io::read(&part.1)?;
             rows.schema = schema;
             rows.batches.extend(batches);
         }
         Ok(rows)
     }
 
-    /// Whether a file of a complete result is the one that was written.
+    /// Whether a file of the result is the one that was written.
     fn check_digest(&self, name: &str, digest: &str) -> Result<(), ResultError> {
-        if !self.info.has_digests() || self.info.files.get(name).is_some_and(|written| written == digest) {
+        let sound = match self.info.files.get(name) {
+            Some(written) => written == digest,
+            None => !self.info.has_digests(),
+        };
+        if sound {
             return Ok(());
         }
-        Err(ResultError::damaged(&self.root.join(name), "its content does not match its digest"))
+        // Whoever keeps a result open for long may find another one in its place.
+        match read_info(&self.root) {
+            Ok(Some(now)) if now.digest != self.info.digest => Err(ResultError::Replaced(self.root.clone())),
+            _ => Err(damaged_content(&self.root.join(name))),
+        }
     }
 
     /// What a table's file says of its origin, as keys and values: `version`, `name`, `seed`,
@@ -118,13 +146,31 @@ impl ResultFolder {
     /// When there is no such file or it cannot be read.
     pub fn origin(&self, table: TableName) -> Result<Vec<(String, String)>, ResultError> {
         let merged = self.root.join(merged_name(table));
-        let first_part = self.root.join(table.as_str()).join(part_name(0));
-        parquet_io::origin(if merged.exists() { &merged } else { &first_part })
+        if merged.exists() {
+            return parquet_io::origin(&merged);
+        }
+        let folder = self.root.join(table.as_str());
+        let first = parts(&folder)?.into_iter().next();
+        parquet_io::origin(&first.map_or(merged, |(_, path)| path))
     }
 }
 
+/// The parts of a table in its folder, with their numbers, in order.
+fn parts(folder: &Path) -> Result<Vec<(usize, PathBuf)>, ResultError> {
+    let names = if folder.exists() { names(folder)? } else { Vec::new() };
+    let number = |name: &String| Some((part(name)?.0, folder.join(name)));
+    let mut parts: Vec<_> = names.iter().filter_map(number).collect();
+    parts.sort();
+    Ok(parts)
+}
+
+/// The error of a file that has changed since it was written.
+pub(super) fn damaged_content(path: &Path) -> ResultError {
+    ResultError::damaged(path, "its content does not match its digest")
+}
+
 /// The digest of a file.
-fn digest_of(path: &Path) -> Result<String, ResultError> {
+pub(super) fn digest_of(path: &Path) -> Result<String, ResultError> {
     let mut file = File::open(path).map_err(ResultError::io("read", path))?;
     let mut digest = Digest::default();
     let mut piece = vec![0; 1 << 18];

@@ -12,7 +12,7 @@ use crate::summary::Summary;
 /// The value of `format` in every `result.json`.
 pub const FORMAT: &str = "incast-result";
 /// Raised when a column or key changes its meaning or goes away.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,11 +49,11 @@ pub struct ResultInfo {
     /// Slowdowns by size and the sampled ports in numbers; absent until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub summary: Option<Summary>,
-    /// Digests of the result's other files by their names, by which damage is noticed; empty until the end
-    /// of the run.
+    /// Digests of the result's other files by their names, by which damage is noticed; until the end of the
+    /// run only that of the scenario. The parts of tables have theirs in their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub files: BTreeMap<String, String>,
-    /// The digest of all of the above; absent until the end of the run.
+    /// The digest of all of the above.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<String>,
 }
@@ -161,7 +161,12 @@ impl ResultInfo {
         serde_json::to_vec_pretty(&Self { digest: None, ..self.clone() })
     }
 
-    /// Whether a file of this version must have its digest.
+    /// Whether `result.json` of this version must have its own digest.
+    pub(super) fn has_own_digest(&self) -> bool {
+        self.format_version >= 3 || self.has_digests()
+    }
+
+    /// Whether a table or the scenario of this version must have its digest.
     pub(super) fn has_digests(&self) -> bool {
         self.format_version >= 2 && self.state == Written::Complete
     }

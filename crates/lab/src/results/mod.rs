@@ -21,9 +21,9 @@
 //! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!
-//! While a run goes on, each growing table is a folder of numbered parts (`flows/part-00000.parquet`).
+//! While a run goes on, each growing table is a folder of numbered parts (`flows/part-00000.DIGEST.parquet`).
 //! A part is a whole Parquet file of one row group, written under another name first, so that what
-//! has a part's name is complete. A clean end merges the parts and writes `result.json` last.
+//! has a part's name is complete; its name carries its digest. A clean end merges the parts and writes `result.json` last.
 
 pub mod extract;
 pub mod folder;
@@ -34,12 +34,12 @@ pub mod writer;
 mod error;
 mod parquet_io;
 
-pub(crate) use parquet_io::GROUP_ROWS;
+pub(crate) use parquet_io::{EachBatch, GROUP_ROWS};
 
 pub use error::ResultError;
 pub use folder::{ResultFolder, State};
 pub use info::ResultInfo;
-pub use tables::{Table, TableName};
+pub use tables::{Table, TableName, Tables};
 pub use writer::write_sheet;
 
 /// Name of the file with captured packets.

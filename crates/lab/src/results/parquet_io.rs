@@ -181,6 +181,21 @@ pub(super) fn read_bytes(bytes: Vec<u8>, path: &Path) -> Result<(SchemaRef, Vec<
     read_file(Bytes::from(bytes), path)
 }
 
+/// What is done with each batch of a table; it says what is wrong with the batch's columns.
+pub(crate) type EachBatch<'a> = dyn FnMut(&RecordBatch) -> Result<(), String> + 'a;
+
+/// Goes through the batches of a file.
+pub(super) fn read_each(path: &Path, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
+    let file = File::open(path).map_err(ResultError::io("read", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| read_error(e, path))?;
+    let reader = builder.with_batch_size(GROUP_ROWS).build().map_err(|e| read_error(e, path))?;
+    for batch in reader {
+        let batch = batch.map_err(|e| ResultError::damaged(path, e))?;
+        each(&batch).map_err(|e| ResultError::damaged(path, e))?;
+    }
+    Ok(())
+}
+
 fn read_file(
     file: impl ChunkReader + 'static,
     path: &Path,

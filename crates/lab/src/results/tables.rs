@@ -20,6 +20,8 @@ use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::record::{FlowRecord, FlowSample, InternalSample, PauseRecord, PortSample, PortTotals};
 use incast_units::{Bytes, Rate, Time};
 
+use super::{EachBatch, ResultError, ResultFolder};
+
 /// One of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableName {
@@ -39,7 +41,7 @@ pub enum TableName {
 }
 
 /// How many tables there are.
-pub(super) const TABLES: usize = TableName::ALL.len();
+pub const TABLES: usize = TableName::ALL.len();
 
 impl TableName {
     /// All of them.
@@ -104,16 +106,45 @@ impl Table {
     ///
     /// # Errors
     /// When the bytes are no Parquet file.
-    pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, super::ResultError> {
+    pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, ResultError> {
         let name = std::path::Path::new("a table in memory");
         let (schema, batches) = super::parquet_io::read_bytes(bytes, name)?;
         Ok(Self { schema, batches })
+    }
+
+    /// Goes through the batches.
+    pub(crate) fn each(&self, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
+        let name = std::path::Path::new("a table in memory");
+        self.batches.iter().try_for_each(each).map_err(|reason| ResultError::damaged(name, reason))
     }
 
     /// How many rows there are.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// The tables of a run that came to an end: in memory, or in the folder of its result, from where they are
+/// read when they are asked for.
+#[derive(Clone, Debug)]
+pub enum Tables {
+    /// In the order of [`TableName::ALL`].
+    Memory(Box<[Table; TABLES]>),
+    /// On disk.
+    Disk(ResultFolder),
+}
+
+impl Tables {
+    /// One of them.
+    ///
+    /// # Errors
+    /// When it is on disk and cannot be read, or is not the one that was written.
+    pub fn get(&self, table: TableName) -> Result<Table, ResultError> {
+        match self {
+            Self::Memory(tables) => Ok(tables[table as usize].clone()),
+            Self::Disk(folder) => folder.table(table),
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 
-use super::folder::retry_while_locked;
+use super::folder::{damaged_content, digest_of, retry_while_locked};
 use super::info::{FORMAT, Written};
-use super::parquet_io::{self, Origin};
+use super::parquet_io::{self, EachBatch, Origin};
 use super::tables::TABLES;
-use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultInfo, SCENARIO_FILE, TableName};
+use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultFolder, ResultInfo, SCENARIO_FILE, TableName};
 use crate::hash::Digest;
 
 /// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
@@ -19,10 +19,12 @@ use crate::hash::Digest;
 pub struct ResultWriter {
     root: PathBuf,
     origin: Origin,
-    /// How many parts each table has.
-    parts: [usize; TABLES],
+    /// The parts of each table.
+    parts: [Vec<PathBuf>; TABLES],
     /// The digest of the effective scenario.
     scenario: String,
+    /// The digest of the captured packets, once they are all written.
+    capture: Option<String>,
     /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
     _lock: File,
 }
@@ -65,7 +67,10 @@ impl ResultWriter {
             ("scenario", scenario.to_owned()),
         ];
         // From here on the folder does not look complete any more, whatever happens.
-        write_info(root, info)?;
+        let digest = Digest::of(scenario.as_bytes());
+        let mut begun = info.clone();
+        begun.files.insert(SCENARIO_FILE.to_owned(), digest.clone());
+        write_info(root, begun)?;
         for table in TableName::ALL {
             remove_parts(root, table)?;
             remove(&root.join(merged_name(table)))?;
@@ -82,8 +87,9 @@ impl ResultWriter {
             Self {
                 root: root.to_owned(),
                 origin,
-                parts: [0; TABLES],
-                scenario: Digest::of(scenario.as_bytes()),
+                parts: Default::default(),
+                scenario: digest,
+                capture: None,
                 _lock: lock,
             },
             cleared,
@@ -100,10 +106,31 @@ impl ResultWriter {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn capture(&self) -> Result<BufWriter<File>, ResultError> {
+    pub fn capture(&self) -> Result<Digested, ResultError> {
         let path = self.root.join(CAPTURE_FILE);
         let file = File::create(&path).map_err(ResultError::io("create", &path))?;
-        Ok(BufWriter::with_capacity(1 << 18, file))
+        Ok(Digested::new(file))
+    }
+
+    /// All captured packets are written.
+    ///
+    /// # Errors
+    /// When they do not reach the disk.
+    pub(crate) fn captured(&mut self, file: Digested) -> io::Result<()> {
+        self.capture = Some(file.finish()?);
+        Ok(())
+    }
+
+    /// Goes through the rows of a table that were written so far, in order.
+    ///
+    /// # Errors
+    /// When a part cannot be read, or `each` says that its columns are not those of the table.
+    pub(crate) fn each(&self, table: TableName, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
+        for part in &self.parts[table as usize] {
+            check_part(part)?;
+            parquet_io::read_each(part, each)?;
+        }
+        Ok(())
     }
 
     /// Makes an error of a failure to write captured packets.
@@ -117,14 +144,21 @@ impl ResultWriter {
     /// When it cannot be written; the earlier parts stay.
     pub fn part(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
         let folder = self.root.join(table.as_str());
-        let number = &mut self.parts[table as usize];
-        if *number == 0 {
+        let parts = &mut self.parts[table as usize];
+        if parts.is_empty() {
             fs::create_dir_all(&folder).map_err(ResultError::io("create", &folder))?;
         }
-        write_whole(&folder.join(part_name(*number)), |out| {
-            parquet_io::write(out, table.schema(), core::slice::from_ref(batch), &self.origin)
-        })?;
-        *number += 1;
+        let name = part_name(parts.len());
+        let mut part = folder.join(&name);
+        write_named(
+            &folder.join(&name),
+            |out| parquet_io::write(out, table.schema(), core::slice::from_ref(batch), &self.origin),
+            |digest| {
+                part.set_file_name(with_digest(&name, digest));
+                part.clone()
+            },
+        )?;
+        parts.push(part);
         Ok(())
     }
 
@@ -141,24 +175,23 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// Merges the parts and completes the result with what is known at the end. Gives back what
-    /// `result.json` says then, with the digests.
+    /// Merges the parts and completes the result with what is known at the end.
     ///
     /// # Errors
     /// When something cannot be written; the result is incomplete then, and its parts can be read.
-    pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<ResultInfo, ResultError> {
+    pub fn finish(mut self, info: &ResultInfo, fingerprint: u64) -> Result<ResultFolder, ResultError> {
         let mut info = info.clone();
         info.files.insert(SCENARIO_FILE.to_owned(), self.scenario.clone());
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
         for table in TableName::ALL {
-            if table.is_optional() && self.parts[table as usize] == 0 {
+            if table.is_optional() && self.parts[table as usize].is_empty() {
                 continue;
             }
-            let folder = self.root.join(table.as_str());
-            let parts: Vec<_> = (0..self.parts[table as usize]).map(|i| folder.join(part_name(i))).collect();
+            let parts = &self.parts[table as usize];
+            parts.iter().try_for_each(|part| check_part(part))?;
             let mut damaged = Ok(());
             let digest = write_whole(&self.root.join(merged_name(table)), |out| {
-                damaged = parquet_io::merge(out, table.schema(), &parts, &self.origin)?;
+                damaged = parquet_io::merge(out, table.schema(), parts, &self.origin)?;
                 // An error keeps the merged file from getting its name.
                 if damaged.is_ok() { Ok(()) } else { Err(io::Error::other("a part cannot be read")) }
             })
@@ -166,11 +199,11 @@ impl ResultWriter {
             info.files.insert(merged_name(table), digest);
             remove_parts(&self.root, table)?;
         }
-        let path = self.root.join(INFO_FILE);
-        let text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
-        info.digest = Some(Digest::of(&text));
-        write_info(&self.root, &info)?;
-        Ok(info)
+        if let Some(capture) = self.capture {
+            info.files.insert(CAPTURE_FILE.to_owned(), capture);
+        }
+        let info = write_info(&self.root, info)?;
+        Ok(ResultFolder::complete(self.root, info))
     }
 }
 
@@ -203,9 +236,35 @@ pub(super) fn merged_name(table: TableName) -> String {
     format!("{}.parquet", table.as_str())
 }
 
-/// Name of a table's part in the table's folder.
-pub(super) fn part_name(number: usize) -> String {
+/// Name of a table's part in the table's folder, without its digest.
+fn part_name(number: usize) -> String {
     format!("part-{number:05}.parquet")
+}
+
+/// The same with its digest: `part-00000.0123456789abcdef.parquet`.
+fn with_digest(name: &str, digest: &str) -> String {
+    let stem = name.strip_suffix(".parquet").unwrap_or(name);
+    format!("{stem}.{digest}.parquet")
+}
+
+/// The number of a part and the digest in its name; `None` for another file. Earlier versions wrote parts
+/// without digests.
+pub(super) fn part(name: &str) -> Option<(usize, Option<&str>)> {
+    let name = name.strip_prefix("part-")?.strip_suffix(".parquet")?;
+    let (number, digest) =
+        name.split_once('.').map_or((name, None), |(number, digest)| (number, Some(digest)));
+    let digits = number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit());
+    let sound = digest.is_none_or(|d| d.len() == 16 && d.bytes().all(|b| b.is_ascii_hexdigit()));
+    (digits && sound).then(|| number.parse().ok()).flatten().map(|number| (number, digest))
+}
+
+/// Checks that a part is the one that was written.
+pub(super) fn check_part(path: &Path) -> Result<(), ResultError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match part(&name).and_then(|(_, digest)| digest) {
+        Some(digest) if digest != digest_of(path)? => Err(damaged_content(path)),
+        _ => Ok(()),
+    }
 }
 
 /// Name of a file while it is being written.
@@ -252,21 +311,21 @@ pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> 
     let text = info.text().map_err(|e| ResultError::damaged(&path, e))?;
     let sound = match &info.digest {
         Some(digest) => *digest == Digest::of(&text),
-        None => !info.has_digests(),
+        None => !info.has_own_digest(),
     };
-    if sound {
-        Ok(Some(info))
-    } else {
-        Err(ResultError::damaged(&path, "its content does not match its digest"))
-    }
+    if sound { Ok(Some(info)) } else { Err(damaged_content(&path)) }
 }
 
-fn write_info(root: &Path, info: &ResultInfo) -> Result<(), ResultError> {
-    write_whole(&root.join(INFO_FILE), |out| {
-        serde_json::to_writer_pretty(&mut *out, info)?;
+/// Writes `result.json` with its own digest; gives back what it says.
+fn write_info(root: &Path, mut info: ResultInfo) -> Result<ResultInfo, ResultError> {
+    let path = root.join(INFO_FILE);
+    let text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
+    info.digest = Some(Digest::of(&text));
+    write_whole(&path, |out| {
+        serde_json::to_writer_pretty(&mut *out, &info)?;
         out.write_all(b"\n")
-    })
-    .map(drop)
+    })?;
+    Ok(info)
 }
 
 /// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears
@@ -282,9 +341,23 @@ pub fn write_sheet(path: &Path, batch: &RecordBatch) -> Result<(), ResultError> 
 }
 
 /// A file with the digest of what was written to it.
-struct Digested {
+#[derive(Debug)]
+pub struct Digested {
     out: BufWriter<File>,
     digest: Digest,
+}
+
+impl Digested {
+    fn new(file: File) -> Self {
+        Self { out: BufWriter::with_capacity(1 << 18, file), digest: Digest::default() }
+    }
+
+    /// Brings everything to the disk; gives the digest.
+    fn finish(mut self) -> io::Result<String> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        Ok(self.digest.finish())
+    }
 }
 
 impl Write for Digested {
@@ -304,16 +377,23 @@ fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut Digested) -> io::Result<()>,
 ) -> Result<String, ResultError> {
+    write_named(path, write, |_| path.to_owned())
+}
+
+/// The same with a name that is made from the digest; `path` is what messages call the file.
+fn write_named(
+    path: &Path,
+    write: impl FnOnce(&mut Digested) -> io::Result<()>,
+    name_it: impl FnOnce(&str) -> PathBuf,
+) -> Result<String, ResultError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(temporary_name(&name));
     let try_write = || {
-        let out = BufWriter::with_capacity(1 << 18, File::create(&temporary)?);
-        let mut out = Digested { out, digest: Digest::default() };
+        let mut out = Digested::new(File::create(&temporary)?);
         write(&mut out)?;
-        out.flush()?;
-        out.out.get_ref().sync_all()?;
-        fs::rename(&temporary, path)?;
-        Ok(out.digest.finish())
+        let digest = out.finish()?;
+        fs::rename(&temporary, name_it(&digest))?;
+        Ok(digest)
     };
     try_write().map_err(|error| {
         // What cannot be removed is not taken for a result either.
@@ -335,8 +415,7 @@ fn is_file(name: &str) -> bool {
 
 /// Whether a table's folder has a file of this name.
 fn is_part(name: &str) -> bool {
-    let number = name.strip_prefix("part-").and_then(|n| n.strip_suffix(".parquet"));
-    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
+    part(name).is_some()
 }
 
 /// The names in a folder, sorted.
@@ -378,7 +457,7 @@ mod tests {
     use incast_sim::describe::switch::Switch;
     use incast_units::Time;
 
-    use super::super::{ResultFolder, State};
+    use super::super::State;
     use super::*;
 
     fn info() -> ResultInfo {

@@ -1,7 +1,7 @@
 //! With the real simulator where its results matter, and with an engine that only plays one where
 //! the disk does.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -18,7 +18,7 @@ use incast_units::{Bytes, Rate, Time};
 use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 
 use super::*;
-use crate::results::{ResultFolder, State};
+use crate::results::{CAPTURE_FILE, ResultFolder, State};
 
 /// A folder of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -164,16 +164,18 @@ fn a_real_run_reads_back_as_it_was() {
     assert_eq!(folder.state(), State::Complete);
     assert_eq!(folder.info(), &result.info);
     assert_eq!(folder.scenario().unwrap(), SCENARIO);
-    for (name, table) in [
-        (TableName::Flows, &result.flows),
-        (TableName::Ports, &result.ports),
-        (TableName::PortSeries, &result.port_series),
-        (TableName::FlowSeries, &result.flow_series),
-    ] {
+    // What is on disk does not stay in memory as well.
+    assert!(matches!(&result.tables, Tables::Disk(at) if at.path() == scratch.0));
+    let memory = run_here(&incast_sim::run, None, false).unwrap();
+    assert!(matches!(memory.tables, Tables::Memory(_)));
+    assert_eq!(memory.info.summary, result.info.summary);
+    for name in [TableName::Flows, TableName::Ports, TableName::PortSeries, TableName::FlowSeries] {
+        let table = memory.table(name).unwrap();
         let read = folder.table(name).unwrap();
         assert!(read.rows() > 0, "{name:?} has no rows");
         assert_eq!(read.schema, name.schema(), "{name:?} lost its units");
-        assert_eq!(whole(&read), whole(table), "{name:?}");
+        assert_eq!(whole(&read), whole(&table), "{name:?}");
+        assert_eq!(whole(&result.table(name).unwrap()), whole(&table), "{name:?}");
         let origin = folder.origin(name).unwrap();
         let value = |key: &str| origin.iter().find(|(k, _)| k == key).unwrap().1.as_str();
         assert_eq!((value("scenario"), value("seed"), value("name")), (SCENARIO, "7", "two"));
@@ -186,7 +188,7 @@ fn a_real_run_reads_back_as_it_was() {
 fn the_tables_say_what_the_run_did() {
     let result = run_here(&incast_sim::run, None, false).unwrap();
     assert_eq!(result.folder, None);
-    let flows = whole(&result.flows);
+    let flows = whole(&result.table(TableName::Flows).unwrap());
     let int = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
     let text = |name: &str| flows.column_by_name(name).unwrap().as_string::<i32>().clone();
     assert_eq!(flows.num_rows(), 3);
@@ -214,7 +216,7 @@ fn the_tables_say_what_the_run_did() {
     let port = &result.info.summary.as_ref().unwrap().ports[0];
     assert_eq!((port.node.as_str(), port.port), ("s0", 2));
     assert!(port.queue.max_bytes > 50_000);
-    let ports = whole(&result.ports);
+    let ports = whole(&result.table(TableName::Ports).unwrap());
     let peers = ports.column_by_name("peer").unwrap().as_string::<i32>();
     let nodes = ports.column_by_name("node").unwrap().as_string::<i32>();
     assert!((0..ports.num_rows()).any(|i| (nodes.value(i), peers.value(i)) == ("s0", "h2")));
@@ -231,7 +233,7 @@ fn flows_that_the_run_ends_before_are_in_the_table() {
     let names = labels();
     let result =
         run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
-    let flows = whole(&result.flows);
+    let flows = whole(&result.table(TableName::Flows).unwrap());
     let flag = |name: &str| flows.column_by_name(name).unwrap().as_boolean().clone();
     assert_eq!(flows.num_rows(), 5);
     let rows: Vec<_> = (0..5).map(|i| (flag("started").value(i), flag("finished").value(i))).collect();
@@ -244,22 +246,20 @@ fn flows_that_the_run_ends_before_are_in_the_table() {
     assert_eq!((over_all.flows, over_all.unfinished), (2, 2));
 }
 
-/// Every bit of a stored result: whoever reads the result after it flipped sees an error, or the same.
-#[test]
-fn a_flipped_bit_is_noticed_or_does_not_matter() {
-    let scratch = Scratch::new("bits");
-    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
-    let read = || -> Result<_, ResultError> {
-        let folder = ResultFolder::open(&scratch.0)?;
-        let tables = TableName::ALL.map(|table| folder.table(table));
-        let tables = tables.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok((folder.state(), folder.info().clone(), folder.scenario()?, tables))
-    };
+/// Flips bits of every file of a result, one at a time; whoever reads the result then sees an error, or the
+/// same. Says how often there was an error.
+fn flip_bits<T: PartialEq>(root: &Path, read: impl Fn() -> Result<T, ResultError>) -> u64 {
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { files(&path, found) } else { found.push(path) }
+        }
+    }
     let sound = read().unwrap();
-    assert_eq!(sound.0, State::Complete);
     let mut noticed = 0;
-    for entry in fs::read_dir(&scratch.0).unwrap() {
-        let path = entry.unwrap().path();
+    let mut paths = Vec::new();
+    files(root, &mut paths);
+    for path in paths {
         let bytes = fs::read(&path).unwrap();
         // A step that is prime to 8, so that every position in a byte comes up.
         for bit in (0..bytes.len() * 8).step_by(53) {
@@ -273,8 +273,132 @@ fn a_flipped_bit_is_noticed_or_does_not_matter() {
         }
         fs::write(&path, &bytes).unwrap();
     }
-    assert!(noticed > 1000, "{noticed}");
     assert!(read().unwrap() == sound);
+    noticed
+}
+
+/// A result as far as it can be read.
+type Found = (State, ResultInfo, String, Vec<Table>);
+
+fn read_all(root: &Path) -> Result<Found, ResultError> {
+    let folder = ResultFolder::open(root)?;
+    folder.verify()?;
+    let tables = TableName::ALL.map(|table| folder.table(table));
+    let tables = tables.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok((folder.state(), folder.info().clone(), folder.scenario()?, tables))
+}
+
+#[test]
+fn a_flipped_bit_is_noticed_or_does_not_matter() {
+    let scratch = Scratch::new("bits");
+    let mut simulation = simulation();
+    simulation.probes.captures = vec![(2, 0)];
+    simulation.probes.internals = true;
+    let names = labels();
+    let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
+    run_on(&incast_sim::run, &job(&simulation, &names), &options, &mut go).unwrap();
+    let bytes = fs::metadata(scratch.0.join(CAPTURE_FILE)).unwrap().len();
+    assert_eq!(read_all(&scratch.0).unwrap().0, State::Complete);
+    let noticed = flip_bits(&scratch.0, || read_all(&scratch.0));
+    assert!(noticed > 1000 + bytes * 8 / 53, "{noticed}");
+}
+
+/// The same of a run that was killed: its parts, its scenario, and what `result.json` says so far.
+#[test]
+fn a_flipped_bit_in_what_a_killed_run_leaves_is_noticed() {
+    let scratch = Scratch::new("bits-killed");
+    let simulation = simulation();
+    let info = ResultInfo::begin("parts", &simulation, &[]);
+    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    let labels = Labels::new(&simulation, &[], &[]);
+    for part in 0..3 {
+        let rows = labels.port_series(&samples(part * 20..(part + 1) * 20));
+        writer.part(TableName::PortSeries, &rows).unwrap();
+    }
+    drop(writer);
+    let found = read_all(&scratch.0).unwrap();
+    assert_eq!((found.0, found.3[TableName::PortSeries as usize].rows()), (State::Incomplete, 60));
+    let noticed = flip_bits(&scratch.0, || read_all(&scratch.0));
+    assert!(noticed > 100, "{noticed}");
+    // And the writer itself does not merge a part that has changed under it.
+    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    writer.part(TableName::PortSeries, &labels.port_series(&samples(0..20))).unwrap();
+    let file_names = names(&scratch.0.join("port_series"));
+    let part = scratch.0.join("port_series").join(&file_names[0]);
+    let mut bytes = fs::read(&part).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&part, &bytes).unwrap();
+    let error = writer.finish(&ResultInfo { state: Written::Complete, ..info }, 7).unwrap_err();
+    assert!(error.to_string().contains("is damaged: its content does not match its digest"), "{error}");
+}
+
+#[test]
+fn another_result_in_the_place_of_an_open_one_is_told() {
+    let scratch = Scratch::new("replaced");
+    let first = run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    let simulation = Simulation { flows: simulation().flows[..1].to_vec(), ..simulation() };
+    let names = labels();
+    let options = RunOptions { out: Some(scratch.0.clone()), replace: true, ..RunOptions::default() };
+    run_on(&incast_sim::run, &job(&simulation, &names), &options, &mut go).unwrap();
+    let error = first.table(TableName::Flows).unwrap_err();
+    assert!(error.to_string().contains("was replaced by another result since it was opened"), "{error}");
+}
+
+/// The numbers of a result's summary, computed batch by batch, against those from all samples at once.
+#[test]
+fn the_summary_of_ports_is_that_of_all_their_samples() {
+    use crate::results::extract::{port_points, port_rates};
+    use crate::summary::{Interval, busy_share, lost_utilisation, queue, steady_queue};
+    let mut simulation = simulation();
+    // More samples than a batch holds.
+    (simulation.probes.ports, simulation.probes.port_interval) = (vec![(3, 2), (1, 0)], Time::from_ps(700));
+    let names = labels();
+    let result =
+        run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
+    let series = result.table(TableName::PortSeries).unwrap();
+    assert!(series.batches.len() > 1);
+    let rates = port_rates(&result.table(TableName::Ports).unwrap()).unwrap();
+    let points = port_points(&series).unwrap();
+    let ports = &result.info.summary.as_ref().unwrap().ports;
+    assert_eq!(ports.len(), 2);
+    for port in ports {
+        let key = (port.node.clone(), port.port);
+        let points = &points[&key];
+        let all = Interval::new(points[0].time, points[points.len() - 1].time);
+        assert_eq!(Some(port.queue), queue(points, all));
+        assert_eq!(Some(port.steady_queue), steady_queue(points, all));
+        assert_eq!(Some(port.busy_share), busy_share(points, all));
+        assert_eq!(port.utilisation, lost_utilisation(points, rates[&key], all));
+    }
+}
+
+#[test]
+fn internal_quantities_have_their_units_in_their_names() {
+    let mut simulation = simulation();
+    simulation.algorithms = vec![AnyParams::named("hpcc", None).unwrap().into()];
+    simulation.probes.internals = true;
+    let names = labels();
+    let result =
+        run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
+    let rows = whole(&result.table(TableName::Internals).unwrap());
+    let series = whole(&result.table(TableName::FlowSeries).unwrap());
+    // U, W_c and the stage, of each sample of the flow.
+    assert_eq!(rows.num_rows(), 3 * series.num_rows());
+    let name = rows.column_by_name("name").unwrap().as_string::<i32>();
+    let value = rows.column_by_name("value").unwrap().as_primitive::<Float64Type>();
+    let time = rows.column_by_name("time_ps").unwrap().as_primitive::<Int64Type>();
+    let at = series.column_by_name("time_ps").unwrap().as_primitive::<Int64Type>();
+    for row in 0..rows.num_rows() {
+        assert_eq!(name.value(row), ["u", "reference_window_bytes", "stage"][row % 3]);
+        assert_eq!(time.value(row), at.value(row / 3));
+    }
+    // Before its first acknowledgement a flow has U = 1 and a window of one BDP: 100 Gbps for the base
+    // RTT, two links of 1 us each way with 42 B of telemetry in every packet that crosses them.
+    let path = result.table(TableName::Flows).unwrap();
+    let rtt = path.batches[0].column_by_name("base_rtt_ps").unwrap().as_primitive::<Int64Type>().value(0);
+    assert_eq!(value.value(1), (rtt * 100 / 8000) as f64);
+    assert_eq!(value.value(0), 1.0);
+    assert_eq!(value.value(2), 0.0);
 }
 
 #[test]
@@ -286,7 +410,7 @@ fn the_slowdown_shows_what_telemetry_costs() {
         let names = labels();
         let result =
             run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
-        let flows = whole(&result.flows);
+        let flows = whole(&result.table(TableName::Flows).unwrap());
         let number = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(0);
         let ratio = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Float64Type>().value(0);
         let names = ["fct_ps", "ideal_fct_ps", "own_ideal_fct_ps"];
@@ -402,7 +526,11 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     let scratch = Scratch::new("kill");
     let out = scratch.0.join("out");
     let mut process = child(&out, MANY, "").spawn().unwrap();
-    while !out.join("port_series/part-00003.parquet").exists() {
+    let has_part = |number: &str| {
+        let folder = out.join("port_series");
+        folder.exists() && names(&folder).iter().any(|name| name.starts_with(number))
+    };
+    while !has_part("part-00003.") {
         assert!(process.try_wait().unwrap().is_none(), "the child ended by itself");
         thread::sleep(Duration::from_millis(2));
     }
@@ -429,7 +557,10 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
     assert!(again.notices[0].contains("removed an incomplete result"), "{:?}", again.notices);
     let folder = ResultFolder::open(&out).unwrap();
     assert_eq!(folder.state(), State::Complete);
-    assert_eq!(whole(&folder.table(TableName::PortSeries).unwrap()), whole(&again.port_series));
+    assert_eq!(
+        whole(&folder.table(TableName::PortSeries).unwrap()),
+        whole(&again.table(TableName::PortSeries).unwrap())
+    );
     assert_eq!(names(&out).len(), 6);
 }
 
@@ -613,20 +744,20 @@ fn what_is_there_is_on_disk_after_two_seconds() {
 fn goodput_and_rates_come_out_of_the_tables() {
     use crate::results::extract::{goodputs, port_rates};
     let result = run_here(&incast_sim::run, None, false).unwrap();
-    let rates = port_rates(&result.ports).unwrap();
+    let rates = port_rates(&result.table(TableName::Ports).unwrap()).unwrap();
     assert_eq!(rates.len(), 6);
     assert!(rates.values().all(|&rate| rate == Rate::from_gbps(100)));
     // Flow 0 has its 100 KB acknowledged between its first sample and the last in which it is whole.
     let all = crate::summary::Interval::new(Time::ZERO, Time::NEVER);
-    let series = whole(&result.flow_series);
+    let series = whole(&result.table(TableName::FlowSeries).unwrap());
     let int = |name: &str| series.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
     let (time, acked, last) = (int("time_ps"), int("acked_bytes"), series.num_rows() - 1);
     let bytes = Bytes::new((acked.value(last) - acked.value(0)) as u64);
     let span = Time::from_ps((time.value(last) - time.value(0)) as u64);
     assert!(bytes > Bytes::new(50_000));
     let expected = std::collections::BTreeMap::from([(0, Rate::of(bytes, span))]);
-    assert_eq!(goodputs(&result.flow_series, all).unwrap(), expected);
-    let error = goodputs(&result.flows, all).unwrap_err();
+    assert_eq!(goodputs(&result.table(TableName::FlowSeries).unwrap(), all).unwrap(), expected);
+    let error = goodputs(&result.table(TableName::Flows).unwrap(), all).unwrap_err();
     assert!(error.contains("time_ps"), "{error}");
 }
 
@@ -641,7 +772,7 @@ fn two_runs_at_once_in_one_process_do_not_touch() {
                 let result = run_here(&incast_sim::run, Some(&out), false).unwrap();
                 assert_eq!(result.outcome, alone.outcome);
                 let flows = ResultFolder::open(&out).unwrap().table(TableName::Flows).unwrap();
-                assert_eq!(whole(&flows), whole(&alone.flows));
+                assert_eq!(whole(&flows), whole(&alone.table(TableName::Flows).unwrap()));
             });
         }
     });
