@@ -11,7 +11,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::grammar::reading::{Reading, TableReader, read_section};
 use crate::grammar::section::{Entry, Fallback, KeyInfo, Section};
 use crate::grammar::setting::{Bound, Setting, Shape, write_decimal};
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::grammar::tree::{Node, Table, Value as Written};
 use crate::grammar::write::Out;
 use crate::plugin::{self, Parameters, Plain, Plugin};
@@ -268,10 +268,9 @@ fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool
         Kind::Choice(words) => read::<String>(table, name).and_then(|word| {
             let place = words.iter().position(|known| *known == word);
             if place.is_none() {
-                let near = nearest(&word, words.iter().copied());
-                let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
                 let path = table.path(name);
-                table.reading.wrong_key(&path, format!("{word:?} is none of: {}{near}", words.join(", ")));
+                let message = format!("{word:?} is none of: {}", words.join(", "));
+                table.reading.wrong_key(&path, unknown(message, &word, words.iter().copied()));
             }
             place.map(Value::Choice)
         }),

@@ -58,9 +58,21 @@ impl Problem {
     }
 }
 
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::new(problem)
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(problem: &str) -> Self {
+        Self::new(problem)
+    }
+}
+
 /// A problem of a key of some section; the section's own path is put before the key where it is known.
-pub(crate) fn fault(key: &str, problem: impl Into<String>) -> Problem {
-    Problem::new(problem).about(key)
+pub(crate) fn fault(key: &str, problem: impl Into<Problem>) -> Problem {
+    problem.into().about(key)
 }
 
 impl fmt::Display for Problem {

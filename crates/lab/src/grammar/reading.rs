@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::section::Section;
 use super::setting::{Bound, Setting};
-use super::suggest::nearest;
+use super::suggest::unknown;
 use super::tree::{Node, Place, Sources, Table, Value};
 use crate::problem::{Problem, Problems};
 
@@ -58,8 +58,8 @@ impl Reading {
     }
 
     /// Reports a problem of the value at `place`.
-    pub(crate) fn wrong(&mut self, place: Place, key: &str, message: impl Into<String>) {
-        self.report(place, Problem::new(message).about(key));
+    pub(crate) fn wrong(&mut self, place: Place, key: &str, message: impl Into<Problem>) {
+        self.report(place, message.into().about(key));
     }
 
     /// Reports a problem at `place` that is already worded.
@@ -69,7 +69,7 @@ impl Reading {
 
     /// Reports a problem about a key that was read before. Where the key was not written, it is
     /// placed at the nearest section around it that was.
-    pub(crate) fn wrong_key(&mut self, key: &str, message: impl Into<String>) {
+    pub(crate) fn wrong_key(&mut self, key: &str, message: impl Into<Problem>) {
         let place = self.place_of(key);
         self.wrong(place, key, message);
     }
@@ -216,12 +216,8 @@ impl<'a, 'r> TableReader<'a, 'r> {
             return Some(word);
         }
         self.clear = false;
-        let mut message = format!("there is no {what} {text:?}");
-        match nearest(text, known.iter().copied()) {
-            Some(near) => message += &format!("; did you mean {near:?}? (known: {list})"),
-            None => message += &format!("; known: {list}"),
-        }
-        self.reading.wrong(node.place, &path, message);
+        let message = format!("there is no {what} {text:?}; known: {list}");
+        self.reading.wrong(node.place, &path, unknown(message, text, known.iter().copied()));
         None
     }
 
@@ -256,14 +252,12 @@ impl<'a, 'r> TableReader<'a, 'r> {
         let title = self.title.as_deref().unwrap_or(root);
         let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
         for (name, place, _) in unasked {
-            let mut message =
-                match ((self.reading.owner)(name, &self.path), nearest(name, self.known.iter().copied())) {
-                    (Some(owner), _) => format!("does not belong here: it is a key of {owner};"),
-                    (None, Some(near)) => format!("unknown key; did you mean {near:?}?"),
-                    (None, None) => "unknown key;".to_owned(),
-                };
-            message += &format!(" the keys of {title} are {}", self.known.join(", "));
-            self.reading.wrong(*place, &self.path(name), message);
+            let keys = format!("the keys of {title} are {}", self.known.join(", "));
+            let problem = match (self.reading.owner)(name, &self.path) {
+                Some(owner) => format!("does not belong here: it is a key of {owner}; {keys}").into(),
+                None => unknown(format!("unknown key; {keys}"), name, self.known.iter().copied()),
+            };
+            self.reading.wrong(*place, &self.path(name), problem);
         }
     }
 }

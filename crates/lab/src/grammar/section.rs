@@ -351,11 +351,8 @@ macro_rules! choice {
                     return Some(*value);
                 }
                 let words: Vec<&str> = all.iter().map(|(_, word, _)| *word).collect();
-                let near = $crate::grammar::suggest::nearest(text, words.iter().copied())
-                    .map(|near| format!("; did you mean {near:?}?"))
-                    .unwrap_or_default();
-                let known = words.join(", ");
-                reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
+                let message = format!("{text:?} is none of: {}", words.join(", "));
+                reading.wrong(node.place, key, $crate::grammar::suggest::unknown(message, text, words));
                 None
             }
 
@@ -384,10 +381,9 @@ macro_rules! choice {
                     $($word => return Some(Self::$variant),)+
                     _ => {}
                 }
-                let near = $crate::grammar::suggest::nearest(text, [$($word),+])
-                    .map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-                let known = [$($word),+].join(", ");
-                reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
+                let words = [$($word),+];
+                let message = format!("{text:?} is none of: {}", words.join(", "));
+                reading.wrong(node.place, key, $crate::grammar::suggest::unknown(message, text, words));
                 None
             }
 

@@ -1,9 +1,24 @@
 //! The nearest known word to what somebody wrote.
 
+use crate::problem::Problem;
+
+/// The problem of a word that is not among the `known` ones. Its hint is the one that was most likely meant.
+pub(crate) fn unknown<'a>(
+    problem: impl Into<Problem>,
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Problem {
+    let problem = problem.into();
+    match nearest(word, known) {
+        Some(near) => problem.with_hint(format!("did you mean {near:?}?")),
+        None => problem,
+    }
+}
+
 /// The word of `known` that `word` most likely means, if any is near enough: at most a third of its
 /// letters differ (by insertion, deletion, replacement or exchange of neighbours), or one begins
 /// with the other.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' ', '.'], "_");
     let word = plain(word);
     known

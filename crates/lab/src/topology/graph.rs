@@ -9,7 +9,7 @@ use incast_units::{Rate, Time};
 use super::too_many;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
 use crate::problem::{Problem, fault};
 
@@ -136,43 +136,43 @@ impl Graph {
         ids: &BTreeMap<String, NodeId>,
         joined: &mut BTreeSet<(NodeId, NodeId)>,
         link: &GraphLink,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let [a, b] = link.between.as_slice() else {
             return Err(format!(
                 "between names {} ends; a link has two, like [\"h0\", \"s0\"]",
                 link.between.len()
-            ));
+            )
+            .into());
         };
         let rate = link.rate.or(self.rate).ok_or("has no rate, and topology.rate gives none for all")?;
         let delay = link.delay.or(self.delay).ok_or("has no delay, and topology.delay gives none for all")?;
         let (left, right) = (expand(a)?, expand(b)?);
         if left.len() > 1 && right.len() > 1 {
-            return Err(format!("{a:?} and {b:?} are both ranges; only one end may be"));
+            return Err(format!("{a:?} and {b:?} are both ranges; only one end may be").into());
         }
         for a in &left {
             for b in &right {
                 let id = |name: &String| {
                     ids.get(name).copied().ok_or_else(|| {
-                        let near = nearest(name, ids.keys().map(String::as_str));
-                        let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-                        format!("there is no node {name:?}{near}")
+                        unknown(format!("there is no node {name:?}"), name, ids.keys().map(String::as_str))
                     })
                 };
                 let (x, y) = (id(a)?, id(b)?);
                 if x == y {
-                    return Err(format!("joins {a:?} to itself"));
+                    return Err(format!("joins {a:?} to itself").into());
                 }
                 if network.is_host(x) && network.is_host(y) {
-                    return Err(format!("joins two hosts, {a} and {b}; a host hangs on a switch"));
+                    return Err(format!("joins two hosts, {a} and {b}; a host hangs on a switch").into());
                 }
                 if !joined.insert((x.min(y), x.max(y))) {
                     return Err(format!(
                         "{a} and {b} are joined already; for several links write parallel = 2"
-                    ));
+                    )
+                    .into());
                 }
                 for _ in 0..link.parallel {
                     if u64::from(network.ports(x).max(network.ports(y))) >= MAX_PORTS {
-                        return Err(format!("gives a node more than {MAX_PORTS} ports"));
+                        return Err(format!("gives a node more than {MAX_PORTS} ports").into());
                     }
                     network.add_link(x, y, rate, delay);
                 }

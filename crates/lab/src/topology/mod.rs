@@ -19,7 +19,7 @@ use incast_sim::describe::network::{NodeId, PortId};
 use incast_units::{Rate, Time};
 
 use crate::grammar::section::kinds;
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::problem::{Problem, fault};
 
 kinds! {
@@ -98,13 +98,11 @@ impl Fabric {
     ///
     /// # Errors
     /// When there is none: what to say.
-    pub(crate) fn node(&self, name: &str) -> Result<NodeId, String> {
+    pub(crate) fn node(&self, name: &str) -> Result<NodeId, Problem> {
         let nodes = &self.network.nodes;
         let found = nodes.iter().position(|known| known == name);
         found.map(|node| node as NodeId).ok_or_else(|| {
-            let near = nearest(name, nodes.iter().map(String::as_str));
-            let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-            format!("there is no node {name:?}{near}")
+            unknown(format!("there is no node {name:?}"), name, nodes.iter().map(String::as_str))
         })
     }
 

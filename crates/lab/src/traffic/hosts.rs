@@ -7,9 +7,10 @@ use incast_units::{Rate, Time};
 
 use crate::grammar::reading::Reading;
 use crate::grammar::setting::{Setting, Shape, wrong_type};
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
+use crate::problem::Problem;
 use crate::topology::{Fabric, graph::expand};
 
 /// Hosts by name: `"h3"`, `"h1-h9"`, `"all"`, or a list of such texts.
@@ -26,7 +27,7 @@ impl Hosts {
     ///
     /// # Errors
     /// When a name is no host, or there are none.
-    pub(crate) fn resolve(&self, world: &World<'_>) -> Result<Vec<u32>, String> {
+    pub(crate) fn resolve(&self, world: &World<'_>) -> Result<Vec<u32>, Problem> {
         let mut hosts = Vec::new();
         for text in &self.0 {
             if text == "all" {
@@ -39,9 +40,9 @@ impl Hosts {
         }
         let mut seen = BTreeSet::new();
         if let Some(&twice) = hosts.iter().find(|&&host| !seen.insert(host)) {
-            return Err(format!("{} is listed twice", world.fabric.network.nodes[twice as usize]));
+            return Err(format!("{} is listed twice", world.fabric.network.nodes[twice as usize]).into());
         }
-        if hosts.is_empty() { Err("names no host".to_owned()) } else { Ok(hosts) }
+        if hosts.is_empty() { Err("names no host".into()) } else { Ok(hosts) }
     }
 }
 
@@ -83,21 +84,20 @@ impl<'a> World<'a> {
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn host(&self, name: &str) -> Result<u32, String> {
+    pub(crate) fn host(&self, name: &str) -> Result<u32, Problem> {
         if let Some(&host) = self.names.get(name) {
             return Ok(host);
         }
         if self.fabric.network.nodes.iter().any(|node| node == name) {
-            return Err(format!("{name} is a switch; here belongs a host"));
+            return Err(format!("{name} is a switch; here belongs a host").into());
         }
         let nodes = &self.fabric.network.nodes;
         let count = self.fabric.network.hosts as usize;
         let range = format!("the hosts are {} to {}", nodes[0], nodes[count - 1]);
         let numbered = name.strip_prefix('h').is_some_and(|rest| rest.parse::<u64>().is_ok());
-        match nearest(name, self.names.keys().copied()).filter(|_| !numbered) {
-            Some(near) => Err(format!("there is no host {name:?}; did you mean {near:?}? {range}")),
-            None => Err(format!("there is no host {name:?}; {range}")),
-        }
+        let problem = format!("there is no host {name:?}; {range}");
+        // A number beyond the last host is not a misspelt name.
+        if numbered { Err(problem.into()) } else { Err(unknown(problem, name, self.names.keys().copied())) }
     }
 
     /// Sum of the rates of all links of these hosts.

@@ -8,7 +8,7 @@ use super::{Draft, Faults, Reach, Setting};
 use crate::formats::hpcc_flows::{HpccFlow, HpccFlows};
 use crate::grammar::foreign::Foreign;
 use crate::grammar::section::section;
-use crate::problem::fault;
+use crate::problem::{Problem, fault};
 
 /// Most flows whose hosts do not exist that are named one by one.
 const MOST_NAMED: usize = 5;
@@ -48,7 +48,7 @@ impl HpccFile {
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
         let path = self.file.path();
         let mut faults = Vec::new();
-        let mut hosts: BTreeMap<u32, Result<u32, String>> = BTreeMap::new();
+        let mut hosts: BTreeMap<u32, Result<u32, Problem>> = BTreeMap::new();
         let mut host =
             |id: u32| hosts.entry(id).or_insert_with(|| setting.world.host(&format!("h{id}"))).clone();
         let mut pairs = std::collections::BTreeSet::new();

@@ -8,7 +8,7 @@ use crate::files;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::{Setting, Shape, wrong_type};
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::Problem;
@@ -111,13 +111,11 @@ impl Setting for Sizes {
             return Self::from_file(&path, text, node, key, reading);
         }
         let names: Vec<&str> = BUILT_IN.iter().map(|b| b.name).collect();
-        let near = nearest(text, names.iter().copied());
-        let near = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
         let message = format!(
-            "there is no size distribution {text:?}{near} (known: {}; or a file, or one size like \"450KB\")",
+            "there is no size distribution {text:?} (known: {}; or a file, or one size like \"450KB\")",
             names.join(", ")
         );
-        reading.wrong(node.place, key, message);
+        reading.wrong(node.place, key, unknown(message, text, names));
         None
     }
 

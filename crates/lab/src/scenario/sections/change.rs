@@ -171,7 +171,8 @@ impl Change {
         }
         let mut found = Vec::new();
         for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
-            let (x, y) = (fabric.node(a).map_err(wrong)?, fabric.node(b).map_err(wrong)?);
+            let node = |name: &str| fabric.node(name).map_err(|problem| problem.about("between"));
+            let (x, y) = (node(a)?, node(b)?);
             let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
             match self.number {
                 None if between.is_empty() => {

@@ -12,6 +12,7 @@ use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
+use crate::problem::Problem;
 use crate::topology::Fabric;
 
 section! {
@@ -198,7 +199,7 @@ fn named(key: &str, texts: &[String], fabric: &Fabric, reading: &mut Reading) ->
 ///
 /// # Errors
 /// When it names none.
-fn ports(text: &str, fabric: &Fabric) -> Result<Vec<(NodeId, PortId)>, String> {
+fn ports(text: &str, fabric: &Fabric) -> Result<Vec<(NodeId, PortId)>, Problem> {
     let network = &fabric.network;
     let nodes = network.nodes.len() as NodeId;
     let all = |node: NodeId| (0..network.ports(node)).map(move |port| (node, port));
@@ -220,20 +221,27 @@ fn ports(text: &str, fabric: &Fabric) -> Result<Vec<(NodeId, PortId)>, String> {
         let (from, to) = (node(from)?, node(to)?);
         let found: Vec<_> = toward(from, to).collect();
         let [a, b] = [from, to].map(|node| &network.nodes[node as usize]);
-        return if found.is_empty() { Err(format!("there is no link from {a} to {b}")) } else { Ok(found) };
+        return if found.is_empty() {
+            Err(format!("there is no link from {a} to {b}").into())
+        } else {
+            Ok(found)
+        };
     }
     if let Some((name, port)) = text.split_once(':') {
         let node = node(name)?;
         let count = network.ports(node);
         return match port.trim().parse::<PortId>() {
             Ok(port) if port < count => Ok(vec![(node, port)]),
-            _ => Err(format!("{name} has no port {port:?}; its ports are 0 to {}", count.saturating_sub(1))),
+            _ => {
+                let last = count.saturating_sub(1);
+                Err(format!("{name} has no port {port:?}; its ports are 0 to {last}").into())
+            }
         };
     }
-    node(text).map(|node| all(node).collect()).map_err(|message| {
-        format!(
-            "{message} (ports are written \"s0->h15\", \"to h15\", \"s0:15\", \"h3\", \"all switch ports\")"
-        )
+    node(text).map(|node| all(node).collect()).map_err(|mut problem| {
+        problem.problem +=
+            " (ports are written \"s0->h15\", \"to h15\", \"s0:15\", \"h3\", \"all switch ports\")";
+        problem
     })
 }
 

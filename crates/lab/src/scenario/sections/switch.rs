@@ -12,7 +12,7 @@ use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal, wrong_type};
-use crate::grammar::suggest::nearest;
+use crate::grammar::suggest::unknown;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::fault;
@@ -57,9 +57,8 @@ fn read_listed<T: Copy + Setting>(
         return Some(*value);
     }
     let words = || all.iter().map(|(_, word, _)| *word);
-    let near = nearest(text, words()).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-    let known = words().collect::<Vec<_>>().join(", ");
-    reading.wrong(node.place, key, format!("{text:?} is none of: {known}{near}"));
+    let message = format!("{text:?} is none of: {}", words().collect::<Vec<_>>().join(", "));
+    reading.wrong(node.place, key, unknown(message, text, words()));
     None
 }
 
