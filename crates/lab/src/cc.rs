@@ -390,5 +390,6 @@ pub(crate) fn entry(name: &str) -> Option<Entry> {
             section: None,
         });
     });
-    Some(Entry { name: name.to_owned(), summary: params.info().summary.to_owned(), keys })
+    let summary = params.info().summary.to_owned();
+    Some(Entry { name: name.to_owned(), brief: summary.clone(), summary, keys })
 }

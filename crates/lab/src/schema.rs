@@ -20,8 +20,12 @@ pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 #[must_use]
 pub fn json() -> Value {
     let root = catalogue::sections().into_iter().next();
-    let root =
-        root.unwrap_or_else(|| Entry { name: String::new(), summary: String::new(), keys: Vec::new() });
+    let root = root.unwrap_or_else(|| Entry {
+        name: String::new(),
+        summary: String::new(),
+        brief: String::new(),
+        keys: Vec::new(),
+    });
     let mut schema = object(&root.keys, None);
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("$schema".into(), json!(DIALECT));

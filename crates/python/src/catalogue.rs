@@ -12,6 +12,8 @@ pub(crate) struct Kind {
     name: String,
     /// One or a few sentences.
     summary: String,
+    /// The first of them, without its full stop.
+    brief: String,
     /// Its keys.
     keys: Vec<Key>,
 }
@@ -80,7 +82,8 @@ pub(crate) fn distributions() -> Vec<Distribution> {
 }
 
 fn kind(entry: Entry) -> Kind {
-    Kind { name: entry.name, summary: entry.summary, keys: entry.keys.into_iter().map(key).collect() }
+    let keys = entry.keys.into_iter().map(key).collect();
+    Kind { name: entry.name, summary: entry.summary, brief: entry.brief, keys }
 }
 
 fn key(info: KeyInfo) -> Key {

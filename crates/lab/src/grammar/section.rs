@@ -55,6 +55,8 @@ pub struct Entry {
     pub name: String,
     /// One or a few sentences.
     pub summary: String,
+    /// The first of them, without its full stop, for lists.
+    pub brief: String,
     /// Its keys.
     pub keys: Vec<KeyInfo>,
 }
@@ -63,6 +65,11 @@ pub struct Entry {
 pub(crate) trait Section: Sized {
     /// What it describes.
     fn summary() -> String;
+
+    /// The first sentence of that, without its full stop.
+    fn brief() -> String {
+        Self::summary()
+    }
 
     /// Its keys.
     fn keys() -> Vec<KeyInfo>;
@@ -76,7 +83,14 @@ pub(crate) trait Section: Sized {
 
 /// Lines of a doc comment as one text.
 pub(crate) fn joined(lines: &[&str]) -> String {
-    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+    let lines = lines.iter().map(|line| line.trim());
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The first paragraph of a doc comment, which is one sentence, without its full stop.
+pub(crate) fn first_paragraph(lines: &[&str]) -> String {
+    let end = lines.iter().position(|line| line.trim().is_empty()).unwrap_or(lines.len());
+    joined(&lines[..end]).trim_end_matches('.').to_owned()
 }
 
 /// A section in which every key has its default.
@@ -151,6 +165,10 @@ macro_rules! section {
         impl $crate::grammar::section::Section for $name {
             fn summary() -> String {
                 $crate::grammar::section::joined(&[$($doc),+])
+            }
+
+            fn brief() -> String {
+                $crate::grammar::section::first_paragraph(&[$($doc),+])
             }
 
             #[allow(unused_variables, clippy::question_mark, reason = "a default may rest on the keys above")]
@@ -281,6 +299,7 @@ macro_rules! kinds {
                 vec![$($crate::grammar::section::Entry {
                     name: $word.to_owned(),
                     summary: <$type>::summary(),
+                    brief: <$type>::brief(),
                     keys: <$type>::keys(),
                 }),+]
             }

@@ -15,7 +15,8 @@ use crate::traffic::Block;
 #[must_use]
 pub fn sections() -> Vec<Entry> {
     let keys = Root::keys();
-    let mut entries = vec![Entry { name: String::new(), summary: Root::summary(), keys: keys.clone() }];
+    let (summary, brief) = (Root::summary(), Root::brief());
+    let mut entries = vec![Entry { name: String::new(), summary, brief, keys: keys.clone() }];
     keys.iter().for_each(|key| add_section("", key, &mut entries));
     entries
 }
@@ -24,7 +25,8 @@ pub fn sections() -> Vec<Entry> {
 fn add_section(path: &str, key: &KeyInfo, entries: &mut Vec<Entry>) {
     let Some((summary, keys)) = &key.section else { return };
     let name = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
-    entries.push(Entry { name: name.clone(), summary: summary.clone(), keys: keys.clone() });
+    let (summary, brief) = (summary.clone(), summary.clone());
+    entries.push(Entry { name: name.clone(), summary, brief, keys: keys.clone() });
     for inner in keys.iter().filter(|inner| matches!(inner.shape, Shape::Table(_))) {
         add_section(&name, inner, entries);
     }
@@ -50,6 +52,7 @@ pub fn distributions() -> Vec<Entry> {
         .map(|sizes| Entry {
             name: sizes.name.to_owned(),
             summary: format!("{} ({})", sizes.meaning, sizes.source),
+            brief: sizes.meaning.to_owned(),
             keys: Vec::new(),
         })
         .collect()

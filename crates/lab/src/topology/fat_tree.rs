@@ -27,8 +27,10 @@ choice! {
 
 section! {
     /// A fat-tree (Al-Fares et al., SIGCOMM 2008): pods of edge and aggregation switches under a layer
-    /// of cores. Either `k` alone, for a full one of `k` ports a switch, or the five numbers one by one
-    /// for any other; oversubscription follows from them.
+    /// of cores.
+    ///
+    /// Either `k` alone, for a full one of `k` ports a switch, or the five numbers one by one for any
+    /// other; oversubscription follows from them.
     pub(crate) struct FatTree {
         /// Ports of every switch, an even number: k pods of k/2 edge and k/2 aggregation switches, k/2
         /// hosts on each edge, k²/4 cores.

@@ -14,8 +14,9 @@ use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
 use crate::problem::{Problem, fault};
 
 section! {
-    /// Any network: named hosts, named switches, and links between them. A host has one link or more, to
-    /// switches. `"h0-h3"` stands for h0, h1, h2 and h3.
+    /// Any network: named hosts, named switches, and links between them.
+    ///
+    /// A host has one link or more, to switches. `"h0-h3"` stands for h0, h1, h2 and h3.
     pub(crate) struct Graph {
         /// Names of the hosts.
         hosts: Vec<String>,

@@ -12,7 +12,9 @@ use crate::problem::{Problem, fault};
 
 section! {
     /// The network of a `topology.txt`, as the simulators of HPCC, ns3-datacenter, OSCAR and SimAI
-    /// read it. Hosts are named h and switches s, with their numbers in the file.
+    /// read it.
+    ///
+    /// Hosts are named h and switches s, with their numbers in the file.
     pub(crate) struct HpccFile {
         /// The file.
         file: Foreign<HpccTopology>,

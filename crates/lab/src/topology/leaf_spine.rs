@@ -10,7 +10,9 @@ use crate::limits::MAX_HOSTS;
 use crate::problem::{Problem, fault};
 
 section! {
-    /// Leaf switches with hosts, each joined to every spine. Host `h` hangs on leaf `h / hosts`.
+    /// Leaf switches with hosts, each joined to every spine.
+    ///
+    /// Host `h` hangs on leaf `h / hosts`.
     pub(crate) struct LeafSpine {
         /// How many leaves.
         leaves: u32; Bound::Count(1, 4096),

@@ -8,8 +8,10 @@ use crate::grammar::setting::Bound;
 
 section! {
     /// A chain of switches `s0`, `s1`, …, each with the same number of hosts: `h0` and the next on `s0`,
-    /// and so on. With three switches of two hosts, flows h0→h2, h3→h4 and h1→h5 make the parking lot
-    /// of OSCAR, appendix A.2: the third shares one bottleneck with each of the others.
+    /// and so on.
+    ///
+    /// With three switches of two hosts, flows h0→h2, h3→h4 and h1→h5 make the parking lot of OSCAR,
+    /// appendix A.2: the third shares one bottleneck with each of the others.
     pub(crate) struct ParkingLot {
         /// How many switches.
         switches: u32 = 3; Bound::Count(2, 1024),

@@ -11,7 +11,9 @@ use crate::problem::fault;
 
 section! {
     /// Flows listed by their ends: one sender to each receiver, each sender to one receiver, or one to
-    /// one when both lists are equally long. A flow without size and stop lasts until the run ends.
+    /// one when both lists are equally long.
+    ///
+    /// A flow without size and stop lasts until the run ends.
     pub(crate) struct Flows {
         /// Senders.
         from: Hosts,

@@ -14,8 +14,9 @@ use crate::problem::{Problem, fault};
 const MOST_NAMED: usize = 5;
 
 section! {
-    /// Flows listed in a `flow.txt`, as the simulators of HPCC and its descendants read it. Host 7 of
-    /// the file is the host called `h7`.
+    /// Flows listed in a `flow.txt`, as the simulators of HPCC and its descendants read it.
+    ///
+    /// Host 7 of the file is the host called `h7`.
     pub(crate) struct HpccFile {
         /// The file.
         file: Foreign<HpccFlows>,

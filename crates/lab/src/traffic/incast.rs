@@ -31,8 +31,10 @@ choice! {
 
 section! {
     /// Requests: for each, one random receiver, and `fan_in` distinct random senders that send it `size`
-    /// each. One request at `start`, or with `load` or `interval` a Poisson process of them, which ends
-    /// after `requests`, after `duration`, or with the run.
+    /// each.
+    ///
+    /// One request at `start`, or with `load` or `interval` a Poisson process of them, which ends after
+    /// `requests`, after `duration`, or with the run.
     pub(crate) struct Incast {
         /// Senders of each request; when absent all hosts of `from` but the receiver.
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),

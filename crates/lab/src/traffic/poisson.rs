@@ -33,6 +33,7 @@ choice! {
 
 section! {
     /// Flows that arrive as a Poisson process, each from a random sender to a random other receiver.
+    ///
     /// It ends after `flows` flows, after `duration`, or with the run, whichever comes first.
     pub(crate) struct Poisson {
         /// How large the flows are: a distribution, a file, or one size.
