@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 from incast import _core
-from incast.cli.lists import first_sentence
 
 MADE = "<!-- Made from the code by docs/generate.py: change it there. -->"
 
@@ -129,7 +128,7 @@ def cell(text: str) -> str:
 def distributions() -> str:
     """The overview of distributions."""
     rows = [
-        f"| [{d.name}]({d.name.lower()}.md) | {cell(first_sentence(d.meaning))} | {size(d.mean_bytes)} | "
+        f"| [{d.name}]({d.name.lower()}.md) | {cell(d.meaning)} | {size(d.mean_bytes)} | "
         f"{percent(flows_up_to(d, 1e5))} | {percent(bytes_up_to(d, 1e5))} |"
         for d in _core.distributions()
     ]

@@ -62,7 +62,7 @@ def test_list_suggests_what_may_be_meant(incast: Incast) -> None:
     done = incast("list", "ocsar")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "nothing is called 'ocsar', did you mean 'oscar'?" in done.stderr
+    assert "nothing is called 'ocsar'\n    help: did you mean 'oscar'?" in done.stderr
 
 
 def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) -> None:

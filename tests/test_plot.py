@@ -265,3 +265,33 @@ def test_ports_and_flows_go_by_name(results: dict[str, incast.Result]) -> None:
         plot.window(of, "bursts")
     with pytest.raises(KeyError, match=r"'burst' means 2 flows; write burst\.0 for the first"):
         of.flow("burst")
+
+
+def test_internals() -> None:
+    scenario = incast.Scenario.from_toml(SMALL).with_({"probe.flows": ["all"]})
+    bare = scenario.with_algorithm("hpcc").run()
+    assert bare.internals_of("long") == {}
+    with pytest.raises(KeyError, match=r"no flow has samples of internal quantities; .* internals = true"):
+        plot.internals(bare)
+    result = scenario.with_({"probe.internals": True}).with_algorithm("hpcc").run()
+    # U, W_c and the stage, whenever a flow is sampled; nothing else changes.
+    assert len(result.internals) == 3 * len(result.flow_series)
+    assert np.array_equal(
+        result.flow_series.column("rtt_ps"), bare.flow_series.column("rtt_ps"), equal_nan=True
+    )
+    figure, axes = plot.internals(result)
+    assert [panel.get_ylabel() for panel in axes] == ["u", "reference_window (KB)", "stage"]
+    assert axes[-1].get_xlabel() == "time (µs)"
+    assert len(figure.axes) == 3
+    assert len(names(axes[0])) == 3
+    kept = result.internals_of("burst.0")
+    assert list(kept) == ["u", "reference_window_bytes", "stage"]
+    flow = result.flow("burst.0")
+    assert all(np.array_equal(one.time_ps, flow.time_ps) for one in kept.values())
+    _, axes = plot.internals(result, "burst.0")
+    for panel, (name, one) in zip(axes, kept.items(), strict=True):
+        ((x, y),) = shown(panel)
+        assert np.array_equal(x, one.time_ps / 1e6)
+        assert np.array_equal(y, one.value / (1e3 if name.endswith("_bytes") else 1.0))
+    with pytest.raises(KeyError, match="no flow is called"):
+        plot.internals(result, "bursts")

@@ -83,11 +83,26 @@ class FlowSeries:
     goodput_bps: npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Internal:
+    """The samples of one internal quantity of a flow's congestion control.
+
+    Attributes:
+        time_ps: When each sample was taken, in picoseconds.
+        value: The quantity, in the unit in which its name ends.
+    """
+
+    time_ps: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+
+
 class Result:
     """The result of a run.
 
     The tables are handed to polars, pandas, DuckDB and pyarrow without a copy: ``polars.DataFrame(
-    result.flows)``, ``pyarrow.table(result.flows)``. Units are in the names of the columns.
+    result.flows)``, ``pyarrow.table(result.flows)``. Units are in the names of the columns. Of a complete
+    result that is saved, a table is read from its file when it is first asked for, which raises a
+    :exc:`~incast.ResultError` where the file cannot be read or has changed.
     """
 
     def __init__(self, core: _core.Result) -> None:
@@ -95,7 +110,9 @@ class Result:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Result:
-        """Reads a saved result, also that of a run that was killed, as far as it came.
+        """Opens a saved result, also that of a run that was killed, as far as it came.
+
+        Of a complete one every file is compared with its digest now.
 
         Args:
             folder: What a run was given as ``out``.
@@ -129,6 +146,14 @@ class Result:
     def pauses(self) -> _core.Table:
         """Every pause and resume of a port; empty unless the scenario says ``probe.pauses``."""
         return self._core.pauses
+
+    @property
+    def internals(self) -> _core.Table:
+        """Samples of internal quantities of the probed flows' congestion controls, by time.
+
+        Empty unless the scenario says ``probe.internals``.
+        """
+        return self._core.internals
 
     @property
     def folder(self) -> Path | None:
@@ -256,10 +281,7 @@ class Result:
         Raises:
             KeyError: When the flow has no samples, or the name means several flows.
         """
-        found = self.find_flows(number)
-        if len(found) > 1:
-            raise KeyError(f"{number!r} means {len(found)} flows; write {number}.0 for the first")
-        number = found[0]
+        number = self._flow(number)
         series = self.flow_series
         mine = series.column("flow") == number
         if not mine.any():
@@ -273,6 +295,23 @@ class Result:
         return FlowSeries(
             number, group, time, window, rate, rtt, series.column("inflight_bytes")[mine], acked, full
         )
+
+    def internals_of(self, number: int | str) -> dict[str, Internal]:
+        """The internal quantities of a flow's congestion control, by name; none where there are no samples.
+
+        Args:
+            number: Its number, as in the tables; or its name as for :meth:`find_flows`, like ``"burst.3"``.
+
+        Raises:
+            KeyError: When the name means several flows, or none.
+        """
+        table, number = self.internals, self._flow(number)
+        mine = table.column("flow") == number
+        names, time, value = (table.column(name)[mine] for name in ("name", "time_ps", "value"))
+        return {
+            name: Internal(time[names == name], value[names == name])
+            for name in dict.fromkeys(names.tolist())
+        }
 
     def slowdown_by_size(
         self, edges: Sequence[int] | None = None, ranks: Sequence[float] = (50.0, 95.0, 99.0, 99.9)
@@ -339,6 +378,12 @@ class Result:
             KeyError: When the port has no samples there.
         """
         return self._core.response(node, port, from_ps, until_ps)
+
+    def _flow(self, number: int | str) -> int:
+        found = self.find_flows(number)
+        if len(found) > 1:
+            raise KeyError(f"{number!r} means {len(found)} flows; write {number}.0 for the first")
+        return found[0]
 
     def _port(self, node: str | tuple[str, int], port: int | None) -> tuple[str, int]:
         if port is None:

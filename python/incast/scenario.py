@@ -33,8 +33,7 @@ class _Origin:
     overrides: tuple[str, ...] = ()
 
     def read(self) -> Scenario:
-        overrides = _without_foreign_preset(self.text, self.overrides)
-        core = _core.Scenario.from_toml(self.text, self.file, overrides)
+        core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
         return Scenario(core, self)
 
     def changed(self, *overrides: str) -> _Origin:
@@ -90,7 +89,7 @@ class Scenario:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError):
             text = ""  # what is wrong with the file is reported below
-        core = _core.Scenario.load(os.fspath(path), _without_foreign_preset(text, overrides))
+        core = _core.Scenario.load(os.fspath(path), list(overrides))
         return cls(core, _Origin(text, os.fspath(path), tuple(overrides)))
 
     @classmethod
@@ -361,27 +360,6 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-
-
-def _without_foreign_preset(text: str, overrides: Sequence[str]) -> list[str]:
-    """Overrides that choose an algorithm in Python, which leave behind the preset of the file's algorithm.
-
-    A preset is a name that only its own algorithm knows; to a class in Python it would be a parameter.
-    """
-    chosen = [
-        found for one in overrides if (found := re.fullmatch(r"\s*cc\.algorithm\s*=(.*)", one, re.DOTALL))
-    ]
-    try:
-        section = tomllib.loads(text).get("cc")
-    except ValueError:
-        section = None
-    if not chosen or not isinstance(section, dict) or "preset" not in section:
-        return list(overrides)
-    name = chosen[-1][1].strip().strip("\"'")
-    if name == section.get("algorithm") or name not in algorithm.registered():
-        return list(overrides)
-    kept = {key: thing for key, thing in section.items() if key != "preset"}
-    return [f"cc={_toml.value(kept, 'cc')}", *overrides]
 
 
 def schema() -> dict[str, Any]:

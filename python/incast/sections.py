@@ -565,6 +565,8 @@ class Probe(Section):
         flows: Flows: ``"all"``, a block's name, or ``"name.3"`` for its fourth flow to start. Default:
             [].
         from_: First sample. Default: 0ps.
+        internals: Whether the internal quantities of those flows' congestion controls are sampled as well.
+            Default: False.
         interval: Time between two samples of a port. Default: 1us.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
         ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch
@@ -576,6 +578,7 @@ class Probe(Section):
     flow_interval: str | Time | None = None
     flows: Sequence[str] | None = None
     from_: str | Time | None = None
+    internals: bool | None = None
     interval: str | Time | None = None
     pauses: bool | None = None
     ports: Sequence[str] | None = None

@@ -6,7 +6,6 @@ The scripts are made from the parser itself, and hold all they need: pressing th
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ class Word:
 
     Attributes:
         names: ``--out``; empty for a positional.
-        help: What it is, in a few words.
+        help: What it is.
         takes: ``files`` or ``folders``, a tuple of words, or None for anything else.
         value: Whether it takes a value.
         listed: Whether its value is several words with commas between them.
@@ -91,7 +90,7 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[Command]:
 def _word(command: str, action: argparse.Action) -> Word:
     names = tuple(action.option_strings)
     value = action.nargs != 0
-    about = re.split(r"[:;(]", (action.help or "").replace("%%", "%"))[0].strip()
+    about = (action.help or "").replace("%%", "%")
     takes: str | tuple[str, ...] | None = None
     if action.choices:
         takes = tuple(str(choice) for choice in action.choices)

@@ -111,13 +111,11 @@ def _extrapolate(
         return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
     total = max(min(bounds), float(hops))
     more = total / hops
-    # Tables of samples grow with the run; those of flows and ports have all their rows already.
-    growing = {"port_series", "flow_series"}
+    # Tables of samples grow with the run; those of flows and ports have all their rows already. None of them
+    # stays in memory.
+    growing = {"port_series", "flow_series", "internals"}
     disk_bytes = sum(s * (more if Path(n).stem in growing else 1) for n, s in disk.items())
-    rows = {name: len(getattr(result, name)) for name in growing}
-    per_row = {name: 8 * len(getattr(result, name).columns) for name in growing}
-    memory_bytes = memory + sum(rows[name] * per_row[name] * (more - 1) for name in growing)
-    return Estimate(total, start_s + per_hop_s * total, memory_bytes, disk_bytes, hops / total)
+    return Estimate(total, start_s + per_hop_s * total, memory, disk_bytes, hops / total)
 
 
 NOTE = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 import sys
 from collections.abc import Callable
 
@@ -22,22 +21,17 @@ def algorithms() -> str:
 
 def topologies() -> str:
     """One line for each kind of topology."""
-    return _section("topologies", [[k.name, first_sentence(k.summary)] for k in _core.topologies()])
+    return _section("topologies", [[k.name, k.brief] for k in _core.topologies()])
 
 
 def traffic() -> str:
     """One line for each kind of traffic."""
-    return _section("traffic", [[k.name, first_sentence(k.summary)] for k in _core.traffic()])
+    return _section("traffic", [[k.name, k.brief] for k in _core.traffic()])
 
 
 def distributions() -> str:
     """One line for each distribution of flow sizes."""
     return _section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a text, without its full stop."""
-    return re.split(r"\.(?: (?=[A-Z])|$)", text)[0]
 
 
 KINDS: dict[str, Callable[[], str]] = {
@@ -63,8 +57,9 @@ def act(options: argparse.Namespace) -> int:
         print(text)
         return 0
     near = difflib.get_close_matches(what, [*KINDS, *names()], 1)
-    meant = f", did you mean {near[0]!r}?" if near else ""
-    print(f"incast: nothing is called {what!r}{meant}", file=sys.stderr)
+    print(f"incast: nothing is called {what!r}", file=sys.stderr)
+    if near:
+        print(f"    help: did you mean {near[0]!r}?", file=sys.stderr)
     print("    help: `incast list` shows everything there is", file=sys.stderr)
     return BAD_INPUT
 

@@ -1,11 +1,13 @@
 """Pictures for papers. Needs matplotlib: ``pip install 'incast[plot]'``.
 
 Each function takes a result, or several by the label of their algorithm (what :func:`incast.compare` gives),
-and returns matplotlib axes; with ``axes`` it draws into those. An algorithm has the same colour in all of
+and returns matplotlib axes; with ``axes`` it draws into those. Those with several panels return their figure
+as well. An algorithm has the same colour in all of
 them, told apart with every common form of colour blindness; its presets differ in their dashes.
 """
 
 from incast.plot.completion import fct_cdf, slowdown_by_size
+from incast.plot.internals import internals
 from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
 from incast.plot.panels import queue_and_utilisation
 from incast.plot.slowdown import slowdown
@@ -16,6 +18,7 @@ __all__ = [
     "fairness",
     "fct_cdf",
     "goodput",
+    "internals",
     "phase_plane",
     "queue",
     "queue_and_utilisation",

@@ -287,7 +287,7 @@ def _flows(
         axes.margins(x=0)
         axes.set_ylim(bottom=0)
         drawn_lines = len(known) if len(known) > 1 else len(axes.lines)
-        if drawn_lines <= _MOST_NAMES:
+        if drawn_lines <= MOST_NAMES:
             legend(axes, drawn_lines)
     return axes
 
@@ -297,7 +297,7 @@ if TYPE_CHECKING:
 
     _Values = Callable[[FlowSeries], npt.NDArray[np.float64]]
 
-_MOST_NAMES = 10
+MOST_NAMES = 10
 """More lines than this have no legend: it would cover them."""
 
 
