@@ -565,8 +565,8 @@ class Probe(Section):
         flows: Flows: ``"all"``, a block's name, or ``"name.3"`` for its fourth flow to start. Default:
             [].
         from_: First sample. Default: 0ps.
-        internals: Whether the internal quantities of those flows' congestion controls are sampled as well.
-            Default: False.
+        internals: Whether the internal quantities of those flows' congestion controls are sampled as
+            well. Default: False.
         interval: Time between two samples of a port. Default: 1us.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
         ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch

@@ -246,7 +246,7 @@ fn run_on(
             info.summary = Some(Summary::of(&flows, &ports, &series, &options.classes)?);
             let folder = writer.finish(&info, outcome.fingerprint)?;
             let info = folder.info().clone();
-            (Tables::Disk(folder), info)
+            (Tables::Disk(Box::new(folder)), info)
         }
     };
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices })

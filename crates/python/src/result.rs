@@ -93,7 +93,7 @@ impl Result {
             let opened = ResultFolder::open(&folder)?;
             if opened.state() == State::Complete {
                 opened.verify()?;
-                return Ok((opened.clone(), Tables::Disk(opened)));
+                return Ok((opened.clone(), Tables::Disk(Box::new(opened))));
             }
             let tables: Vec<_> = TableName::ALL
                 .map(|name| opened.table(name))

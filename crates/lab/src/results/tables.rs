@@ -132,7 +132,7 @@ pub enum Tables {
     /// In the order of [`TableName::ALL`].
     Memory(Box<[Table; TABLES]>),
     /// On disk.
-    Disk(ResultFolder),
+    Disk(Box<ResultFolder>),
 }
 
 impl Tables {
