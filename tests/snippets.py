@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -158,7 +159,14 @@ class Runner:
         for command, shown in commands(block):
             found = [line.rstrip() for line in self.shell(strip_comment(command), block).splitlines()]
             open_ended = "small" in block.say or any("…" in line for line in shown)
-            made += [*f"$ {command}".splitlines(), *(shown if open_ended or not shown else found)]
+            now = (
+                shown
+                if not shown or "small" in block.say
+                else abridged(shown, found)
+                if open_ended
+                else found
+            )
+            made += [*f"$ {command}".splitlines(), *now]
             if shown and "small" not in block.say and not agree(shown, found):
                 text = "\n".join
                 wrong.append(f"{command}\n--- the page shows\n{text(shown)}\n--- it prints\n{text(found)}")
@@ -251,6 +259,55 @@ def agree(shown: list[str], found: list[str]) -> bool:
         else:
             pattern += ".*".join(map(re.escape, line.split("…"))) + r"\n"
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
+
+
+def abridged(shown: list[str], found: list[str]) -> list[str]:
+    """An output as it is now, with the same parts left out as in the one shown.
+
+    That one, where the two are too different to tell which parts those are.
+    """
+    made: list[str] = []
+    at = 0
+    for i, line in enumerate(shown):
+        if line.strip() == "…":
+            made.append(line)
+            # What is left out ends where all the lines shown after it begin, or with the output.
+            after = list(itertools.takewhile(lambda line: line.strip() != "…", shown[i + 1 :]))
+            while at < len(found) and not (after and same_lines(after, found[at:])):
+                at += 1
+            continue
+        match = alike(line).fullmatch(found[at]) if at < len(found) else None
+        if not match:
+            return shown
+        text, end = "", 0
+        for group in range(1, len(match.groups()) + 1):
+            text += match.string[end : match.start(group)] + "…"
+            end = match.end(group)
+        made.append(text + match.string[end:])
+        at += 1
+    return made
+
+
+def same_lines(shown: list[str], found: list[str]) -> bool:
+    """Whether an output begins with lines like those shown."""
+    return len(shown) <= len(found) and all(map(re.Pattern.fullmatch, map(alike, shown), found))
+
+
+def alike(line: str) -> re.Pattern[str]:
+    """Matches lines that differ from this one in numbers, in spaces and where it has ``…``."""
+    pattern = ""
+    for part in re.findall(r"…| +|[0-9a-f]{10,}|\d[\d.,]*|.", line):
+        if part == "…":
+            pattern += "(.*?)"
+        elif part.isspace():
+            pattern += " +"
+        elif re.fullmatch(r"[0-9a-f]{10,}", part):
+            pattern += "[0-9a-f]+"
+        elif part[0].isdigit():
+            pattern += r"\d[\d.,]*"
+        else:
+            pattern += re.escape(part)
+    return re.compile(pattern)
 
 
 def merged(base: str, part: str) -> str:

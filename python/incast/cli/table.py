@@ -86,4 +86,4 @@ def number(value: float, digits: int = 3) -> str:
 
 def paragraph(text: str, indent: str = "", width: int = WIDTH) -> str:
     """Wraps a text, every line after the same indentation."""
-    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
