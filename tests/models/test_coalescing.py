@@ -46,9 +46,10 @@ def test_flows_take_at_most_twice_as_long(algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", ["hpcc", "powertcp"])
 @pytest.mark.parametrize("ack_every", [1, 8, 16])
 def test_four_hundred_flows_come_down_to_their_smallest_windows(algorithm: str, ack_every: int) -> None:
-    # 400 first windows of 152 KB make a queue of 61 MB and a round trip of 4.9 ms. Telemetry that went lost with
-    # held acknowledgements left the windows where they were. The flows need 17 ms; until 15.5 ms PowerTCP has come
-    # down, in several swings, to what so many flows cannot go below: two packets each, 2 * 400 * 1096 B.
+    # 400 first windows of 152 KB make a queue of 61 MB and a round trip of 4.9 ms. Telemetry that got lost
+    # with held acknowledgements left the windows where they were. The flows need 17 ms; until 15.5 ms it
+    # has come down, in several swings, to what so many flows cannot go below: two packets each, that is
+    # 2 * 400 * 1096 B.
     scenario = incast.Scenario.from_dict(
         {
             "topology": {"kind": "star", "hosts": 401, "rate": "100Gbps", "delay": "3us"},
