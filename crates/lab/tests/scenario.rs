@@ -70,7 +70,7 @@ fn the_examples_are_what_they_say() {
     assert_eq!(flows.len(), 3);
     assert_eq!((flows[0].source, flows[0].destination, flows[0].size), (0, 15, Bytes::UNLIMITED));
     for flow in &flows[1..] {
-        assert_eq!((flow.destination, flow.size, flow.start), (15, Bytes::new(600_000), Time::from_us(50)));
+        assert_eq!((flow.destination, flow.size, flow.start), (15, Bytes::new(600_000), Time::from_us(52)));
     }
     // The one switch is node 16, and its port 15 leads to h15.
     assert_eq!(microburst.simulation.probes.ports, [(16, 15)]);
