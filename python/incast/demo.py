@@ -28,7 +28,7 @@ PRESETS = (
 OUT = Path("demo-results")
 
 MICROBURST = (
-    "A long flow has a 100 Gbps link to itself; after 50 us two short flows of four bandwidth-delay "
+    "A long flow has a 100 Gbps link to itself; after 52 us two short flows of four bandwidth-delay "
     "products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the queue short, "
     "comes back to it soon, and leaves no capacity unused when the short flows are gone."
 )
