@@ -7,10 +7,8 @@ fn the_section_shown_is_that_of_the_files() {
     let chapter = PAGE.split("## Adding a section").nth(1).and_then(|rest| rest.split("\n## ").next());
     let blocks = chapter.into_iter().flat_map(|text| text.split("```rust\n").skip(1));
     let shown: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
-    let files = [
-        include_str!("../src/scenario/sections/run.rs"),
-        include_str!("../src/scenario/sections/mod.rs"),
-    ];
+    let files =
+        [include_str!("../src/scenario/sections/run.rs"), include_str!("../src/scenario/sections/mod.rs")];
     assert_eq!(shown.len(), files.len());
     for (block, file) in shown.iter().zip(files) {
         assert!(file.contains(block), "no file has this block of CONTRIBUTING.md:\n{block}");
