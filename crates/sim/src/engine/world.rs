@@ -4,12 +4,12 @@ use incast_cc::{Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{self, Effects, Event, Tally};
+use super::sampler::Sampler;
 use crate::Invalid;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
-use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::forwarding::Table;
 use crate::host::Host;
@@ -317,7 +317,7 @@ impl<'a> World<'a> {
             }
         }
         for slot in &mut slots {
-            slot.sampler = Sampler::new(&simulation.probes, slot);
+            slot.sampler = Sampler::new(&simulation.probes, slot.id, &slot.node);
         }
         Ok(slots)
     }
@@ -461,102 +461,20 @@ impl Slot {
 
     /// Whether samples are taken here.
     pub(crate) fn takes_samples(&self) -> bool {
-        self.sampler.next != u64::MAX
+        self.sampler.next() != u64::MAX
     }
 
     /// The time up to which the samples of one step fit. (ps)
     pub(crate) fn samples_of_a_step(&self) -> u64 {
-        let sampler = &self.sampler;
-        let interval = sampler.port_interval.min(sampler.flow_interval);
-        sampler.next.saturating_add(interval.saturating_mul(SAMPLES_IN_A_STEP))
+        self.sampler.end_of_step()
     }
 
     /// Takes all samples due before `time`. The node has not changed since its last event, so they
     /// may be taken late.
     #[inline]
     pub(crate) fn catch_up(&mut self, time: u64, world: &World, tally: &mut Tally) {
-        if self.sampler.next < time {
+        if self.sampler.next() < time {
             self.sampler.run(&self.node, time, world, tally);
-        }
-    }
-}
-
-/// When nothing happens for long, so many samples of a series are taken before they may be flushed and
-/// the run interrupted.
-const SAMPLES_IN_A_STEP: u64 = 1024;
-
-/// When a node takes samples, and of what.
-#[derive(Debug)]
-struct Sampler {
-    /// The earliest sample due. (ps)
-    next: u64,
-    ports: Vec<PortId>,
-    port_next: u64,
-    port_interval: u64,
-    flow_next: u64,
-    flow_interval: u64,
-    /// Whether flows are sampled with the internal quantities of their congestion controls.
-    internals: bool,
-    until: u64,
-}
-
-impl Sampler {
-    const fn none() -> Self {
-        Self {
-            next: u64::MAX,
-            ports: Vec::new(),
-            port_next: u64::MAX,
-            port_interval: u64::MAX,
-            flow_next: u64::MAX,
-            flow_interval: u64::MAX,
-            internals: false,
-            until: 0,
-        }
-    }
-
-    fn new(probes: &Probes, slot: &Slot) -> Self {
-        let mut ports: Vec<PortId> =
-            probes.ports.iter().filter(|(node, _)| *node == slot.id).map(|(_, port)| *port).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        let flows = matches!(&slot.node, Node::Host(host) if host.has_samples());
-        let first = |any: bool| if any { probes.from.ps() } else { u64::MAX };
-        let (port_next, flow_next) = (first(!ports.is_empty()), first(flows));
-        Self {
-            next: port_next.min(flow_next),
-            ports,
-            port_next,
-            port_interval: probes.port_interval.ps().max(1),
-            flow_next,
-            flow_interval: probes.flow_interval.ps().max(1),
-            internals: probes.internals,
-            until: probes.until.ps(),
-        }
-    }
-
-    fn run(&mut self, node: &Node, before: u64, world: &World, tally: &mut Tally) {
-        while self.port_next < before && self.port_next <= self.until {
-            for &port in &self.ports {
-                let sample = match node {
-                    Node::Host(host) => host.sample(self.port_next, port),
-                    Node::Switch(switch) => switch.sample(self.port_next, port),
-                };
-                tally.records.port_samples.extend(sample);
-            }
-            self.port_next = self.port_next.saturating_add(self.port_interval);
-        }
-        while self.flow_next < before && self.flow_next <= self.until {
-            if let Node::Host(host) = node {
-                host.sample_flows(self.flow_next, &mut tally.records.flow_samples, world);
-                if self.internals {
-                    host.sample_internals(self.flow_next, &mut tally.records.internals);
-                }
-            }
-            self.flow_next = self.flow_next.saturating_add(self.flow_interval);
-        }
-        self.next = self.port_next.min(self.flow_next);
-        if self.next > self.until {
-            self.next = u64::MAX;
         }
     }
 }
