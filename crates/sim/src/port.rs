@@ -132,11 +132,39 @@ impl Port {
         int: &IntRecords,
         effects: &mut impl Effects,
     ) -> u64 {
-        let size = u64::from(packet.size);
-        let done = now + self.time_for(size);
+        let done = now + self.time_for(u64::from(packet.size));
         debug_assert!(!self.is_busy(now), "a packet is sent through a busy port");
         self.busy_until = done;
-        self.transmitted += size;
+        self.launch(now, done, index, packet, int, effects);
+        done
+    }
+
+    /// Passes on a packet whose last bit has arrived just now, each bit at once as it came: its last bit
+    /// leaves now.
+    #[cfg(test)]
+    pub(crate) fn pass(
+        &mut self,
+        now: u64,
+        index: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) {
+        self.launch(now, now, index, packet, int, effects);
+    }
+
+    /// Puts a packet on the link, whose first bit leaves now and the last one at `done`.
+    #[inline]
+    fn launch(
+        &mut self,
+        now: u64,
+        done: u64,
+        index: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) {
+        self.transmitted += u64::from(packet.size);
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
         self.last_arrival = packet.time;
@@ -151,7 +179,6 @@ impl Port {
             let tally = effects.tally();
             tally.lost += u64::from(packet.kind == crate::packet::Kind::Data);
         }
-        done
     }
 
     /// The link will change: prepares for its first failure.

@@ -36,6 +36,8 @@ pub(crate) struct Routes {
     pub(crate) timeline: Timeline,
     /// The tables from each time on at which links fail or return. (ps)
     pub(crate) epochs: Vec<(u64, Tables)>,
+    /// Nodes that pass on each bit as it comes, sorted.
+    passing: Vec<NodeId>,
 }
 
 impl Routes {
@@ -84,7 +86,13 @@ impl Routes {
         })?;
         let epochs = forwarding.later(&tables);
         let attachment = forwarding.attachment;
-        Ok(Self { ports, attachment, tables, timeline, epochs })
+        let passing = (0..nodes as NodeId).filter(|node| !network.kind(*node).stores()).collect();
+        Ok(Self { ports, attachment, tables, timeline, epochs, passing })
+    }
+
+    /// Whether a node stores packets before it forwards them.
+    fn stores(&self, node: NodeId) -> bool {
+        self.passing.binary_search(&node).is_err()
     }
 
     /// The forwarding tables at `time`. (ps)
@@ -100,7 +108,8 @@ impl Routes {
     }
 
     /// The links from one host to another that packets with this hash take at `time`, first to last, as
-    /// they are then. Where there is no way then, those at the beginning.
+    /// they are then. Where there is no way then, those at the beginning. Links that are joined by a node
+    /// which passes on each bit as it comes are one, with the delay of all.
     pub(crate) fn path(&self, paths: &Paths, ends: (u32, u32), hash: u32, time: Time) -> Vec<Out> {
         let time = time.ps();
         let path = self.path_by(self.tables_at(time), paths, ends, hash, time);
@@ -118,7 +127,7 @@ impl Routes {
         time: u64,
     ) -> Vec<Out> {
         let (place, last_port) = self.attachment[destination as usize];
-        let mut path = Vec::new();
+        let mut path: Vec<Out> = Vec::new();
         let mut node = source;
         while node != destination {
             let port = match tables.of(node) {
@@ -129,7 +138,13 @@ impl Routes {
             };
             let Some(port) = port else { break };
             let out = self.ports[node as usize][usize::from(port)];
-            path.push(self.timeline.out_at(node, port, out, time));
+            let out = self.timeline.out_at(node, port, out, time);
+            match path.last_mut() {
+                Some(before) if !self.stores(node) => {
+                    *before = Out { rate: before.rate, delay: before.delay + out.delay, ..out };
+                }
+                _ => path.push(out),
+            }
             node = out.node;
         }
         path
@@ -159,7 +174,10 @@ impl Routes {
     /// The longest way of a packet of `size` bytes between two hosts, over all equally short paths.
     fn largest_one_way(&self, size: u64) -> Time {
         let hosts = self.attachment.len();
-        let cost = |out: &Out| out.delay + out.rate.time_for(Bytes::new(size));
+        let cost = |node: NodeId, out: &Out| {
+            let sending = if self.stores(node) { out.rate.time_for(Bytes::new(size)) } else { Time::ZERO };
+            out.delay + sending
+        };
         let count = self.attachment.iter().map(|a| usize::from(a.0) + 1).max().unwrap_or(0);
         // For every place and each of its switches the two slowest links of hosts, up and down.
         let mut up: Vec<BTreeMap<NodeId, Slowest>> = vec![BTreeMap::new(); count];
@@ -167,8 +185,8 @@ impl Routes {
         for (host, &(place, _)) in (0..).zip(&self.attachment) {
             for out in &self.ports[host as usize] {
                 let back = &self.ports[out.node as usize][usize::from(out.port)];
-                note(up[usize::from(place)].entry(out.node).or_default(), (cost(out), host));
-                note(down[usize::from(place)].entry(out.node).or_default(), (cost(back), host));
+                note(up[usize::from(place)].entry(out.node).or_default(), (cost(host, out), host));
+                note(down[usize::from(place)].entry(out.node).or_default(), (cost(out.node, back), host));
             }
         }
         let mut largest = Time::ZERO;
@@ -188,7 +206,7 @@ impl Routes {
                     |o: &&Out| o.node as usize >= hosts && distance[o.node as usize] + 1 == distance[node];
                 for out in self.ports[node].iter().filter(nearer) {
                     for (way, to) in ways[out.node as usize].into_iter().flatten() {
-                        note(&mut ways[node], (cost(out) + way, to));
+                        note(&mut ways[node], (cost(node as NodeId, out) + way, to));
                     }
                 }
             }

@@ -19,6 +19,7 @@ fn the_examples_are_those_files() {
         include_str!("../src/switch/path/ecmp.rs"),
         include_str!("../src/example/recovery.rs"),
         include_str!("../src/example/transport.rs"),
+        include_str!("../src/example/node.rs"),
         include_str!("../src/record/internals.rs"),
     ];
     for (i, file) in files.into_iter().enumerate() {

@@ -2,6 +2,8 @@
 
 use incast_units::{Rate, Time};
 
+pub use crate::engine::node::NodeKind;
+
 /// A host or a switch, by its place in [`Network::nodes`]. Hosts come first: node `i` below
 /// [`Network::hosts`] is host `i`.
 pub type NodeId = u32;
@@ -49,16 +51,6 @@ pub struct Change {
     pub what: LinkChange,
 }
 
-/// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NodeKind {
-    /// Sends and receives flows, never forwards.
-    Host,
-    /// Forwards packets.
-    Switch,
-}
-
 /// The nodes, their names, the links between them, and what becomes of those over time.
 ///
 /// Every host has one or more links, to switches. Routes are the shortest by number of links; where
@@ -74,8 +66,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// What becomes of them, sorted by time; at the same time the later in the list counts.
     pub changes: Vec<Change>,
-    /// How many ports each node has.
-    degrees: Vec<PortId>,
+    /// What each node is, and how many ports it has.
+    kinds: Vec<(NodeKind, PortId)>,
 }
 
 impl Network {
@@ -87,14 +79,19 @@ impl Network {
             nodes: (0..hosts).map(|i| format!("h{i}")).collect(),
             links: Vec::new(),
             changes: Vec::new(),
-            degrees: vec![0; hosts as usize],
+            kinds: vec![(NodeKind::Host, 0); hosts as usize],
         }
     }
 
     /// Adds a switch and says which node it is.
     pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.add_node(name, NodeKind::Switch)
+    }
+
+    /// Adds a node of any kind but hosts, and says which node it is.
+    pub fn add_node(&mut self, name: impl Into<String>, kind: NodeKind) -> NodeId {
         self.nodes.push(name.into());
-        self.degrees.push(0);
+        self.kinds.push((kind, 0));
         self.nodes.len() as NodeId - 1
     }
 
@@ -105,7 +102,7 @@ impl Network {
     }
 
     fn next_port(&mut self, node: NodeId) -> (NodeId, PortId) {
-        let degree = &mut self.degrees[node as usize];
+        let (_, degree) = &mut self.kinds[node as usize];
         *degree += 1;
         (node, *degree - 1)
     }
@@ -113,18 +110,18 @@ impl Network {
     /// How many ports a node has.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> PortId {
-        self.degrees[node as usize]
+        self.kinds[node as usize].1
     }
 
     /// What a node is.
     #[must_use]
     pub fn kind(&self, node: NodeId) -> NodeKind {
-        if node < self.hosts { NodeKind::Host } else { NodeKind::Switch }
+        self.kinds[node as usize].0
     }
 
     /// Whether a node is a host.
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
-        self.kind(node) == NodeKind::Host
+        node < self.hosts
     }
 }

@@ -4,9 +4,10 @@ use incast_units::{Bytes, Time};
 
 use super::channel::{Digest, Record};
 use super::event::{Captured, Tally};
+use super::node::Behaviour;
 use super::stall;
 use super::windows::Cause;
-use super::world::{Node, Slot, World};
+use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{Ack, Data, Kind, Packet, flag};
@@ -155,37 +156,17 @@ impl Remains {
         for slot in &self.slots {
             let first = ports.len();
             let name = &simulation.network.nodes[slot.id as usize];
-            let mut check = |port: usize, problem: Option<String>| {
+            for (port, wire) in slot.node.wires() {
+                ports.push(wire.totals(now, slot.id, port));
+                let problem = wire.violation(now, largest);
                 violations.extend(
                     problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")),
                 );
-            };
-            match &slot.node {
-                Node::Host(host) => {
-                    for (i, nic) in host.nics.iter().enumerate() {
-                        ports.push(nic.wire.totals(now, slot.id, i as u16));
-                        check(i, nic.wire.violation(now, largest));
-                        queued += nic.waiting_replies().filter(|p| p.kind == Kind::Data).count() as u64;
-                    }
-                    unfinished.extend(host.unfinished(world));
-                }
-                Node::Switch(switch) => {
-                    for (i, egress) in switch.ports.iter().enumerate() {
-                        ports.push(egress.wire.totals(now, slot.id, i as u16));
-                        check(i, egress.wire.violation(now, largest));
-                        queued += egress.queues.iter().filter(|(_, p)| p.kind == Kind::Data).count() as u64;
-                    }
-                    let buffer = &switch.buffer;
-                    if buffer.peak > buffer.size {
-                        let (peak, size) = (Bytes::new(buffer.peak), Bytes::new(buffer.size));
-                        violations.push(format!("{name} held {peak} in a buffer of {size}"));
-                    }
-                    let drops: u64 = ports[first..].iter().map(|p| p.drops).sum();
-                    if buffer.is_lossless() && drops > 0 {
-                        violations.push(format!("{name} dropped {drops} packets although PFC is on"));
-                    }
-                }
             }
+            queued += slot.node.held_data();
+            unfinished.extend(slot.node.unfinished(world));
+            let drops = ports[first..].iter().map(|p| p.drops).sum();
+            violations.extend(slot.node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
         }
         unfinished.sort_unstable_by_key(|f| f.flow);
         let in_flight = self.on_links + queued;

@@ -7,6 +7,7 @@
 //!
 //! * [`event`]: the order of events, and what a node may do.
 //! * [`world`]: a description made ready to run: nodes, routes, sizes.
+//! * [`node`]: what the engine asks of a node, and the kinds of nodes.
 //! * [`layout`]: which nodes are processed together, on which thread, in windows of which length.
 //! * [`partition`]: the nodes of one thread, their agendas, and [`rings`] of what is on its way to them.
 //! * [`ready`]: which of them have something to do.
@@ -21,6 +22,7 @@ pub(crate) mod event;
 pub(crate) mod exchange;
 pub(crate) mod finish;
 pub(crate) mod layout;
+pub(crate) mod node;
 pub(crate) mod partition;
 pub(crate) mod ready;
 pub(crate) mod reference;

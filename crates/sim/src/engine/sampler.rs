@@ -1,7 +1,10 @@
 //! When a node takes samples, and of what.
 
+use incast_units::Time;
+
 use super::event::Tally;
-use super::world::{Node, World};
+use super::node::{Behaviour, Node};
+use super::world::World;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
 
@@ -43,7 +46,7 @@ impl Sampler {
             probes.ports.iter().filter(|(at, _)| *at == id).map(|(_, port)| *port).collect();
         ports.sort_unstable();
         ports.dedup();
-        let flows = matches!(node, Node::Host(host) if host.has_samples());
+        let flows = node.has_samples();
         let first = |any: bool| if any { probes.from.ps() } else { u64::MAX };
         let (port_next, flow_next) = (first(!ports.is_empty()), first(flows));
         Self {
@@ -71,23 +74,20 @@ impl Sampler {
     }
 
     /// Takes all samples due before `before`.
-    pub(super) fn run(&mut self, node: &Node, before: u64, world: &World, tally: &mut Tally) {
+    pub(super) fn run(&mut self, id: NodeId, node: &Node, before: u64, world: &World, tally: &mut Tally) {
         while self.port_next < before && self.port_next <= self.until {
             for &port in &self.ports {
-                let sample = match node {
-                    Node::Host(host) => host.sample(self.port_next, port),
-                    Node::Switch(switch) => switch.sample(self.port_next, port),
-                };
-                tally.records.port_samples.extend(sample);
+                let Some(wire) = node.wire(port) else { continue };
+                let sample = wire.sample(self.port_next, id, port, node.queued(port));
+                tally.records.port_samples.push(sample);
             }
             self.port_next = self.port_next.saturating_add(self.port_interval);
         }
         while self.flow_next < before && self.flow_next <= self.until {
-            if let Node::Host(host) = node {
-                host.sample_flows(self.flow_next, &mut tally.records.flow_samples, world);
-                if self.internals {
-                    host.sample_internals(self.flow_next, &mut tally.records.internals);
-                }
+            let time = Time::from_ps(self.flow_next);
+            node.sample_flows(time, &mut tally.records.flow_samples, world);
+            if self.internals {
+                node.sample_internals(time, &mut tally.records.internals);
             }
             self.flow_next = self.flow_next.saturating_add(self.flow_interval);
         }

@@ -1,6 +1,7 @@
 //! Why nothing moves: PFC deadlock, or what the flows wait for.
 
-use super::world::{Node, Slot, World};
+use super::node::Behaviour;
+use super::world::{Slot, World};
 use crate::describe::network::{NodeId, PortId};
 use crate::record::Stall;
 use crate::route::Routes;
@@ -15,8 +16,7 @@ const NAMED: usize = 20;
 pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
     let mut stall = Stall { deadlock: deadlock(slots, &world.routes), ..Stall::default() };
     for slot in slots {
-        let Node::Host(host) = &slot.node else { continue };
-        for waiting in host.waits(world) {
+        for waiting in slot.node.waits(world) {
             stall.unfinished += 1;
             stall.flows.push(waiting);
         }
@@ -31,24 +31,13 @@ pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
 fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<At> {
     let waits_on = |(node, port): At| -> Vec<At> {
         let far = routes.ports[node as usize][usize::from(port)];
-        let Some(Node::Switch(switch)) = slots.get(far.node as usize).map(|s| &s.node) else {
-            return Vec::new();
-        };
-        let holds = |egress: &crate::switch::Egress| {
-            egress.queues.iter().any(|(q, p)| p.ingress == far.port && egress.wire.is_paused(q))
-        };
-        let ports = switch.ports.iter().enumerate();
-        ports
-            .filter(|(_, e)| e.wire.is_paused_at_all() && holds(e))
-            .map(|(i, _)| (far.node, i as PortId))
-            .collect()
+        let blocked = slots.get(far.node as usize).map(|slot| slot.node.blocks(far.port));
+        blocked.unwrap_or_default().into_iter().map(|port| (far.node, port)).collect()
     };
     let mut paused: Vec<At> = Vec::new();
-    for slot in slots {
-        if let Node::Switch(switch) = &slot.node {
-            let ports = switch.ports.iter().enumerate().filter(|(_, e)| e.wire.is_paused_at_all());
-            paused.extend(ports.map(|(i, _)| (slot.id, i as PortId)));
-        }
+    for slot in slots.iter().filter(|slot| slot.node.spreads_pauses()) {
+        let of_node = slot.node.wires().filter(|(_, wire)| wire.is_paused_at_all());
+        paused.extend(of_node.map(|(port, _)| (slot.id, port)));
     }
     // Depth first from every paused port; a port met again on the way closes a cycle.
     let mut done: Vec<At> = Vec::new();

@@ -4,20 +4,17 @@ use incast_cc::{Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{self, Effects, Event, Tally};
+use super::node::{Behaviour, Node};
 use super::sampler::Sampler;
 use crate::Invalid;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::flow::Flow;
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::forwarding::Table;
-use crate::host::Host;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
-use crate::port::Port;
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
-use crate::switch::Switch;
-use crate::switch::admission::Buffer;
 use crate::switch::path::Paths;
 use crate::timeline::LinkState;
 
@@ -28,7 +25,7 @@ pub(crate) struct World<'a> {
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
     pub(crate) routes: Routes,
-    paths: Paths,
+    pub(crate) paths: Paths,
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
     sizes: Vec<Sizes>,
@@ -112,7 +109,9 @@ impl<'a> World<'a> {
         }
         let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
-        if let Some(node) = own.copied().find(|n| network.is_host(*n) || *n as usize >= network.nodes.len()) {
+        if let Some(node) =
+            own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
+        {
             return fail(format!("a buffer is given for node {node}, which is no switch"));
         }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {
@@ -148,7 +147,7 @@ impl<'a> World<'a> {
     }
 
     /// The place of a rate in the table of rates.
-    fn rate_index(&self, rate: Rate) -> u32 {
+    pub(crate) fn rate_index(&self, rate: Rate) -> u32 {
         self.rates.binary_search(&rate).unwrap_or(0) as u32
     }
 
@@ -264,31 +263,17 @@ impl<'a> World<'a> {
     /// The nodes at the beginning, with their first events.
     pub(crate) fn nodes(&self, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
         let network = &simulation.network;
-        let hosts = network.hosts as usize;
         let mut slots = Vec::with_capacity(network.nodes.len());
-        for (node, ports) in self.routes.ports.iter().enumerate() {
-            let id = node as NodeId;
-            let table = self.routes.tables.of(id).cloned();
-            let body = if node < hosts {
-                Node::Host(Box::new(Host::new(id, table, ports, simulation.switch.queues, self)))
-            } else {
-                let Some(table) = table else { continue };
-                // PFC headroom must suffice for the fastest and longest that a link ever is.
-                let largest = self.routes.largest_ports(id);
-                let buffer = Buffer::new(&simulation.switch, id, &largest, self.largest_packet())
-                    .map_err(|e| Invalid(format!("switch {}: {e}", network.nodes[node])))?;
-                let index = |rate| self.rate_index(rate);
-                let switch = Switch::new(id, table, ports, simulation, &self.paths, buffer, index);
-                Node::Switch(Box::new(switch))
-            };
+        for id in 0..network.nodes.len() as NodeId {
+            let body = Node::new(id, self, simulation)
+                .map_err(|problem| Invalid(format!("{}: {problem}", network.nodes[id as usize])))?;
             slots.push(Slot { id, node: body, sampler: Sampler::none(), changes: self.changes(id) });
         }
         let sampled: std::collections::BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
         for (index, flow) in simulation.flows.iter().enumerate() {
             let index = index as u32;
-            let [Node::Host(source), Node::Host(destination)] =
-                two(&mut slots, flow.source, flow.destination)
-            else {
+            let ends = two(&mut slots, flow.source, flow.destination).map(Node::host);
+            let [Some(source), Some(destination)] = ends else {
                 return Err(Invalid(format!("flow {index} does not join two hosts")));
             };
             let from = source.next_outgoing();
@@ -297,21 +282,21 @@ impl<'a> World<'a> {
         }
         for slot in &mut slots {
             for (port, timeline) in self.routes.timeline.ports_of(slot.id) {
-                if let Some(wire) = slot.wire(port) {
+                if let Some(wire) = slot.node.wire_mut(port) {
                     wire.expect(timeline);
                 }
             }
         }
         let probes = &simulation.probes;
         for &(node, port) in &probes.captures {
-            if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.wire(port)) {
+            if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.node.wire_mut(port)) {
                 wire.captured = Some(node);
             }
         }
         for slot in slots.iter_mut().filter(|_| probes.pauses) {
             for port in 0..self.routes.ports[slot.id as usize].len() {
                 let node = slot.id;
-                if let Some(wire) = slot.wire(port as PortId) {
+                if let Some(wire) = slot.node.wire_mut(port as PortId) {
                     wire.pauses_recorded = Some(node);
                 }
             }
@@ -360,13 +345,6 @@ fn two(slots: &mut [Slot], a: NodeId, b: NodeId) -> [&mut Node; 2] {
     if a < b { [low, high] } else { [high, low] }
 }
 
-/// A node's body.
-#[derive(Debug)]
-pub(crate) enum Node {
-    Host(Box<Host>),
-    Switch(Box<Switch>),
-}
-
 /// A node with its sampler.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -389,11 +367,7 @@ enum Change {
 impl Slot {
     /// The events that get the node going.
     pub(crate) fn first_events(&self, world: &World) -> Vec<Event> {
-        let start = match &self.node {
-            Node::Host(host) => host.first_event(world),
-            Node::Switch(_) => None,
-        };
-        self.change_event(0).into_iter().chain(start).collect()
+        self.change_event(0).into_iter().chain(self.node.first_event(world)).collect()
     }
 
     fn change_event(&self, index: u32) -> Option<Event> {
@@ -406,25 +380,15 @@ impl Slot {
         if let Some(next) = self.change_event(index + 1) {
             effects.schedule(next);
         }
-        match (&self.changes[index as usize].1, &mut self.node) {
-            (&Change::Link(port, state), _) => {
-                let id = self.id;
-                if let (Some(wire), Some(timeline)) = (self.wire(port), world.routes.timeline.of(id, port)) {
+        match &self.changes[index as usize].1 {
+            &Change::Link(port, state) => {
+                let timeline = world.routes.timeline.of(self.id, port);
+                if let (Some(wire), Some(timeline)) = (self.node.wire_mut(port), timeline) {
                     wire.change(now, port, &state, timeline, effects);
                 }
-                if let Node::Switch(switch) = &mut self.node {
-                    switch.set_rate(port, state.rate, world.rate_index(state.rate));
-                }
+                self.node.rate_changed(port, state.rate, world.rate_index(state.rate));
             }
-            (Change::Routes(table), Node::Switch(switch)) => switch.table = table.clone(),
-            (Change::Routes(table), Node::Host(host)) => host.reroute(now, table.clone(), world, effects),
-        }
-    }
-
-    fn wire(&mut self, port: PortId) -> Option<&mut Port> {
-        match &mut self.node {
-            Node::Host(host) => host.wire(port),
-            Node::Switch(switch) => switch.ports.get_mut(usize::from(port)).map(|e| &mut e.wire),
+            Change::Routes(table) => self.node.reroute(now, table.clone(), world, effects),
         }
     }
 
@@ -440,10 +404,7 @@ impl Slot {
         effects: &mut impl Effects,
     ) {
         self.catch_up(now, world, effects.tally());
-        match &mut self.node {
-            Node::Host(host) => host.arrive(now, port, packet, int, world, effects),
-            Node::Switch(switch) => switch.arrive(now, port, packet, int, &world.routes.attachment, effects),
-        }
+        self.node.arrive(now, port, packet, int, world, effects);
     }
 
     /// Another event than an arrival.
@@ -453,10 +414,7 @@ impl Slot {
         if event.kind() == event::Kind::Change {
             return self.change(event.time(), event.entity(), world, effects);
         }
-        match &mut self.node {
-            Node::Host(host) => host.handle(event, world, effects),
-            Node::Switch(switch) => switch.handle(event, effects),
-        }
+        self.node.handle(event, world, effects);
     }
 
     /// Whether samples are taken here.
@@ -474,7 +432,7 @@ impl Slot {
     #[inline]
     pub(crate) fn catch_up(&mut self, time: u64, world: &World, tally: &mut Tally) {
         if self.sampler.next() < time {
-            self.sampler.run(&self.node, time, world, tally);
+            self.sampler.run(self.id, &self.node, time, world, tally);
         }
     }
 }

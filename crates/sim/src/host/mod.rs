@@ -10,14 +10,15 @@ use nic::Nic;
 use program::Program;
 use transport::{AnyTransport, Context};
 
+use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::node::Behaviour;
 use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample, PortSample};
-use crate::route::Out;
+use crate::record::{FlowRecord, FlowSample, InternalSample};
 
 /// A host.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Host {
     node: NodeId,
     /// Which of several ports leads where; a host with one port has none.
     table: Option<Box<Table>>,
-    pub(crate) nics: Vec<Nic>,
+    nics: Vec<Nic>,
     transport: AnyTransport,
     program: Program,
     /// Sampled flows, by their index in the program.
@@ -33,18 +34,6 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(node: NodeId, table: Option<Table>, ports: &[Out], queues: u8, world: &World) -> Self {
-        let nics = ports.iter().enumerate().map(|(index, out)| Nic::new(index as PortId, out, queues));
-        Self {
-            node,
-            table: table.map(Box::new),
-            nics: nics.collect(),
-            transport: AnyTransport::new(world),
-            program: Program::default(),
-            sampled: Vec::new(),
-        }
-    }
-
     /// The index that the next flow from here will have.
     pub(crate) fn next_outgoing(&self) -> u32 {
         self.program.next_index()
@@ -61,73 +50,6 @@ impl Host {
     /// Adds a flow to here, which the sender knows by the index `peer`; says its index here.
     pub(crate) fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
         self.transport.add_incoming(flow, peer)
-    }
-
-    /// The event that starts the first flow from here.
-    pub(crate) fn first_event(&self, world: &World) -> Option<Event> {
-        self.program.start_event(0, world)
-    }
-
-    /// Handles an event other than an arrival.
-    #[inline]
-    pub(crate) fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
-        let (now, entity) = (event.time(), event.entity());
-        let Self { node, table, nics, transport, program, .. } = self;
-        let (host, table) = (*node, table.as_deref());
-        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
-        match event.kind() {
-            EventKind::Departed => {
-                if let Some(source) = cx.nics[entity as usize].departed() {
-                    transport.departed(now, source, cx);
-                }
-            }
-            EventKind::Start => {
-                let Some(step) = program.step(entity) else { return };
-                let tally = cx.effects.tally();
-                tally.started += 1;
-                tally.progress = tally.progress.max(now);
-                transport.start(now, entity, step, cx);
-                if let Some(next) = program.start_event(entity + 1, world) {
-                    effects.schedule(next);
-                }
-            }
-            EventKind::Stop => transport.stop(now, entity, cx),
-            _ => transport.on_timer(event, cx),
-        }
-        self.serve(now, world, effects);
-    }
-
-    /// A packet's last bit has arrived at `port`.
-    #[inline]
-    pub(crate) fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &Packet,
-        int: &IntRecords,
-        world: &World,
-        effects: &mut E,
-    ) {
-        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
-            let wire = &mut self.nics[usize::from(port)].wire;
-            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
-        } else {
-            let Self { node, table, nics, transport, .. } = self;
-            let (host, table) = (*node, table.as_deref());
-            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
-            transport.on_packet(now, packet, int, cx);
-        }
-        self.serve(now, world, effects);
-    }
-
-    /// The routes change: another table holds from now on.
-    pub(crate) fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
-        let Self { node, nics, transport, .. } = self;
-        let table = &**self.table.insert(Box::new(table));
-        let nics = nics.as_mut_slice();
-        let cx = &mut Context { world, host: *node, table: Some(table), nics, effects: &mut *effects };
-        transport.rerouted(now, cx);
-        self.serve(now, world, effects);
     }
 
     /// Begins to send on every port that is free and for which something waits; a port that is busy
@@ -169,21 +91,112 @@ impl Host {
             }
         }
     }
+}
 
-    pub(crate) fn sample(&self, time: u64, port: PortId) -> Option<PortSample> {
-        let nic = self.nics.get(usize::from(port))?;
-        Some(nic.wire.sample(time, self.node, port, nic.replies_length))
+impl Behaviour for Host {
+    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
+        let queues = simulation.switch.queues;
+        let ports = world.routes.ports[id as usize].iter().enumerate();
+        let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues));
+        Ok(Self {
+            node: id,
+            table: world.routes.tables.of(id).cloned().map(Box::new),
+            nics: nics.collect(),
+            transport: AnyTransport::new(world),
+            program: Program::default(),
+            sampled: Vec::new(),
+        })
     }
 
-    /// Samples the flows that are to be sampled and are under way.
-    pub(crate) fn sample_flows(&self, time: u64, samples: &mut Vec<FlowSample>, world: &World) {
-        let time = Time::from_ps(time);
+    fn first_event(&self, world: &World) -> Option<Event> {
+        self.program.start_event(0, world)
+    }
+
+    #[inline]
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        world: &World,
+        effects: &mut E,
+    ) {
+        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
+            let wire = &mut self.nics[usize::from(port)].wire;
+            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
+        } else {
+            let Self { node, table, nics, transport, .. } = self;
+            let (host, table) = (*node, table.as_deref());
+            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+            transport.on_packet(now, packet, int, cx);
+        }
+        self.serve(now, world, effects);
+    }
+
+    #[inline]
+    fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
+        let (now, entity) = (event.time(), event.entity());
+        let Self { node, table, nics, transport, program, .. } = self;
+        let (host, table) = (*node, table.as_deref());
+        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+        match event.kind() {
+            EventKind::Departed => {
+                if let Some(source) = cx.nics[entity as usize].departed() {
+                    transport.departed(now, source, cx);
+                }
+            }
+            EventKind::Start => {
+                let Some(step) = program.step(entity) else { return };
+                let tally = cx.effects.tally();
+                tally.started += 1;
+                tally.progress = tally.progress.max(now);
+                transport.start(now, entity, step, cx);
+                if let Some(next) = program.start_event(entity + 1, world) {
+                    effects.schedule(next);
+                }
+            }
+            EventKind::Stop => transport.stop(now, entity, cx),
+            _ => transport.on_timer(event, cx),
+        }
+        self.serve(now, world, effects);
+    }
+
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
+        let Self { node, nics, transport, .. } = self;
+        let table = &**self.table.insert(Box::new(table));
+        let nics = nics.as_mut_slice();
+        let cx = &mut Context { world, host: *node, table: Some(table), nics, effects: &mut *effects };
+        transport.rerouted(now, cx);
+        self.serve(now, world, effects);
+    }
+
+    fn wire(&self, port: PortId) -> Option<&Port> {
+        self.nics.get(usize::from(port)).map(|nic| &nic.wire)
+    }
+
+    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.nics.get(usize::from(port)).map_or(0, |nic| nic.replies_length)
+    }
+
+    fn held_data(&self) -> u64 {
+        let replies = self.nics.iter().flat_map(Nic::waiting_replies);
+        replies.filter(|packet| packet.kind == Kind::Data).count() as u64
+    }
+
+    fn has_samples(&self) -> bool {
+        !self.sampled.is_empty()
+    }
+
+    fn sample_flows(&self, time: Time, samples: &mut Vec<FlowSample>, world: &World) {
         samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, world)));
     }
 
-    /// Samples the internal quantities of those flows' congestion controls.
-    pub(crate) fn sample_internals(&self, time: u64, samples: &mut Vec<InternalSample>) {
-        let time = Time::from_ps(time);
+    fn sample_internals(&self, time: Time, samples: &mut Vec<InternalSample>) {
         for &index in &self.sampled {
             let Some(step) = self.program.step(index) else { continue };
             let of_flow = self.transport.internals(index).into_iter();
@@ -196,23 +209,11 @@ impl Host {
         }
     }
 
-    /// Whether there are flows to sample here.
-    pub(crate) fn has_samples(&self) -> bool {
-        !self.sampled.is_empty()
-    }
-
-    /// The wire of a port.
-    pub(crate) fn wire(&mut self, port: PortId) -> Option<&mut Port> {
-        self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
-    }
-
-    /// The flows from here that are under way, as far as they have come.
-    pub(crate) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
         self.transport.unfinished(world)
     }
 
-    /// The flows from here that are under way, with what each waits for.
-    pub(crate) fn waits(&self, world: &World) -> Vec<(u32, String)> {
+    fn waits(&self, world: &World) -> Vec<(u32, String)> {
         self.transport.waits(&self.nics, world)
     }
 }

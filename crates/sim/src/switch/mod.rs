@@ -14,9 +14,8 @@ pub(crate) mod scheduler;
 mod telemetry;
 
 use admission::{Admission, Buffer};
-use incast_units::Rate;
+use incast_units::{Bytes, Rate};
 use marking::Marking;
-use path::Paths;
 use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
@@ -25,22 +24,22 @@ use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, Telemetry};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::node::Behaviour;
+use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
-use crate::record::PortSample;
 use crate::route::Out;
 
 /// A switch.
 #[derive(Debug)]
 pub(crate) struct Switch {
-    node: NodeId,
-    pub(crate) table: Table,
+    table: Table,
     path: path::State,
-    pub(crate) ports: Vec<Egress>,
-    pub(crate) buffer: Buffer,
+    ports: Vec<Egress>,
+    buffer: Buffer,
     queues: u8,
     ecn: Option<Ecn>,
     telemetry: Telemetry,
@@ -64,109 +63,10 @@ pub(crate) struct Egress {
 }
 
 impl Switch {
-    pub(crate) fn new(
-        node: NodeId,
-        table: Table,
-        ports: &[Out],
-        simulation: &Simulation,
-        paths: &Paths,
-        buffer: Buffer,
-        mut rate_index: impl FnMut(Rate) -> u32,
-    ) -> Self {
-        let description = &simulation.switch;
-        let egress = |out: &Out| Egress {
-            wire: Port::new(out),
-            queues: Queues::new(description.queues),
-            scheduler: scheduler::State::new(description),
-            frames: None,
-            marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
-            rate: rate_index(out.rate),
-        };
-        Self {
-            node,
-            table,
-            path: path::State::new(node, paths),
-            ports: ports.iter().map(egress).collect(),
-            buffer,
-            queues: description.queues,
-            ecn: description.ecn,
-            telemetry: description.telemetry,
-            stream: mix(simulation.seed ^ mix(u64::from(node))),
-            int: IntRecords::default(),
-        }
-    }
-
-    /// A packet's last bit has arrived at `port`.
-    #[inline]
-    pub(crate) fn arrive(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        attachment: &[(u16, PortId)],
-        effects: &mut impl Effects,
-    ) {
-        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
-            let wire = &mut self.ports[usize::from(port)].wire;
-            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
-            return self.serve(now, port, effects);
-        }
-        let (place, local) = attachment[packet.destination as usize];
-        let route = if place == self.table.own {
-            Some(local)
-        } else {
-            let group = self.table.group(place, packet.destination);
-            self.path.choose(packet, group, &self.ports)
-        };
-        let Some(to) = route else {
-            // Links on every way have failed.
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
-            return;
-        };
-        let queue = packet.queue.min(self.queues - 1);
-        let size = u64::from(packet.size);
-        let ingress = self.ingress(port, queue);
-        let egress = &mut self.ports[usize::from(to)];
-        match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
-            Admission::Stay => {}
-            Admission::StayAndPause => self.signal(now, port, queue, true, effects),
-            Admission::Drop => {
-                egress.wire.drops += 1;
-                egress.wire.dropped += size;
-                if packet.kind == Kind::Data {
-                    effects.tally().dropped += 1;
-                }
-                return;
-            }
-        }
-        let egress = &mut self.ports[usize::from(to)];
-        packet.time = now;
-        packet.ingress = port;
-        egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
-        if egress.passes(now, queue) {
-            egress.scheduler.passed(queue, &egress.queues);
-            if packet.is(flag::INT) {
-                self.int = *int;
-            }
-            self.send(now, to, queue, packet, effects);
-        } else {
-            egress.queues.push(queue, *packet, int);
-            self.serve(now, to, effects);
-        }
-    }
-
     /// The account of what came in through `port` for `queue`.
     #[inline]
     fn ingress(&self, port: PortId, queue: u8) -> usize {
         usize::from(port) * usize::from(self.queues) + usize::from(queue)
-    }
-
-    /// The port has sent its packet's last bit, and something waited for that.
-    #[inline]
-    pub(crate) fn departed(&mut self, now: u64, port: PortId, effects: &mut impl Effects) {
-        self.ports[usize::from(port)].wire.departed();
-        self.serve(now, port, effects);
     }
 
     /// Sends a PFC frame through `port`, ahead of everything but the packet being sent.
@@ -230,26 +130,155 @@ impl Switch {
             self.signal(now, ingress, queue, false, effects);
         }
     }
+}
 
-    /// The link of a port has this rate from now on, which has this index: telemetry says so, and the
-    /// thresholds of marks that scale with the rate follow it.
-    pub(crate) fn set_rate(&mut self, port: PortId, rate: Rate, index: u32) {
+impl Behaviour for Switch {
+    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
+        let description = &simulation.switch;
+        let table = world.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
+        // PFC headroom must suffice for the fastest and longest that a link ever is.
+        let largest = world.routes.largest_ports(id);
+        let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
+        let egress = |out: &Out| Egress {
+            wire: Port::new(out),
+            queues: Queues::new(description.queues),
+            scheduler: scheduler::State::new(description),
+            frames: None,
+            marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
+            rate: world.rate_index(out.rate),
+        };
+        Ok(Self {
+            table,
+            path: path::State::new(id, &world.paths),
+            ports: world.routes.ports[id as usize].iter().map(egress).collect(),
+            buffer,
+            queues: description.queues,
+            ecn: description.ecn,
+            telemetry: description.telemetry,
+            stream: mix(simulation.seed ^ mix(u64::from(id))),
+            int: IntRecords::default(),
+        })
+    }
+
+    #[inline]
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        world: &World,
+        effects: &mut E,
+    ) {
+        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
+            let wire = &mut self.ports[usize::from(port)].wire;
+            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
+            return self.serve(now, port, effects);
+        }
+        let (place, local) = world.routes.attachment[packet.destination as usize];
+        let route = if place == self.table.own {
+            Some(local)
+        } else {
+            let group = self.table.group(place, packet.destination);
+            self.path.choose(packet, group, &self.ports)
+        };
+        let Some(to) = route else {
+            // Links on every way have failed.
+            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            return;
+        };
+        let queue = packet.queue.min(self.queues - 1);
+        let size = u64::from(packet.size);
+        let ingress = self.ingress(port, queue);
+        let egress = &mut self.ports[usize::from(to)];
+        match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
+            Admission::Stay => {}
+            Admission::StayAndPause => self.signal(now, port, queue, true, effects),
+            Admission::Drop => {
+                egress.wire.drops += 1;
+                egress.wire.dropped += size;
+                if packet.kind == Kind::Data {
+                    effects.tally().dropped += 1;
+                }
+                return;
+            }
+        }
+        let egress = &mut self.ports[usize::from(to)];
+        packet.time = now;
+        packet.ingress = port;
+        egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
+        if egress.passes(now, queue) {
+            egress.scheduler.passed(queue, &egress.queues);
+            if packet.is(flag::INT) {
+                self.int = *int;
+            }
+            self.send(now, to, queue, packet, effects);
+        } else {
+            egress.queues.push(queue, *packet, int);
+            self.serve(now, to, effects);
+        }
+    }
+
+    #[inline]
+    fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
+        if event.kind() == EventKind::Departed {
+            let port = event.entity() as PortId;
+            self.ports[usize::from(port)].wire.departed();
+            self.serve(event.time(), port, effects);
+        }
+    }
+
+    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &World, _: &mut E) {
+        self.table = table;
+    }
+
+    /// Telemetry tells the new rate, and the thresholds of marks that scale with the rate follow it.
+    fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {
         let egress = &mut self.ports[usize::from(port)];
         egress.rate = index;
         egress.marking = self.ecn.as_ref().map(|ecn| Marking::new(ecn, rate));
     }
 
-    pub(crate) fn sample(&self, time: u64, port: PortId) -> Option<PortSample> {
-        let egress = self.ports.get(usize::from(port))?;
-        Some(egress.wire.sample(time, self.node, port, egress.queues.length()))
+    fn wire(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port)).map(|egress| &egress.wire)
     }
 
-    /// Handles an event other than an arrival.
-    #[inline]
-    pub(crate) fn handle(&mut self, event: Event, effects: &mut impl Effects) {
-        if event.kind() == EventKind::Departed {
-            self.departed(event.time(), event.entity() as PortId, effects);
+    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(port)).map(|egress| &mut egress.wire)
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.ports.get(usize::from(port)).map_or(0, |egress| egress.queues.length())
+    }
+
+    fn held_data(&self) -> u64 {
+        let packets = self.ports.iter().flat_map(|egress| egress.queues.iter());
+        packets.filter(|(_, packet)| packet.kind == Kind::Data).count() as u64
+    }
+
+    fn spreads_pauses(&self) -> bool {
+        true
+    }
+
+    fn blocks(&self, ingress: PortId) -> Vec<PortId> {
+        let holds = |egress: &Egress| {
+            egress.queues.iter().any(|(q, p)| p.ingress == ingress && egress.wire.is_paused(q))
+        };
+        let ports = (0..).zip(&self.ports);
+        ports.filter(|(_, e)| e.wire.is_paused_at_all() && holds(e)).map(|(port, _)| port).collect()
+    }
+
+    fn violations(&self, drops: u64) -> Vec<String> {
+        let mut violations = Vec::new();
+        let buffer = &self.buffer;
+        if buffer.peak > buffer.size {
+            let (peak, size) = (Bytes::new(buffer.peak), Bytes::new(buffer.size));
+            violations.push(format!("held {peak} in a buffer of {size}"));
         }
+        if buffer.is_lossless() && drops > 0 {
+            violations.push(format!("dropped {drops} packets although PFC is on"));
+        }
+        violations
     }
 }
 

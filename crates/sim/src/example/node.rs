@@ -1,0 +1,121 @@
+//! A kind of node: a repeater with two ports, which passes what comes in through one on to the other at
+//! once, bit by bit.
+
+use incast_units::{Bytes, Rate};
+
+use crate::describe::Simulation;
+use crate::describe::network::{NodeId, PortId};
+use crate::engine::event::{Effects, Event};
+use crate::engine::node::Behaviour;
+use crate::engine::world::World;
+use crate::forwarding::Table;
+use crate::packet::{IntRecords, Packet};
+use crate::port::Port;
+
+/// A repeater.
+#[derive(Debug)]
+pub(crate) struct Repeater {
+    ports: [Port; 2],
+}
+
+impl Behaviour for Repeater {
+    const STORES: bool = false;
+
+    fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
+        match world.routes.ports[id as usize].as_slice() {
+            [a, b] if a.rate == b.rate => Ok(Self { ports: [Port::new(a), Port::new(b)] }),
+            [a, b] => Err(format!("a repeater joins links of one rate, not {} and {}", a.rate, b.rate)),
+            links => Err(format!("a repeater joins two links, not {}", links.len())),
+        }
+    }
+
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        _: &World,
+        effects: &mut E,
+    ) {
+        let to = 1 - port;
+        self.ports[usize::from(to)].pass(now, to, packet, int, effects);
+    }
+
+    /// It asks for no events.
+    fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
+
+    /// There is one way on, whatever the table says.
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
+
+    fn wire(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port))
+    }
+
+    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.ports.get_mut(usize::from(port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_units::Time;
+
+    use super::*;
+    use crate::describe::network::{Network, NodeKind};
+    use crate::example::transport::tests::{Finished, star};
+    use crate::run;
+
+    /// The star of two hosts at `rate`, with a repeater 3 us from the first host and 2 us from the switch.
+    fn with_repeater(size: u64, [near, far]: [Rate; 2]) -> Simulation {
+        let mut network = Network::with_hosts(2);
+        let switch = network.add_switch("s0");
+        let repeater = network.add_node("r0", NodeKind::Repeater);
+        network.add_link(0, repeater, near, Time::from_us(3));
+        network.add_link(repeater, switch, far, Time::from_us(2));
+        network.add_link(switch, 1, far, Time::from_us(1));
+        Simulation { network, ..star(size) }
+    }
+
+    #[test]
+    fn a_repeater_adds_delay_and_no_store() {
+        let rate = Rate::from_gbps(100);
+        let mut finished = Finished::default();
+        let outcome = run(&with_repeater(1000, [rate; 2]), &mut finished).unwrap();
+        // One packet of 1054 B, stored once by the switch, and its acknowledgement of 64 B: at 80 ps a byte
+        // 2 * (84.32 + 5.12 ns), and 6 us each way.
+        let expected = Time::from_ps(2 * (1054 + 64) * 80) + Time::from_us(12);
+        let flow = finished.0[0];
+        assert_eq!((flow.finish, flow.ideal, flow.base_rtt), (expected, expected, expected));
+        // Both ports of the repeater, node 3, counted what they passed on.
+        let passed: Vec<Bytes> =
+            outcome.ports.iter().filter(|p| p.node == 3).map(|p| p.transmitted).collect();
+        assert_eq!(passed, [Bytes::new(64), Bytes::new(1054)]);
+        assert_eq!(outcome.violations, [""; 0]);
+    }
+
+    #[test]
+    fn the_largest_round_trip_passes_it_without_a_store() {
+        let simulation = with_repeater(1000, [Rate::from_gbps(100); 2]);
+        let routes = crate::route::Routes::new(&simulation.network).unwrap();
+        let expected = Time::from_ps(2 * (1054 + 64) * 80) + Time::from_us(12);
+        assert_eq!(routes.largest_round_trip(1054, 64), expected);
+    }
+
+    #[test]
+    fn both_engines_and_all_threads_agree() {
+        let mut simulation = with_repeater(100_000, [Rate::from_gbps(100); 2]);
+        let plain = crate::run_reference(&simulation, &mut Finished::default()).unwrap();
+        for threads in 1..=4 {
+            simulation.threads = threads;
+            assert_eq!(run(&simulation, &mut Finished::default()).unwrap(), plain);
+        }
+    }
+
+    #[test]
+    fn links_of_two_rates_are_refused() {
+        let simulation = with_repeater(1000, [100, 50].map(Rate::from_gbps));
+        let error = run(&simulation, &mut Finished::default()).unwrap_err();
+        assert_eq!(error.to_string(), "r0: a repeater joins links of one rate, not 100Gbps and 50Gbps");
+    }
+}
