@@ -340,15 +340,7 @@ fn both_engines_agree_on_random_outages_of_hosts_with_several_links() {
             flow.key = mix(i);
             flow
         });
-        let names = ["dctcp", "hpcc", "swift"];
-        let algorithms = vec![algorithm(names[seed as usize % 3], &[])];
-        let mut sim = simulation(network, algorithms, flows.collect());
-        sim.switch.buffer = Buffer::PerPort(Bytes::new(200_000));
-        sim.switch.ecn = lossless_switch().ecn;
-        sim.transport.rto = us(200);
-        let (outcome, _) = run_everywhere(&sim);
-        assert_eq!(outcome.end, End::Finished, "seed {seed}");
-        lost += outcome.lost;
+        lost += lost_in_outages(network, flows.collect(), seed);
     }
     assert!(lost > 100, "{lost} packets lost: there was hardly an outage");
 }

@@ -7,7 +7,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Buffer, Ecn};
+use incast_sim::describe::switch::Ecn;
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
@@ -180,15 +180,7 @@ fn both_engines_agree_on_random_outages() {
             let start = ps(draw(seed + 2, i) % 200_000_000);
             flow(source as u32, ((source + far) % 16) as u32, 1 + draw(seed + 3, i) % 300_000, start)
         });
-        let names = ["dctcp", "hpcc", "swift"];
-        let algorithms = vec![algorithm(names[seed as usize % 3], &[])];
-        let mut sim = simulation(network, algorithms, flows.collect());
-        sim.switch.buffer = Buffer::PerPort(Bytes::new(200_000));
-        sim.switch.ecn = lossless_switch().ecn;
-        sim.transport.rto = us(200);
-        let (outcome, _) = run_everywhere(&sim);
-        assert_eq!(outcome.end, End::Finished, "seed {seed}");
-        lost += outcome.lost;
+        lost += lost_in_outages(network, flows.collect(), seed);
     }
     assert!(lost > 100, "{lost} packets lost: there was hardly an outage");
 }

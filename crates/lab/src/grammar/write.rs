@@ -56,6 +56,8 @@ fn section(text: &mut String, path: &str, entries: &[(String, Out)]) {
         match value {
             Out::Table(_) => {}
             Out::List(_) if path.is_empty() && value.is_blocks() => {}
+            // As text it would forbid blocks of that name further down the file.
+            Out::List(items) if path.is_empty() && items.is_empty() => {}
             Out::List(items) if value.is_blocks() => {
                 *text += &format!("{} = [\n", bare(key));
                 for item in items {
@@ -118,6 +120,7 @@ mod tests {
         let odd = "a \"quoted\" \\ line\n\ttab \u{1} é";
         let entries = vec![
             ("name".to_owned(), Out::text(&odd)),
+            ("none".to_owned(), Out::List(vec![])),
             ("a b".to_owned(), Out::List(vec![Out::plain(&1), Out::plain(&2)])),
             ("s".to_owned(), Out::Table(vec![("t".to_owned(), Out::Table(vec![]))])),
             ("blocks".to_owned(), Out::List(vec![Out::Table(vec![("x".to_owned(), Out::plain(&true))])])),
@@ -126,6 +129,7 @@ mod tests {
         let table = toml::de::DeTable::parse(&text).unwrap().into_inner();
         assert_eq!(table.get("name").unwrap().get_ref().as_str(), Some(odd));
         assert!(table.contains_key("a b") && table.contains_key("s"));
+        assert!(!table.contains_key("none"), "[[none]] could not be added to this file");
         assert_eq!(table.get("blocks").unwrap().get_ref().as_array().unwrap().len(), 1);
     }
 }

@@ -196,6 +196,19 @@ pub fn run_everywhere(simulation: &Simulation) -> (Outcome, Kept) {
     first
 }
 
+/// Runs flows everywhere over links that fail and return, in small buffers with marks and a short
+/// retransmission timeout. All of them must finish. Says how many packets were lost on links.
+pub fn lost_in_outages(network: Network, flows: Vec<Flow>, seed: u64) -> u64 {
+    let name = ["dctcp", "hpcc", "swift"][seed as usize % 3];
+    let mut sim = simulation(network, vec![algorithm(name, &[])], flows);
+    sim.switch.buffer = Buffer::PerPort(Bytes::new(200_000));
+    sim.switch.ecn = lossless_switch().ecn;
+    sim.transport.rto = us(200);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!(outcome.end, End::Finished, "seed {seed}");
+    outcome.lost
+}
+
 /// Mean of `f` over `items`.
 pub fn mean<T>(items: &[T], f: impl Fn(&T) -> f64) -> f64 {
     items.iter().map(f).sum::<f64>() / items.len() as f64
