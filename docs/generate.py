@@ -39,19 +39,19 @@ def scenario() -> str:
         "# Reference of the scenario file",
         MADE,
         (
-            "A scenario is a TOML file, or the same from Python. Quantities are texts with their unit: "
+            "A scenario is a TOML file, or the same from Python. Quantities are strings with their unit: "
             'times `"12us"` (`ps` to `s`), amounts `"32MB"` (`B` to `TB` in steps of 1000, `KiB` to `TiB` in '
             'steps of 1024), rates `"100Gbps"` (`bps` to `Tbps`). An unknown key, a missing unit and a '
             "setting without effect are errors, with file, line and key."
         ),
         (
-            "This page is made from the declarations that the reader of scenario files is made from. "
-            "`incast list fat-tree` says the same in a terminal; `incast validate FILE --effective` writes "
+            "This page is generated from the declarations by which scenario files are read. "
+            "`incast list fat-tree` shows the same in a terminal; `incast validate FILE --effective` writes "
             "out a scenario with every default; `incast schema` prints a JSON Schema for editors."
         ),
         (
-            "*Required* keys must be written; *optional* ones describe something that is not there without "
-            "them; `as rate` means that the key takes the value of another; *its own*: see its section."
+            "*Required* keys must be written; *optional* ones describe something that is absent without "
+            "them; `as rate` means that the default is the value of another key; *its own*: see its section."
         ),
     ]
     sections = _core.sections()
@@ -90,8 +90,8 @@ def algorithms() -> list[str]:
         for a in _core.algorithms()
     ]
     lead = (
-        "After `algorithm` and `preset` the section takes the algorithm's parameters; what is not written "
-        "has the preset's value. Each algorithm's page lists them with range and source."
+        "After `algorithm` and `preset` the section takes the algorithm's parameters; those not written "
+        "have the preset's values. Each algorithm's page lists them with range and source."
     )
     return [lead, "\n".join(["| algorithm | what it is | presets |", "| --- | --- | --- |", *rows])]
 
@@ -138,8 +138,8 @@ def distributions() -> str:
     ]
     own = """\
 A distribution of your own is a file with a size in bytes and a cumulative share on each line; shares
-from 0 to 1 or from 0 to 100, told by the last one. `sizes = "mine.txt"` reads it, relative to the
-scenario's folder; what is wrong with it is said with its line. Or it is written into the scenario:
+from 0 to 1 or from 0 to 100, depending on the last one. `sizes = "mine.txt"` reads it, relative to the
+scenario's folder; errors are reported with their line. It can also be written into the scenario:
 
 <!-- test: part examples/websearch.toml -->
 ```toml
@@ -169,7 +169,7 @@ is between the two. All arithmetic is on integers, so a draw is the same on ever
                 (
                     "Traffic of kind `poisson` draws the sizes of its flows from one of these: "
                     '`sizes = "WebSearch"`. '
-                    "Most flows are small, most bytes are in large ones; how far so is what they differ in."
+                    "Most flows are small, and most bytes are in large flows; the distributions differ in how much."
                 ),
                 "\n".join([*head, *rows]),
                 "## Your own",
@@ -213,8 +213,8 @@ def distribution(d: _core.Distribution) -> str:
                 "## Scope and limits",
                 (
                     "Sizes are payload and independent of each other, of the hosts and of time. "
-                    "Between two points they are uniform, which is the reading of the public "
-                    "simulators, not something that was measured; the tail ends at the last point."
+                    "Between two points they are uniform, as in the public simulators; that was not "
+                    "measured. The tail ends at the last point."
                 ),
                 "## Points",
                 "\n".join(["| size (B) | flows up to it (%) |", "| --- | --- |", *points]),
