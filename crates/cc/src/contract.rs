@@ -338,3 +338,66 @@ pub trait CongestionControl: Sized + Send + 'static {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constant::{Constant, ConstantParams};
+    use crate::testing::{PATH, ack};
+
+    #[test]
+    fn the_hold_time_is_no_part_of_the_round_trip() {
+        // Sent at 80 us, received at 92, held until 95, here at 100: 20 us, of which 5 us were the
+        // receiver's. The way there took 12 us.
+        let us = Time::from_us;
+        let ack = Ack { received: us(92), held: us(5), ..ack(us(100), us(20), 0, 0) };
+        assert_eq!(ack.sent, us(80));
+        assert_eq!(ack.rtt(), us(15));
+        assert_eq!(ack.owd(), us(12));
+        // Held longer than the whole way, which no clock can say: no time, not a negative one.
+        assert_eq!(Ack { held: us(21), ..ack }.rtt(), Time::ZERO);
+    }
+
+    #[test]
+    fn signals_are_a_set() {
+        let all = [
+            Signals::ECN,
+            Signals::INT,
+            Signals::CNP,
+            Signals::HOP_DELAY,
+            Signals::ONE_WAY_DELAY,
+            Signals::RECEIVER_FLOWS,
+            Signals::PACKET_TAG,
+        ];
+        for (i, one) in all.into_iter().enumerate() {
+            for (j, other) in all.into_iter().enumerate() {
+                assert_eq!(one.contains(other), i == j, "{one:?} {other:?}");
+                let both = one.and(other);
+                assert!(both.contains(one) && both.contains(other), "{both:?}");
+                assert_eq!(one.contains(both), i == j, "{one:?} {both:?}");
+            }
+            assert!(one.contains(Signals::NONE) && !Signals::NONE.contains(one));
+        }
+        // A union, with what both have in it.
+        let (two, three) = (Signals::ECN.and(Signals::INT), Signals::INT.and(Signals::CNP));
+        assert_eq!(two.and(three), Signals::ECN.and(three));
+        assert!(two.and(three).contains(two) && !two.contains(three));
+    }
+
+    #[test]
+    fn an_algorithm_without_timer_and_tag_need_not_speak_of_them() {
+        let setup = Setup::new(ConstantParams::default(), PATH);
+        let flow = Constant::new(&setup, Time::ZERO);
+        assert_eq!((flow.deadline(), flow.tag(&setup), flow.probe(&setup, 0)), (Time::NEVER, 0, None));
+    }
+
+    #[test]
+    fn a_stack_shows_its_valid_records_only() {
+        let mut stack = IntStack { count: 2, ..IntStack::EMPTY };
+        for (n, hop) in (1..).zip(&mut stack.hops) {
+            hop.queue = Bytes::new(n);
+        }
+        let mut records = stack.iter().map(|(place, hop)| (place, hop.queue.get()));
+        assert_eq!([records.next(), records.next(), records.next()], [Some((0, 1)), Some((1, 2)), None]);
+    }
+}

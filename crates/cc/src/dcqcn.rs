@@ -717,6 +717,15 @@ mod tests {
         flow.on_cnp(&Setup::new(params, PATH), us(110));
         flow.on_ack(&Setup::new(params, PATH), &ack(us(110), us(12), 1000, 2000), &IntStack::EMPTY);
         assert_eq!(flow, before);
+        // No increase has happened since the first cut, so that the second leaves the target at the
+        // line's rate too; with `clamp_target` it is the rate before the second.
+        for (clamp_target, target) in [(false, 1.0), (true, 1.0 - alpha / 2.0)] {
+            let params = DcqcnParams { clamp_target, ..params };
+            let mut flow = before;
+            flow.on_timer(&Setup::new(params, PATH), us(112));
+            assert!(flow.rate < before.rate);
+            close(flow.target, target);
+        }
     }
 
     #[test]

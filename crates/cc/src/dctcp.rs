@@ -374,6 +374,14 @@ mod tests {
         let idle = Ack { inflight_now: Bytes::new(40_000), ..ack(us(100), us(12), 1000, 41_000) };
         flow.on_ack(&Setup::new(params, PATH), &idle, &IntStack::EMPTY);
         close(flow.window, 150_000.0);
+        // 148 000 B in flight now, the 1000 B acknowledged and room for one packet more are the window:
+        // it is used. With a byte less it is not.
+        for (inflight, grows) in [(147_999, false), (148_000, true)] {
+            let mut flow = flow;
+            let ack = Ack { inflight_now: Bytes::new(inflight), ..idle };
+            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
+            assert_eq!(flow.window > Fixed::whole(150_000), grows, "{inflight}");
+        }
     }
 
     #[test]
@@ -440,11 +448,17 @@ mod tests {
         let params = DctcpParams { slow_start: true, ..DctcpParams::default() };
         let mut flow = flow(&params);
         assert_eq!(flow.allowance(&Setup::new(params, PATH)).window, Bytes::new(10_000));
+        // There is no threshold to show before the first mark.
+        let setup = Setup::new(params, PATH);
+        assert_eq!((flow.probe(&setup, 0), flow.probe(&setup, 1)), (Some(Value::Ratio(Fixed::ONE)), None));
         acked(&mut flow, &params, 1000, 10_000, false);
         close(flow.window, 11_000.0);
         acked(&mut flow, &params, 2000, 11_000, true);
         close(flow.window, 11_000.0 * (1.0 - 0.9375 / 2.0));
         assert_eq!(flow.threshold, flow.window);
+        // 11 000 · (1 − 15/32) = 5843.75 B.
+        assert_eq!(flow.probe(&setup, 0), Some(Value::Ratio(flow.alpha)));
+        assert_eq!(flow.probe(&setup, 1), Some(Value::Bytes(Bytes::new(5843))));
     }
 
     #[test]

@@ -328,6 +328,14 @@ mod tests {
             mirrored.add(x, y);
         }
         assert_eq!(mirrored.slope(), -Fixed::ratio(5, 4));
+        // With Σy negative too, and with both: −1.25 and 1.25.
+        for (sign, slope) in [(1, -Fixed::ratio(5, 4)), (-1, Fixed::ratio(5, 4))] {
+            let mut line = LeastSquares::default();
+            for (x, y) in [(0, -1), (2, -2), (4, -6)] {
+                line.add(sign * x, y);
+            }
+            assert_eq!(line.slope(), slope);
+        }
     }
 
     #[test]
@@ -408,6 +416,17 @@ mod tests {
         assert_eq!(at(5, &mut estimator), None);
         assert_eq!(at(10, &mut estimator), None);
         assert_eq!(at(15, &mut estimator).unwrap().gradient, Fixed::ratio(1, 4));
+        // Delays from 2^37 ps (137 ms) on count as that: with 0, 200 and 400 ms at 2, 4 and 8 us, in
+        // ticks (125 000, 0), (250 000, 2^33), (500 000, 2^33), the slope is
+        // 2^33 · (3 · 750 000 − 875 000 · 2)/((3 · 21 − 49) · 125 000^2) = 2^33/437 500 = 19 634.1.
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
+        let mut estimate = None;
+        for (sent, delay) in [(2, 0), (4, 200), (8, 400)] {
+            let (sent, delay) = (Time::from_us(sent), Time::from_ms(delay));
+            estimate = estimator.add(&Sample { sent, delay, packets: 1, inflight: Bytes::new(1) }, &rules);
+        }
+        let gradient = f(estimate.unwrap().gradient);
+        assert!((gradient - f64::from(1 << 30) * 8.0 / 437_500.0).abs() < 1e-6, "{gradient}");
         // The sums at that edge: three packets at 2^30 ticks, whatever they met.
         let (x, y) = (1_i64 << 30, 1_i64 << 32);
         assert!(3 * i128::from(x * x) + (1 << 58) < i128::from(i64::MAX));
@@ -500,19 +519,20 @@ mod tests {
 
     #[test]
     fn three_points_feed_the_gradient_and_all_feed_the_rest() {
-        // Period 8 µs from 0. Sent at 2, 3, 5, 6, 8 µs: first 2, first of the second half 5, last 8.
-        // Delays 1, 9, 4, 9, 7 µs: through (2, 1), (5, 4), (8, 7) the slope is 1.
+        // Period 8 µs from 0. Sent at 2, 3, 4, 6, 8 µs: first 2, first of the second half 4, last 8.
+        // Delays 1, 9, 6, 9, 7 µs: (2, 1), (4, 6), (8, 7): n = 3, Σx = 14, Σy = 14, Σx² = 84, Σxy = 82:
+        // (3·82 − 14·14)/(3·84 − 14²) = 50/56. (Through the first and the last alone it would be 1.)
         let rules = BatchRules { three_points: true, ..rules(Time::from_us(8), Time::ZERO) };
         let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
         let mut estimate = None;
-        for (sent, delay) in [(2, 1), (3, 9), (5, 4), (6, 9), (8, 7)] {
+        for (sent, delay) in [(2, 1), (3, 9), (4, 6), (6, 9), (8, 7)] {
             let (sent, delay) = (Time::from_us(sent), Time::from_us(delay));
             estimate = estimator.add(&Sample { sent, delay, packets: 2, inflight: Bytes::new(5) }, &rules);
         }
         let estimate = estimate.unwrap();
-        assert!((f(estimate.gradient) - 1.0).abs() < 1e-4, "{}", estimate.gradient);
-        // (1 + 9 + 4 + 9 + 7)/5 = 6 µs.
-        assert_eq!((estimate.delay, estimate.packets), (Time::from_us(6), 10));
+        assert!((f(estimate.gradient) - 50.0 / 56.0).abs() < 1e-6, "{}", estimate.gradient);
+        // (1 + 9 + 6 + 9 + 7)/5 = 6.4 µs.
+        assert_eq!((estimate.delay, estimate.packets), (Time::from_ns(6400), 10));
     }
 
     #[test]

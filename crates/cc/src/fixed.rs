@@ -278,6 +278,33 @@ mod tests {
         assert_eq!(Fixed::ONE / Fixed::ZERO, Fixed::MAX);
         assert_eq!(-Fixed::ONE / Fixed::ZERO, Fixed::MIN);
         assert_eq!(Fixed::from_bits(i64::MIN), Fixed::MIN);
+        assert_eq!(Fixed::ZERO / Fixed::ZERO, Fixed::MAX);
+        assert_eq!(Fixed::ZERO / -Fixed::ONE, Fixed::ZERO);
+        // Around 2^31: the largest product of whole numbers below it, and the first that is not; 2^32,
+        // the first that needs more than 64 bits.
+        assert_eq!(Fixed::whole(65_535) * Fixed::whole(32_768), Fixed::whole(2_147_450_880));
+        for (a, b) in [(65_536, 32_768), (65_536, 65_536), (65_536, 65_537)] {
+            let (a, b) = (Fixed::whole(a), Fixed::whole(b));
+            assert_eq!((a * b, -a * b, -a * -b), (Fixed::MAX, Fixed::MIN, Fixed::MAX), "{a} * {b}");
+        }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert!(!Fixed::ZERO.is_negative() && !(-Fixed::ZERO).is_negative());
+        assert!(Fixed::from_bits(-1).is_negative() && !Fixed::from_bits(1).is_negative());
+        assert_eq!((-Fixed::ONE * Fixed::ZERO, Fixed::ZERO * -Fixed::ONE), (Fixed::ZERO, Fixed::ZERO));
+    }
+
+    #[test]
+    fn assignments_are_sum_and_difference() {
+        let mut x = Fixed::ratio(3, 4);
+        x += Fixed::ratio(3, 2);
+        assert_eq!(x, Fixed::ratio(9, 4));
+        x -= Fixed::whole(3);
+        assert_eq!(x, -Fixed::ratio(3, 4));
+        x -= Fixed::MAX;
+        assert_eq!(x, Fixed::MIN);
     }
 
     #[test]

@@ -429,8 +429,9 @@ mod tests {
         let busy = |n: u64| port(us(12 + n), 135_000, 12_500 * n); // 0.9 + 1
         hpcc.on_ack(&Setup::new(params, PATH), &ack(us(13), RTT, 2000, 160_000), &busy(1));
         close(hpcc.ratio, 0.95); // the smaller of two queues, 0, counts: 1/(1/0.95)
-        for n in 2..4 {
-            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12 + n), RTT, 1000 * n, 160_000), &busy(n));
+        // The second of them reaches what had been sent at the first ack, and is not beyond it.
+        for (n, sequence) in [(2, 2000), (3, 150_000)] {
+            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(12 + n), RTT, sequence, 160_000), &busy(n));
             close(hpcc.ratio, 0.5);
             close(hpcc.reference, 1.0);
         }
@@ -519,6 +520,19 @@ mod tests {
         let second = both(port(us(11), 0, 6_250), port(us(13), 75_000, 6_250));
         hpcc.on_ack(&Setup::new(params, PATH), &ack(us(19), RTT, 2000, 3000), &second);
         close(hpcc.utilisation, 1.0);
+    }
+
+    #[test]
+    fn of_two_equally_busy_ports_the_first_counts() {
+        // Both at half of their line, the first within 1 us, the second within 3 us. MeasureInflight
+        // takes a port and its time only if it is busier than those before: U = 11/12 + 1/12 · 0.5.
+        let params = HpccParams::default();
+        let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
+        let before = then(port(us(10), 0, 0), &port(us(12), 0, 0));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 1000, 2000), &before);
+        let now = then(port(us(11), 0, 6_250), &port(us(15), 0, 18_750));
+        hpcc.on_ack(&Setup::new(params, PATH), &ack(us(21), RTT, 2000, 3000), &now);
+        close(hpcc.utilisation, 23.0 / 24.0);
     }
 
     #[test]

@@ -655,6 +655,29 @@ mod tests {
         assert!(is_near(batch(&paper, 100, 17_700, 0, 75_000).u, 0.801));
         let band = OscarParams { dead_band: Time::from_ns(500), ..paper };
         assert!(is_near(batch(&band, 100, 17_700, 0, 75_000).u, 6.0 / 17.7 + 0.001));
+        // A delay at the target is not below it (line 9): the smaller step, 6/18. So is one that the
+        // dead band just reaches.
+        assert!(is_near(batch(&paper, 100, 18_000, 0, 75_000).u, 6.0 / 18.0 + 0.001));
+        assert!(is_near(batch(&band, 100, 17_500, 0, 75_000).u, 6.0 / 17.5 + 0.001));
+    }
+
+    #[test]
+    fn both_parts_of_the_tolerance_count_as_an_empty_queue() {
+        // ε = 12 µs/16 + 0.5 µs: a delay of 13.25 µs is an empty queue, u = 1/3 + 0.001 grows by
+        // U_HAI; one of 13.26 µs is none: u_w = (75 KB: 6)/13.26, u_r = 0.8, the larger, + U_AI.
+        let params = OscarParams {
+            epsilon: Fixed::ratio(1, 16),
+            epsilon_time: Time::from_ns(500),
+            ..OscarParams::default()
+        };
+        for (delay, next) in [(13_250, 1.0 / 3.0 + 0.011), (13_260, 0.801)] {
+            let mut flow = batch(&params, 100, 36_000, 0, 150_000);
+            for i in 1..=60 {
+                let ack = ack(Time::from_ns(6_000 + 100 * i), Time::from_ns(delay), 75_000);
+                flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
+            }
+            assert!(is_near(flow.u, next), "{delay}: {}", flow.u);
+        }
     }
 
     #[test]

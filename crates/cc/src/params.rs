@@ -170,3 +170,51 @@ macro_rules! choice {
     };
 }
 pub(crate) use choice;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value of each kind.
+    fn one(x: u64) -> [Value; 5] {
+        [
+            Value::Time(Time::from_ps(x)),
+            Value::Bytes(Bytes::new(x)),
+            Value::Rate(Rate::from_bps(x)),
+            Value::Ratio(Fixed::from_bits(x as i64)),
+            Value::Count(x),
+        ]
+    }
+
+    #[test]
+    fn a_range_admits_both_of_its_ends_and_nothing_beyond() {
+        let kinds = [
+            Kind::Time(Time::from_ps(3), Time::from_ps(5)),
+            Kind::Bytes(Bytes::new(3), Bytes::new(5)),
+            Kind::Rate(Rate::from_bps(3), Rate::from_bps(5)),
+            Kind::Ratio(Fixed::from_bits(3), Fixed::from_bits(5)),
+            Kind::Count(3, 5),
+        ];
+        for (place, kind) in kinds.into_iter().enumerate() {
+            for x in 0..8 {
+                for (other, value) in one(x).into_iter().enumerate() {
+                    let admitted = other == place && (3..=5).contains(&x);
+                    assert_eq!(kind.admits(value), admitted, "{kind:?} {value:?}");
+                }
+            }
+            assert!(!kind.admits(Value::Flag(true)) && !kind.admits(Value::Choice(4)), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_flag_is_any_flag_and_a_choice_one_of_its_words() {
+        assert!(Kind::Flag.admits(Value::Flag(true)) && Kind::Flag.admits(Value::Flag(false)));
+        let words = Kind::Choice(&["none", "bdp"]);
+        assert!(words.admits(Value::Choice(0)) && words.admits(Value::Choice(1)));
+        assert!(!words.admits(Value::Choice(2)));
+        for value in one(1) {
+            assert!(!Kind::Flag.admits(value) && !words.admits(value), "{value:?}");
+        }
+        assert!(!Kind::Flag.admits(Value::Choice(1)) && !words.admits(Value::Flag(true)));
+    }
+}

@@ -460,7 +460,8 @@ mod tests {
         let params = PowerTcpParams { flows: Fixed::MAX, ..PowerTcpParams::default() };
         let mut flow = started(&params, 150_000);
         for (n, sequence, window, old) in [
-            (1, 2000, 0.55, 1.0),
+            // It reaches what had been sent at the first ack, and is not beyond it.
+            (1, 150_000, 0.55, 1.0),
             // This one acknowledges what was sent after the first: it renews cwnd_old.
             (2, 150_001, 0.505, 0.505),
             // 0.9 · 0.2525 + 0.1 · 0.505
@@ -536,6 +537,11 @@ mod tests {
         let second = then(port(us(22), 0, 37_500), &port(us(24), 0, 112_500));
         flow.on_ack(&Setup::new(params, PATH), &ack(us(30), RTT, 2000, 3000), &second);
         close(flow.power, 0.75);
+        // Of two with the same power the first counts, with its time (line 20 asks for more): both send
+        // half of their rate, the first for 1 us, the second for 3 us: 0.75 + (0.5 − 0.75)/12.
+        let third = then(port(us(23), 0, 43_750), &port(us(27), 0, 131_250));
+        flow.on_ack(&Setup::new(params, PATH), &ack(us(33), RTT, 3000, 4000), &third);
+        close(flow.power, 0.75 - 0.25 / 12.0);
     }
 
     #[test]
