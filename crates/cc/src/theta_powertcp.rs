@@ -266,13 +266,14 @@ impl ThetaPowerTcp {
         if dt == Time::ZERO {
             return;
         }
-        // (θ̇ + 1)·dt = dt + RTT − prevRTT; of the two differences one saturates at zero.
+        // (θ̇ + 1)·dt = dt + RTT − prevRTT.
         let (grown, previous) = (dt + rtt, self.previous_rtt);
-        let gradient = if params.negative_power && grown < previous {
+        let gradient = if grown < previous {
             -Fixed::ratio((previous - grown).ps(), dt.ps())
         } else {
-            Fixed::ratio((grown - previous).ps(), dt.ps()).max(params.gradient_floor)
+            Fixed::ratio((grown - previous).ps(), dt.ps())
         };
+        let gradient = if params.negative_power { gradient } else { gradient.max(params.gradient_floor) };
         let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
         let weight =
             Fixed::ratio(dt.min(self.base_rtt).ps(), self.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
@@ -462,6 +463,23 @@ mod tests {
     }
 
     #[test]
+    fn where_power_may_be_negative_the_gradient_has_no_floor() {
+        // RTT from 13 us to 12.25 us within 1 us: θ̇ + 1 = 1/4, Γ_norm = 1/4 · 12.25/12. With a floor of
+        // 1/2 twice as much, unless power may be negative: then the floor does not count at all.
+        for (negative_power, gradient) in [(false, 0.5), (true, 0.25)] {
+            let params = ThetaPowerTcpParams {
+                gradient_floor: Fixed::ratio(1, 2),
+                negative_power,
+                ..ThetaPowerTcpParams::default()
+            };
+            let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
+            acked(&mut flow, &params, &ack(us(40), us(13), 1000, 150_000));
+            acked(&mut flow, &params, &ack(us(41), Time::from_ns(12_250), 2000, 150_000));
+            close(flow.power, 1.0 + (gradient * 12.25 / 12.0 - 1.0) / 12.0);
+        }
+    }
+
+    #[test]
     fn the_smallest_rtt_may_serve_as_base() {
         let params = ThetaPowerTcpParams { track_base_rtt: true, ..ThetaPowerTcpParams::default() };
         let mut flow = started(&params);
@@ -469,5 +487,14 @@ mod tests {
         assert_eq!(flow.base_rtt, us(6));
         // θ̇ + 1 = 1 − 6/8 = 1/4; RTT/τ = 1; Δt = 8 us counts 6: Γ = 1/4.
         close(flow.power, 0.25);
+        // An RTT of zero, as a hold time as long as the whole RTT makes it, is no base RTT.
+        acked(&mut flow, &params, &ack(us(21), Time::ZERO, 3000, 150_000));
+        assert_eq!(flow.base_rtt, us(6));
+        // Without the option the base RTT stays as it was told: Γ_norm = 1/4 · 6/12, weight 8/12.
+        let params = ThetaPowerTcpParams::default();
+        let mut flow = started(&params);
+        acked(&mut flow, &params, &ack(us(20), us(6), 2000, 150_000));
+        assert_eq!(flow.base_rtt, us(12));
+        close(flow.power, 1.0 + (0.125 - 1.0) * 8.0 / 12.0);
     }
 }
