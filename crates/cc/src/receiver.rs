@@ -254,6 +254,16 @@ mod tests {
         assert!(notified(10, true));
         assert!(!notified(59, true));
         assert!(notified(60, true));
+        // An acknowledgement that leaves in between does not begin another interval.
+        let rules = ReceiverRules { ack_every: 2, ..RULES };
+        let mut receiver = Receiver::NEW;
+        for (now, notify, acked) in
+            [(10, true, false), (11, false, true), (59, false, false), (60, true, true)]
+        {
+            let arrival = Arrival { marked: true, notify: true, ..arrival(now, 0) };
+            let response = receiver.on_data(&rules, &arrival);
+            assert_eq!((response.notify, response.ack.is_some()), (notify, acked), "{now}");
+        }
     }
 
     #[test]

@@ -689,6 +689,20 @@ mod tests {
         assert_eq!(target(1900), target(1000));
         assert!((target(1000) - (20.0 + 29.38989)).abs() < 1e-4, "{}", target(1000));
         assert_eq!(target(900), 120.0);
+        // In base BDPs of 150 packets: 24.9 packets are 24, 0.16 BDP; 1/√0.16 = 2.5, g = 0.4624753 as
+        // above: 25 + 12 + 100 · g(2.5 − 1) µs.
+        let params = SwiftParams { whole_packets: true, ..SwiftParams::oscar() };
+        let scaled = with_window(&params, 24_900).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
+        assert!((scaled - 106.371_294).abs() < 1e-3, "{scaled}");
+    }
+
+    #[test]
+    fn a_delay_of_just_the_least_target_is_below_that_of_a_small_window() {
+        // One packet: flow scaling adds 29.4 µs to 20. A delay of 20 µs lies below: + 1000 B.
+        let params = SwiftParams { hop: Time::ZERO, ..SwiftParams::paper() };
+        let mut flow = with_window(&params, 1000);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
+        assert_eq!(flow.cwnd, Fixed::whole(2000));
     }
 
     #[test]
