@@ -521,6 +521,30 @@ mod tests {
     }
 
     #[test]
+    fn at_the_thresholds_the_gradient_counts() {
+        // Lines 5 and 7 ask for less than T_low and more than T_high. 40 → 50 µs: gradient 0.875 · 10/20 =
+        // 0.4375, 4 Gbps · (1 − 0.35) = 2.6 Gbps. 499 → 500 µs: gradient 0.04375, 4 Gbps · 0.965.
+        let params = TimelyParams::paper();
+        for (before, rtt, rate) in [(40, 50, 2_600_000_000), (499, 500, 3_860_000_000_u64)] {
+            let mut flow = after(&params, before);
+            assert!(complete(&mut flow, &params, rtt).abs_diff(rate) <= 3, "{rtt}: {}", flow.rate);
+        }
+    }
+
+    #[test]
+    fn shows_its_internals() {
+        // 100 → 90 µs: gradient −0.875 · 10/20, one increase.
+        let params = TimelyParams::paper();
+        let setup = Setup::new(params, PATH);
+        let mut flow = after(&params, 100);
+        assert_eq!(flow.probe(&setup, 1), Some(Value::Time(Time::from_us(100))));
+        complete(&mut flow, &params, 90);
+        assert_eq!(flow.probe(&setup, 0), Some(Value::Ratio(-Fixed::ratio(7, 16))));
+        assert_eq!(flow.probe(&setup, 1), Some(Value::Time(Time::from_us(90))));
+        assert_eq!(flow.probe(&setup, 2), Some(Value::Count(1)));
+    }
+
+    #[test]
     fn steep_gradients_lead_to_the_floor() {
         // 100 → 200 µs: gradient 0.875 · 100/20 = 4.375, factor below zero: the floor, 10 Mbps.
         let params = TimelyParams::paper();

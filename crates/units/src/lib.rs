@@ -299,4 +299,11 @@ mod tests {
         assert_eq!(Rate::of(Bytes::new(1), Time::ZERO), Rate::from_bps(u64::MAX));
         assert_eq!(Time::from_us(12).times_ratio(3, 2), Time::from_us(18));
     }
+
+    #[test]
+    fn numbers_come_back_in_their_unit() {
+        let time = Time::from_ps(12_345_999);
+        assert_eq!((time.ps(), time.ns()), (12_345_999, 12_345));
+        assert_eq!((Bytes::new(1060).get(), Rate::from_mbps(40).bps()), (1060, 40_000_000));
+    }
 }

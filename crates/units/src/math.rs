@@ -172,6 +172,16 @@ mod tests {
     }
 
     #[test]
+    fn divides_two_halves() {
+        // (5 · 2^64 + 6)/7: 5 · 2^64 = 7 · 13176245766935394011 + 3, and 3 + 6 = 7 + 2.
+        assert_eq!(div_wide(5, 6, 7), 13_176_245_766_935_394_012);
+        // A high half of zero is a plain division; one from the divisor on does not fit.
+        assert_eq!((div_wide(0, 100, 7), div_wide(0, 6, 7)), (14, 0));
+        assert_eq!((div_wide(6, u64::MAX, 7), div_wide(7, 0, 7)), (u64::MAX, u64::MAX));
+        assert_eq!((div_wide(0, 5, 0), div_wide(1, 5, 0)), (u64::MAX, u64::MAX));
+    }
+
+    #[test]
     fn agrees_with_128_bit_arithmetic() {
         for a in values().chain([0, 1, u64::MAX, u64::MAX - 1, 1 << 32]) {
             for b in values().step_by(7).chain([0, 1, u64::MAX]) {
