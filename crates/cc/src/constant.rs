@@ -90,3 +90,23 @@ impl CongestionControl for Constant {
         Allowance { window: params.window, rate: params.rate.min(path.line_rate) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::PATH;
+
+    #[test]
+    fn a_flow_gets_what_it_is_told_and_no_more_than_the_line() {
+        let allowance = |params: ConstantParams| {
+            let setup = Setup::new(params, PATH);
+            Constant::new(&setup, Time::ZERO).allowance(&setup)
+        };
+        let unlimited = Allowance { window: Bytes::UNLIMITED, rate: PATH.line_rate };
+        assert_eq!(allowance(ConstantParams::default()), unlimited);
+        let (window, rate) = (Bytes::new(5000), Rate::from_gbps(40));
+        assert_eq!(allowance(ConstantParams { window, rate }), Allowance { window, rate });
+        let fast = ConstantParams { window, rate: Rate::from_gbps(101) };
+        assert_eq!(allowance(fast), Allowance { window, rate: PATH.line_rate });
+    }
+}

@@ -557,6 +557,8 @@ mod tests {
         assert_eq!(flow.allowance(&Setup::new(windowed, PATH)).window, Bytes::new(150_000));
         flow.rate = Fixed::from_bits(1);
         assert_eq!(flow.allowance(&Setup::new(follows, PATH)).window, Bytes::new(1));
+        flow.rate = Fixed::ZERO;
+        assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, Rate::from_bps(1));
         assert_eq!(Dcqcn::signals(&params), Signals::CNP.and(Signals::ECN));
         assert_eq!(Dcqcn::signals(&DcqcnParams::mellanox()), Signals::ECN);
         assert_eq!(size_of::<Dcqcn>(), 80);

@@ -356,6 +356,20 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_counts_from_the_first_ack_on() {
+        // A duplicate acknowledgement (the first packet is missing) with a mark: half of it, as α is 1.
+        let params = DctcpParams::default();
+        let mut first = flow(&params);
+        acked(&mut first, &params, 0, 150_000, true);
+        close(first.window, 75_000.0);
+        // If the first acknowledgement advances, its one packet of one is a share of 1: α stays 1.
+        let mut first = flow(&params);
+        acked(&mut first, &params, 1000, 150_000, true);
+        close(first.alpha, 1.0);
+        close(first.window, 75_000.0);
+    }
+
+    #[test]
     fn grows_by_one_packet_in_a_round_trip() {
         // 150 acks of 1000 B at 150 KB: nearly 1000 B (the window grows meanwhile).
         let params = DctcpParams::default();
@@ -415,6 +429,22 @@ mod tests {
         close(flow.window, 75_000.0);
         acked(&mut flow, &params, 169_000, 170_000, false);
         assert!(flow.window > Fixed::whole(75_013) && flow.window < Fixed::whole(75_014));
+        // A smallest window of four packets holds after a timeout too.
+        let params = DctcpParams { min_window: Fixed::whole(4), ..params };
+        lost(&mut flow, &params, LossKind::Timeout, 200_000);
+        close(flow.window, 4000.0);
+    }
+
+    #[test]
+    fn a_timeout_ends_the_reduction() {
+        // A cut until 300 000, then a timeout: the next acknowledgement grows the window by its 1000 B,
+        // although what was sent before the cut is still coming back.
+        let params = DctcpParams::default();
+        let mut flow = flow(&params);
+        acked(&mut flow, &params, 1000, 300_000, true);
+        lost(&mut flow, &params, LossKind::Timeout, 1000);
+        acked(&mut flow, &params, 2000, 300_000, false);
+        close(flow.window, 2000.0);
     }
 
     #[test]
@@ -471,6 +501,16 @@ mod tests {
         close(flow.window, 250.0);
         let allowance = flow.allowance(&Setup::new(params, PATH));
         assert_eq!((allowance.window.get(), allowance.rate.bps() / 1000), (250, 166_666));
+        // The round trip is the last one measured: in 24 us half of it.
+        let mut slower = flow;
+        let ack = Ack { marked: 1, ..ack(us(100), us(24), 0, 300_000) };
+        slower.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
+        let rate = slower.allowance(&Setup::new(params, PATH)).rate;
+        assert_eq!((slower.window, rate.bps() / 1000), (flow.window, 83_333));
+        // However small and slow, something may be sent: 1 B, 1 bps.
+        let least = Dctcp { window: Fixed::ratio(1, 2), rtt: Time::from_s(100), ..flow };
+        let allowed = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
+        assert_eq!(least.allowance(&Setup::new(params, PATH)), allowed);
         // One packet acknowledged adds at most one packet.
         acked(&mut flow, &params, 300_001, 301_000, false);
         close(flow.window, 1250.0);

@@ -416,6 +416,16 @@ mod tests {
         assert_eq!(at(5, &mut estimator), None);
         assert_eq!(at(10, &mut estimator), None);
         assert_eq!(at(15, &mut estimator).unwrap().gradient, Fixed::ratio(1, 4));
+        // A packet at 30 ms, the third, counts as 2^30 ticks away. With delays of 0, 0 and 1 ms, a = 5 ms
+        // = 312 500 000 ticks, c = 2^30, d = 1 ms = 62 500 000: d(2c − 3a)/(6a² + 2c² − 6ac) = 0.086 081 641 6.
+        let mut estimator = BatchedEstimator::new(&path(Rate::from_gbps(100)), rules.period, Time::ZERO);
+        let mut estimate = None;
+        for (sent, delay) in [(5, 0), (10, 0), (30, 1)] {
+            let (sent, delay) = (Time::from_ms(sent), Time::from_ms(delay));
+            estimate = estimator.add(&Sample { sent, delay, packets: 1, inflight: Bytes::new(1) }, &rules);
+        }
+        let gradient = f(estimate.unwrap().gradient);
+        assert!((gradient - 0.086_081_641_6).abs() < 1e-8, "{gradient}");
         // Delays from 2^37 ps (137 ms) on count as that: with 0, 200 and 400 ms at 2, 4 and 8 us, in
         // ticks (125 000, 0), (250 000, 2^33), (500 000, 2^33), the slope is
         // 2^33 · (3 · 750 000 − 875 000 · 2)/((3 · 21 − 49) · 125 000^2) = 2^33/437 500 = 19 634.1.

@@ -170,7 +170,7 @@ impl Mul for Fixed {
     #[inline]
     fn mul(self, other: Self) -> Self {
         let (high, low) = mul_wide(self.0.unsigned_abs(), other.0.unsigned_abs());
-        let magnitude = if high >> (FRACTION_BITS - 1) != 0 {
+        let magnitude = if high >> FRACTION_BITS != 0 {
             LARGEST
         } else {
             (high << (64 - FRACTION_BITS)) | (low >> FRACTION_BITS)
@@ -278,6 +278,10 @@ mod tests {
         assert_eq!(Fixed::ONE / Fixed::ZERO, Fixed::MAX);
         assert_eq!(-Fixed::ONE / Fixed::ZERO, Fixed::MIN);
         assert_eq!(Fixed::from_bits(i64::MIN), Fixed::MIN);
+        assert_eq!(Fixed::whole((1 << 31) - 1).bits(), ((1 << 31) - 1) << 32);
+        for above in [1 << 31, 1 << 32, u64::MAX] {
+            assert_eq!(Fixed::whole(above), Fixed::MAX, "{above}");
+        }
         assert_eq!(Fixed::ZERO / Fixed::ZERO, Fixed::MAX);
         assert_eq!(Fixed::ZERO / -Fixed::ONE, Fixed::ZERO);
         // Around 2^31: the largest product of whole numbers below it, and the first that is not; 2^32,
@@ -313,9 +317,12 @@ mod tests {
         assert_eq!(Fixed::ratio(1, 2).scale(u64::MAX), u64::MAX / 2);
         assert_eq!(Fixed::whole(3).scale(u64::MAX), u64::MAX);
         assert_eq!((-Fixed::ONE).scale(5), 0);
+        // The smallest number above zero: (2^64 − 1)/2^32, rounded down.
+        assert_eq!(Fixed::from_bits(1).scale(u64::MAX), (1 << 32) - 1);
         assert_eq!(Fixed::ratio(1, 4).divide(100), 400);
         assert_eq!(Fixed::ZERO.divide(100), u64::MAX);
-        assert_eq!(Fixed::whole(7).floor(), 7);
+        assert_eq!((Fixed::from_bits(1).divide(1), (-Fixed::ONE).divide(1)), (1 << 32, u64::MAX));
+        assert_eq!((Fixed::whole(7).floor(), Fixed::ratio(15, 2).floor(), (-Fixed::ONE).floor()), (7, 7, 0));
     }
 
     #[test]
@@ -344,5 +351,9 @@ mod tests {
         assert_eq!(Fixed::ratio(3, 2).to_string(), "1.5");
         assert_eq!((-Fixed::ratio(1, 4)).to_string(), "-0.25");
         assert_eq!(Fixed::whole(12).to_string(), "12");
+        assert_eq!(Fixed::ZERO.to_string(), "0");
+        // 1 − 2^-32 = 0.999999999767…, 5 · 2^-32 = 0.00000000116…
+        assert_eq!(Fixed::from_bits(ONE as i64 - 1).to_string(), "0.999999999");
+        assert_eq!(Fixed::from_bits(5).to_string(), "0.000000001");
     }
 }

@@ -507,6 +507,10 @@ mod tests {
         // The smallest window has a tag too.
         hpcc.ratio = Fixed::from_bits(1);
         assert_eq!(hpcc.tag(&setup), 1);
+        // Without any window a byte may be in flight, and a bit leaves each second.
+        hpcc.ratio = Fixed::ZERO;
+        let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
+        assert_eq!(hpcc.allowance(&setup), least);
     }
 
     #[test]
@@ -545,11 +549,15 @@ mod tests {
             &port(us(13), 150_000, 12_500),
         );
         let before = hpcc;
-        // The same instant again; an earlier one; a counter that runs backwards; no telemetry at all.
+        // The same instant again; an earlier one; a counter that runs backwards; no telemetry at all. An
+        // acknowledgement of what was sent since the last commit commits nothing then either.
         for int in [port(us(13), 900_000, 99_999), port(us(9), 900_000, 0), port(us(20), 900_000, 3)] {
-            let mut hpcc = before;
-            hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20), RTT, 3000, 150_000), &int);
-            assert_eq!((hpcc.ratio, hpcc.utilisation), (before.ratio, before.utilisation));
+            for (smoothing, sequence) in [(true, 3000), (false, 3000), (true, 150_001)] {
+                let params = HpccParams { smoothing, ..params };
+                let mut hpcc = before;
+                hpcc.on_ack(&Setup::new(params, PATH), &ack(us(20), RTT, sequence, 200_000), &int);
+                assert_eq!(hpcc, Hpcc { previous: int, ..before });
+            }
         }
         let mut hpcc = Hpcc::new(&Setup::new(params, PATH), Time::ZERO);
         for n in 0..3 {

@@ -35,3 +35,30 @@ impl RateWindow {
 pub(crate) fn least_share(share: Fixed, rate: Rate, path: &Path) -> Fixed {
     (share + Fixed::ratio(rate.bps(), path.line_rate.bps())).min(Fixed::ONE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PATH, close};
+
+    #[test]
+    fn a_window_beside_a_rate_holds_at_least_a_byte() {
+        let quarter = Fixed::ratio(1, 4);
+        for (rule, bdp, window) in [
+            (RateWindow::None, 150_000, u64::MAX),
+            (RateWindow::Bdp, 150_000, 150_000),
+            (RateWindow::Bdp, 0, 1),
+            (RateWindow::Rate, 150_000, 37_500),
+            (RateWindow::Rate, 3, 1),
+        ] {
+            assert_eq!(rule.window(Bytes::new(bdp), quarter), Bytes::new(window), "{rule:?} {bdp}");
+        }
+    }
+
+    #[test]
+    fn the_least_share_is_the_sum_of_both_parts_and_at_most_the_line() {
+        // 0.001 of the line and 500 Mbps of its 100 Gbps.
+        close(least_share(Fixed::ratio(1, 1000), Rate::from_mbps(500), &PATH), 0.006);
+        assert_eq!(least_share(Fixed::ratio(1, 2), Rate::from_gbps(51), &PATH), Fixed::ONE);
+    }
+}

@@ -599,6 +599,10 @@ mod tests {
             let flow = three(&params, 7, [17_400, 16_000, 14_600]);
             assert!(is_near(flow.u, 0.751), "{}", flow.u);
         }
+        // So does a batch that spans more than one period, where one is the limit.
+        let narrow = OscarParams { wide_batch: Fixed::ONE, ..paper };
+        let flow = three(&narrow, 7, [36_000; 3]);
+        assert!(is_near(flow.u, 1.0 / 3.0 + 0.001), "{}", flow.u);
         // Six µs apart they span three periods, not more: no exception.
         let flow = three(&guarded, 6, [36_000; 3]);
         assert!(is_near(flow.u, 0.24 / 18.0 + 0.001), "{}", flow.u);
@@ -745,5 +749,12 @@ mod tests {
         );
         // u_w = 2.4/16 = 0.15, u_r = 0.8/0.8 = 1: the larger, capped at 1.
         assert_eq!(flow.u, Fixed::ONE);
+        // Sent at the same time: there is no rate, and the window loop alone counts.
+        flow.on_ack(
+            &Setup::new(params, PATH),
+            &ack(Time::from_ns(400), Time::from_ns(16_000), 30_000),
+            &IntStack::EMPTY,
+        );
+        assert!(is_near(flow.u, 0.151), "{}", flow.u);
     }
 }

@@ -572,6 +572,8 @@ mod tests {
         let half = Pacing::Line.allowance(Fixed::ratio(1, 300), &PATH, PATH.bdp());
         assert_eq!(half, Pacing::Window.allowance(Fixed::ratio(1, 300), &PATH, PATH.bdp()));
         assert_eq!(half.rate.bps() / 100_000, 3333);
+        let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
+        assert_eq!(Pacing::Window.allowance(Fixed::ZERO, &PATH, PATH.bdp()), least);
         // Enormous power: the floor. None at all: the cap.
         let params = PowerTcpParams::default();
         let mut flow = started(&params, 0);
