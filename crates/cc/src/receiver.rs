@@ -214,9 +214,9 @@ mod tests {
             assert_eq!(receiver.on_data(&RULES, &arrival).ack, None);
             assert_eq!(receiver.deadline(), Time::from_us(50));
         }
-        // (1000 + 2000 + 3000 + 6000) / 4.
-        let echo = Echo { packets: 4, marked: 2, inflight: Bytes::new(3000), held: Time::ZERO };
-        assert_eq!(receiver.on_data(&RULES, &arrival(9, 6000)).ack, Some(echo));
+        // (1000 + 2000 + 3000 + 5999) / 4, rounded down.
+        let echo = Echo { packets: 4, marked: 2, inflight: Bytes::new(2999), held: Time::ZERO };
+        assert_eq!(receiver.on_data(&RULES, &arrival(9, 5999)).ack, Some(echo));
         assert_eq!(receiver.deadline(), Time::NEVER);
         assert_eq!(receiver.on_timer(Time::from_us(50)), None);
     }

@@ -498,42 +498,12 @@ impl CongestionControl for Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// 100 Gbps, base RTT 12 µs, packets of 1000 B: base BDP 150 KB.
-    const PATH: Path = Path {
-        base_rtt: Time::from_us(12),
-        base_owd: Time::from_us(7),
-        line_rate: Rate::from_gbps(100),
-        packet: Bytes::new(1000),
-        payload: Bytes::new(946),
-        hops: 2,
-    };
-
-    fn f(value: Fixed) -> f64 {
-        value.bits() as f64 / 4_294_967_296.0
-    }
+    use crate::testing::{self, PATH, float as f};
 
     /// The acknowledgement of one packet at `now_us`, after `rtt_us`, with a full window in flight.
     fn ack(now_us: u64, rtt_us: u64) -> Ack {
-        let (now, rtt) = (Time::from_us(now_us), Time::from_us(rtt_us));
-        Ack {
-            now,
-            sent: now - rtt,
-            received: now,
-            held: Time::ZERO,
-            packet: 0,
-            acked: Bytes::new(1000),
-            sequence: 0,
-            next_sequence: 0,
-            inflight: Bytes::ZERO,
-            inflight_now: Bytes::new(1_000_000),
-            packets: 1,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            hole: false,
-        }
+        let ack = testing::ack(Time::from_us(now_us), Time::from_us(rtt_us), 0, 0);
+        Ack { inflight_now: Bytes::new(1_000_000), ..ack }
     }
 
     fn with_window(params: &SwiftParams, bytes: u64) -> Swift {
@@ -583,6 +553,12 @@ mod tests {
         // A tenth of a packet and less: all 100 µs.
         assert!((target(100) - 126.1).abs() < 1e-4);
         assert_eq!(target(10), 126.1);
+        // Without a span between fs_min and fs_max there is no scaling.
+        let flat = SwiftParams { fs_min: Fixed::whole(10), fs_max: Fixed::whole(10), ..params };
+        for bytes in [100, 10_000, 100_000] {
+            let flow = with_window(&flat, bytes);
+            assert_eq!(flow.target_delay(&Setup::new(flat, PATH)), Time::from_ns(26_100), "{bytes}");
+        }
     }
 
     #[test]
@@ -755,6 +731,13 @@ mod tests {
         lose(&mut flow, &params, LossKind::Hole, 5000);
         lose(&mut flow, &params, LossKind::Timeout, 6000);
         assert_eq!(flow.cwnd, Fixed::whole(2500));
+        // Three more and it is not yet the smallest: 160 000/2^9. The next is the fifth.
+        for i in 7..=9 {
+            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
+        }
+        assert_eq!(flow.cwnd, Fixed::ratio(625, 2));
+        lose(&mut flow, &params, LossKind::Timeout, 10_000);
+        assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
         // So does an acknowledgement.
         let mut flow = with_window(&params, 160_000);
         for i in 1..=4 {
@@ -762,8 +745,10 @@ mod tests {
         }
         flow.on_ack(&Setup::new(params, PATH), &ack(4500, 12), &IntStack::EMPTY);
         let before = f(flow.cwnd);
-        lose(&mut flow, &params, LossKind::Timeout, 5000);
-        assert!((f(flow.cwnd) - before / 2.0).abs() < 1e-3);
+        for i in 5..=8 {
+            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
+        }
+        assert!((f(flow.cwnd) - before / 16.0).abs() < 1e-3);
     }
 
     #[test]
@@ -777,6 +762,12 @@ mod tests {
         assert_eq!(allowance, Allowance { window: Bytes::new(100), rate: Rate::from_mbps(20) });
         let flow = with_window(&params, 1000);
         assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, PATH.line_rate);
+        // The smallest window is a byte, the smallest rate 1 bps (here 8 bit in 100 s).
+        let params = SwiftParams { min_cwnd: Fixed::ratio(1, 1_000_000), ..params };
+        let setup = Setup::new(params, PATH);
+        let flow = Swift { cwnd: setup.derived.min_cwnd, rtt: Time::from_s(100), ..flow };
+        let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
+        assert_eq!(flow.allowance(&setup), least);
     }
 
     #[test]

@@ -380,6 +380,12 @@ mod tests {
         close(flow.power, 1.0);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
         assert_eq!(flow.allowance(&Setup::new(params, PATH)), line);
+        // Where the largest window is less than that, with the largest window.
+        for (cap, window) in [(Fixed::ratio(1, 2), 75_000), (Fixed::whole(2), 150_000)] {
+            let params = ThetaPowerTcpParams { window_cap: cap, ..params };
+            let flow = started(&params);
+            assert_eq!(flow.allowance(&Setup::new(params, PATH)).window, Bytes::new(window));
+        }
         assert_eq!(ThetaPowerTcp::signals(&params), Signals::NONE);
         assert_eq!(ThetaPowerTcp::overhead(&params), Overhead::default());
         assert_eq!(size_of::<ThetaPowerTcp>(), 56);
@@ -425,11 +431,12 @@ mod tests {
     fn two_acks_at_the_same_instant_are_harmless() {
         // The second has no gradient. The third is measured against the first: (14 − 12)/2 = 1.
         let params = ThetaPowerTcpParams::default();
-        let mut flow = started(&params);
-        acked(&mut flow, &params, &ack(us(12), us(13), 2000, 160_000));
-        assert_eq!((flow.previous_rtt, flow.previous_at), (us(12), us(12)));
+        let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
+        acked(&mut flow, &params, &ack(us(40), us(12), 1000, 150_000));
+        acked(&mut flow, &params, &ack(us(40), us(13), 2000, 160_000));
+        assert_eq!((flow.previous_rtt, flow.previous_at), (us(12), us(40)));
         close(flow.power, 1.0);
-        acked(&mut flow, &params, &ack(us(14), us(14), 3000, 160_000));
+        acked(&mut flow, &params, &ack(us(42), us(14), 3000, 160_000));
         // Γ_norm = 2 · 14/12, weight 2/12: 1 + (7/3 − 1)/6 = 11/9.
         close(flow.power, 11.0 / 9.0);
     }

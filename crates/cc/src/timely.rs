@@ -488,10 +488,13 @@ mod tests {
         }
         assert_eq!(complete(&mut flow, &params, 195), 4_090_000_000);
         assert_eq!(complete(&mut flow, &params, 194), 4_140_000_000);
-        // A decrease ends the row; the next increase is a single step.
+        // A decrease ends the row; the next four increases are single steps again.
         let cut = complete(&mut flow, &params, 214);
         assert!(cut < 4_140_000_000);
-        assert_eq!(complete(&mut flow, &params, 100), cut + 10_000_000);
+        for i in 1..=4 {
+            assert_eq!(complete(&mut flow, &params, 100 - i), cut + i * 10_000_000);
+        }
+        assert_eq!(complete(&mut flow, &params, 95), cut + 90_000_000);
     }
 
     #[test]
@@ -550,17 +553,28 @@ mod tests {
         let params = TimelyParams::paper();
         let mut flow = after(&params, 100);
         assert!(complete(&mut flow, &params, 200).abs_diff(10_000_000) <= 3);
+        // Without a floor, 1 bps.
+        let params = TimelyParams { floor: Fixed::ZERO, floor_rate: Rate::ZERO, ..params };
+        let mut flow = after(&params, 100);
+        assert_eq!(complete(&mut flow, &params, 200), 1);
     }
 
     #[test]
     fn segments_complete_with_their_last_byte() {
         let params = TimelyParams::paper();
-        let mut flow = after(&params, 200);
-        let half = Ack { acked: Bytes::new(32_000), ..ack(199, 1) };
-        flow.on_ack(&Setup::new(params, PATH), &half, &IntStack::EMPTY);
-        assert_eq!(flow.rate, Rate::from_gbps(4));
-        flow.on_ack(&Setup::new(params, PATH), &half, &IntStack::EMPTY);
-        assert_eq!(flow.rate, Rate::from_mbps(4010));
+        let setup = Setup::new(params, PATH);
+        let mut flow = Timely { rate: Rate::from_gbps(4), ..Timely::new(&setup, Time::ZERO) };
+        // The first completion records, the second increases.
+        for (acked, previous, rate) in [
+            (63_999, Time::NEVER, 4000),
+            (1, Time::from_us(199), 4000),
+            (63_999, Time::from_us(199), 4000),
+            (1, Time::from_us(199), 4010),
+        ] {
+            let part = Ack { acked: Bytes::new(acked), ..ack(199, 1) };
+            flow.on_ack(&setup, &part, &IntStack::EMPTY);
+            assert_eq!((flow.previous, flow.rate), (previous, Rate::from_mbps(rate)));
+        }
     }
 
     #[test]
