@@ -714,16 +714,19 @@ mod tests {
         // A mark at 109.2 us is acted on at 112 us.
         flow.on_ack(&Setup::new(params, PATH), &marked(Time::from_ns(109_200)), &IntStack::EMPTY);
         assert_eq!(flow.deadline(), us(112));
+        // The five ticks since the cut saw nothing: α only decays.
+        close(flow.alpha, alpha * (1.0 - g) * (1.0 - g) * (1.0 - g) * (1.0 - g) * (1.0 - g));
         // Notification packets and unmarked acknowledgements are nothing to this flavour.
         let before = flow;
         flow.on_cnp(&Setup::new(params, PATH), us(110));
         flow.on_ack(&Setup::new(params, PATH), &ack(us(110), us(12), 1000, 2000), &IntStack::EMPTY);
         assert_eq!(flow, before);
         // No increase has happened since the first cut, so that the second leaves the target at the
-        // line's rate too; with `clamp_target` it is the rate before the second.
-        for (clamp_target, target) in [(false, 1.0), (true, 1.0 - alpha / 2.0)] {
+        // line's rate too; with `clamp_target`, or after one increase, it is the rate before the second.
+        let cut = 1.0 - alpha / 2.0;
+        for (clamp_target, by_time, target) in [(false, 0, 1.0), (true, 0, cut), (false, 1, cut)] {
             let params = DcqcnParams { clamp_target, ..params };
-            let mut flow = before;
+            let mut flow = Dcqcn { by_time, ..before };
             flow.on_timer(&Setup::new(params, PATH), us(112));
             assert!(flow.rate < before.rate);
             close(flow.target, target);
