@@ -16,6 +16,7 @@ import pytest
 import incast
 from helpers import RING, SMALL
 from incast import stats
+from incast.result import every_sample
 from incast.runner import Local
 
 RANDOM = SMALL.replace(
@@ -23,6 +24,27 @@ RANDOM = SMALL.replace(
     '[[traffic]]\nname = "web"\nkind = "poisson"\nsizes = "WebSearch"\nload = 0.3\nflows = 60\n\n'
     '[[traffic]]\nname = "long"',
 ).replace('[run]\nuntil = "1ms"\n', "")
+
+GAP = """
+topology = {{ kind = "star", hosts = 2, rate = "100Gbps", delay = "1us" }}
+cc = {{ algorithm = "constant" }}
+probe = {{ ports = ["to h1"], interval = "{interval}" }}
+
+[[traffic]]
+name = "first"
+kind = "flows"
+from = "h0"
+to = "h1"
+size = "1000B"
+
+[[traffic]]
+name = "second"
+kind = "flows"
+from = "h0"
+to = "h1"
+size = "1000B"
+start = "1s"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +239,54 @@ def test_flow_series(result: incast.Result) -> None:
         probed.flow(9)
     with pytest.raises(KeyError, match="there are none"):
         result.flow(0)
+
+
+def test_rows_stand_for_samples() -> None:
+    us = 1_000_000
+    rows = {
+        "time_ps": np.array([3, 4, 8, 9, 10, 16]) * us,
+        "queue_bytes": np.array([7, 0, 0, 5, 0, 0]),
+        "samples": np.array([1, 1, 4, 1, 1, 6]),
+    }
+    each = every_sample(rows)
+    assert each["time_ps"].tolist() == [us * t for t in range(3, 17)]
+    assert each["queue_bytes"].tolist() == [7, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
+    assert each["samples"].tolist() == [1] * 14
+    series = incast.PortSeries(
+        "s0", 1, 10**11, rows["time_ps"], rows["queue_bytes"], np.arange(6) / 8, rows["samples"]
+    )
+    assert series.interval_ps == series.filled().interval_ps == us
+    assert series.filled().utilisation.tolist() == np.repeat(np.arange(6) / 8, rows["samples"]).tolist()
+    time = each["time_ps"]
+    for low in range(0, 19 * us, us // 2):
+        for high in range(low, 19 * us, us // 2):
+            assert series.between(low, high) == ((time >= low) & (time <= high)).sum()
+    # One row, and none.
+    one = {name: column[:1] for name, column in rows.items()}
+    assert every_sample(one)["time_ps"].tolist() == [3 * us]
+    assert every_sample({name: column[:0] for name, column in rows.items()})["time_ps"].tolist() == []
+
+
+def test_percentiles_of_counted_values() -> None:
+    draw = np.random.default_rng(5)
+    for _ in range(100):
+        values = draw.integers(0, 9, draw.integers(1, 12))
+        counts = draw.integers(1, 30, len(values))
+        for rank in (0, 1, 37.5, 50, 99, 99.9, 100):
+            expected = stats.percentile(np.repeat(values, counts), rank)
+            assert stats.percentile(values, rank, counts) == expected
+
+
+def test_a_gap_costs_one_row_however_fine_the_interval() -> None:
+    # Two flows of one packet, a second apart, sampled every nanosecond and every picosecond.
+    result = incast.Scenario.from_toml(GAP.format(interval="1ns")).run()
+    series = result.port("to h1")
+    # Nothing until the first packet, nothing more until the second, and then until the end.
+    assert series.samples.tolist()[:3] == [1, 1084, 1]
+    assert len(series.samples) == 6
+    assert series.samples.sum() == 1_000_004_179
+    assert series.between(0, 10**12) == 10**9 + 1
+    with pytest.raises(ValueError, match="6 rows stand for 1,000,004,179 samples; at most 50,000,000"):
+        series.filled()
+    finer = incast.Scenario.from_toml(GAP.format(interval="1ps")).run().port("to h1")
+    assert (len(finer.samples), finer.samples.sum()) == (6, 1_000_004_178_881)

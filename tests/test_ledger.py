@@ -226,7 +226,8 @@ def test_turns_are_counted_for_good_only() -> None:
             from incast.result import PortSeries
 
             time = np.arange(len(queue), dtype=np.int64) * 1_000_000
-            self._made = PortSeries("s0", 0, 10**11, time, np.array(queue), np.ones(len(queue)))
+            ones = np.ones(len(queue), dtype=np.int64)
+            self._made = PortSeries("s0", 0, 10**11, time, np.array(queue), np.ones(len(queue)), ones)
 
         def port(self, text: str) -> object:  # type: ignore[override]
             return self._made

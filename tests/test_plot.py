@@ -17,6 +17,7 @@ import incast
 from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
+from incast.result import every_sample
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -66,12 +67,16 @@ def test_throughput(results: dict[str, incast.Result]) -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", "throughput (Gbit/s)")
     for patch, result in zip(axes.patches, results.values(), strict=True):
         rate, edges, _ = patch.get_data()  # type: ignore[attr-defined]
-        sent = result.port_series.column("transmitted_bytes")
-        time = result.port_series.column("time_ps")
+        table = {name: result.port_series.column(name) for name in result.port_series.columns}
+        each = every_sample({name: table[name] for name in ("time_ps", "transmitted_bytes", "samples")})
+        sent, time = each["transmitted_bytes"], each["time_ps"]
         ends = np.searchsorted(time, np.round(edges * 1e6))
+        assert np.array_equal(time[ends], np.round(edges * 1e6))
         assert (rate * np.diff(edges)).sum() * 125 == pytest.approx(sent[ends[-1]] - sent[ends[0]])
-    _, each = over_time.throughput_steps(results["oscar"].port(*PORT), 1)
-    assert each == pytest.approx(np.diff(results["oscar"].port_series.column("transmitted_bytes")) * 8e-3)
+    series = results["oscar"].port(*PORT)
+    edges, rate = over_time.throughput_steps(series, 1)
+    assert np.array_equal(edges, series.filled().time_ps)
+    assert rate == pytest.approx(series.filled().utilisation[1:] * 100)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +107,7 @@ def test_windows_and_rates(
 def test_goodput(results: dict[str, incast.Result]) -> None:
     axes = plot.goodput(results["oscar"], every=10)
     assert axes.get_ylabel() == "goodput (Gbit/s)"
-    series = results["oscar"].flow(0)
+    series = results["oscar"].flow(0).filled()
     y = shown(axes)[0][1]
     assert np.isnan(y[:10]).all()
     gone, took = series.acked_bytes[50] - series.acked_bytes[40], series.time_ps[50] - series.time_ps[40]
@@ -117,7 +122,7 @@ def test_fairness(results: dict[str, incast.Result]) -> None:
     at = 80_000_000  # all three flows are there
     shares = []
     for flow in (0, 1, 2):
-        series = results["oscar"].flow(flow)
+        series = results["oscar"].flow(flow).filled()
         (i,) = np.nonzero(series.time_ps == at)[0]
         shares.append(series.acked_bytes[i] - series.acked_bytes[i - 10])
     assert y[np.searchsorted(x, at / 1e6)] == pytest.approx(stats.jain(shares))
@@ -130,17 +135,18 @@ def test_phase_plane(results: dict[str, incast.Result]) -> None:
     axes = plot.phase_plane(results["oscar"], PORT)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("queue (KB)", "growth of the queue (Gbit/s)")
     x, y = shown(axes)[0]
-    queue = results["oscar"].port_series.column("queue_bytes")
+    port = results["oscar"].port(*PORT).filled()
+    queue = port.queue_bytes
     assert np.array_equal(x, queue / 1e3)
     # Central differences over 2 us, in bytes per us = 8e-3 Gbit/s.
     assert y[1:-1] == pytest.approx((queue[2:] - queue[:-2]) / 2 * 8e-3)
     axes = plot.phase_plane(results["oscar"], PORT, against="window")
     assert axes.get_ylabel() == "windows (KB)"
-    series = results["oscar"].flow_series
     at = 80_000_000
-    total = series.column("window_bytes")[series.column("time_ps") == at].sum() / 1e3
+    flows = [results["oscar"].flow(flow).filled() for flow in (0, 1, 2)]
+    total = sum(flow.window_bytes[flow.time_ps == at].sum() for flow in flows) / 1e3
     x, y = shown(axes)[0]
-    first = np.nonzero(results["oscar"].port_series.column("time_ps") == at)[0][0] - (len(queue) - len(x))
+    first = np.nonzero(port.time_ps == at)[0][0] - (len(queue) - len(x))
     assert y[first] == pytest.approx(total)
     with pytest.raises(ValueError, match='"growth" or "window"'):
         plot.phase_plane(results, against="rate")
@@ -275,7 +281,7 @@ def test_internals() -> None:
         plot.internals(bare)
     result = scenario.with_({"probe.internals": True}).with_algorithm("hpcc").run()
     # U, W_c and the stage, whenever a flow is sampled; nothing else changes.
-    assert len(result.internals) == 3 * len(result.flow_series)
+    assert result.internals.column("samples").sum() == 3 * result.flow_series.column("samples").sum()
     assert np.array_equal(
         result.flow_series.column("rtt_ps"), bare.flow_series.column("rtt_ps"), equal_nan=True
     )
@@ -286,8 +292,8 @@ def test_internals() -> None:
     assert len(names(axes[0])) == 3
     kept = result.internals_of("burst.0")
     assert list(kept) == ["u", "reference_window_bytes", "stage"]
-    flow = result.flow("burst.0")
-    assert all(np.array_equal(one.time_ps, flow.time_ps) for one in kept.values())
+    flow = result.flow("burst.0").filled()
+    assert all(np.array_equal(one.filled().time_ps, flow.time_ps) for one in kept.values())
     _, axes = plot.internals(result, "burst.0")
     for panel, (name, one) in zip(axes, kept.items(), strict=True):
         ((x, y),) = shown(panel)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,27 @@ if TYPE_CHECKING:
     from incast.stats import SizeBin
 
 
+MOST_SAMPLES = 50_000_000
+"""Most samples that :meth:`PortSeries.filled` and its siblings give."""
+
+
 @dataclass(frozen=True)
 class PortSeries:
-    """The samples of one port.
+    """The samples of one port: the rows of its table.
+
+    Of equal samples that follow each other only the first and the last have a row. What counts each sample
+    once (a mean, a percentile) counts a row ``samples`` times, or takes :meth:`filled`.
 
     Attributes:
         node: Name of the node.
         port: Number of the port at its node.
         rate_bps: Rate of its link in bit/s.
-        time_ps: When each sample was taken, in picoseconds.
-        queue_bytes: Bytes in its queues at each sample.
-        utilisation: Share of the link's rate that was used since the sample before, from 0 to 1. The
-            first sample has none before it and repeats the second one's.
+        time_ps: When the sample of each row was taken, in picoseconds.
+        queue_bytes: Bytes in its queues at each row.
+        utilisation: Share of the link's rate that was used since the row before, from 0 to 1. The first row
+            has none before it and repeats the second one's.
+        samples: How many samples each row stands for: that of its time, and the equal ones directly before
+            it that have no row.
     """
 
     node: str
@@ -38,6 +47,33 @@ class PortSeries:
     time_ps: npt.NDArray[np.int64]
     queue_bytes: npt.NDArray[np.int64]
     utilisation: npt.NDArray[np.float64]
+    samples: npt.NDArray[np.int64]
+
+    @property
+    def interval_ps(self) -> int:
+        """Time between two samples; 0 where there is only one."""
+        return int(_steps(self.time_ps, self.samples)[1]) if len(self.time_ps) > 1 else 0
+
+    def between(self, from_ps: int, until_ps: int) -> int:
+        """How many samples were taken from one instant to another, both included.
+
+        Args:
+            from_ps: The first instant, in picoseconds.
+            until_ps: The last one.
+        """
+        step = np.maximum(_steps(self.time_ps, self.samples), 1)
+        # Counted back from the sample of each row.
+        least = np.maximum(-((until_ps - self.time_ps) // step), 0)
+        most = np.minimum((self.time_ps - from_ps) // step, self.samples - 1)
+        return int(np.maximum(most - least + 1, 0).sum())
+
+    def filled(self) -> PortSeries:
+        """The same with a row for every sample, evenly spaced.
+
+        Raises:
+            ValueError: When these are more than :data:`MOST_SAMPLES`.
+        """
+        return _filled(self)
 
 
 @dataclass(frozen=True)
@@ -57,19 +93,20 @@ class FlowTimes:
 
 @dataclass(frozen=True)
 class FlowSeries:
-    """The samples of one flow.
+    """The samples of one flow: the rows of its table, as :class:`PortSeries` has those of a port.
 
     Attributes:
         flow: Its number.
         group: Name of the traffic block that made it.
-        time_ps: When each sample was taken, in picoseconds.
-        window_bytes: Its window at each sample; NaN without one.
+        time_ps: When the sample of each row was taken, in picoseconds.
+        window_bytes: Its window at each row; NaN without one.
         rate_bps: The rate that it may send at, in bit/s; NaN without a limit but the line.
         rtt_ps: The last round-trip time that it measured, in picoseconds; NaN before the first.
         inflight_bytes: Bytes in flight.
         acked_bytes: Payload acknowledged since its start.
-        goodput_bps: Payload acknowledged per second since the sample before, in bit/s. The first sample
-            has none before it and repeats the second one's.
+        goodput_bps: Payload acknowledged per second since the row before, in bit/s. The first row has none
+            before it and repeats the second one's.
+        samples: How many samples each row stands for.
     """
 
     flow: int
@@ -81,19 +118,38 @@ class FlowSeries:
     inflight_bytes: npt.NDArray[np.int64]
     acked_bytes: npt.NDArray[np.int64]
     goodput_bps: npt.NDArray[np.float64]
+    samples: npt.NDArray[np.int64]
+
+    def filled(self) -> FlowSeries:
+        """The same with a row for every sample, evenly spaced.
+
+        Raises:
+            ValueError: When these are more than :data:`MOST_SAMPLES`.
+        """
+        return _filled(self)
 
 
 @dataclass(frozen=True)
 class Internal:
-    """The samples of one internal quantity of a flow's congestion control.
+    """The samples of one internal quantity of a flow's congestion control: the rows of its table.
 
     Attributes:
-        time_ps: When each sample was taken, in picoseconds.
+        time_ps: When the sample of each row was taken, in picoseconds.
         value: The quantity, in the unit in which its name ends.
+        samples: How many samples each row stands for, as for :class:`PortSeries`.
     """
 
     time_ps: npt.NDArray[np.int64]
     value: npt.NDArray[np.float64]
+    samples: npt.NDArray[np.int64]
+
+    def filled(self) -> Internal:
+        """The same with a row for every sample.
+
+        Raises:
+            ValueError: When these are more than :data:`MOST_SAMPLES`.
+        """
+        return _filled(self)
 
 
 class Result:
@@ -134,12 +190,12 @@ class Result:
 
     @property
     def port_series(self) -> _core.Table:
-        """Samples of the probed ports, by time."""
+        """Samples of the probed ports, by time; how many each row stands for is in ``samples``."""
         return self._core.port_series
 
     @property
     def flow_series(self) -> _core.Table:
-        """Samples of the probed flows, by time."""
+        """Samples of the probed flows, by time; how many each row stands for is in ``samples``."""
         return self._core.flow_series
 
     @property
@@ -247,7 +303,7 @@ class Result:
         return [int(number) for number in found]
 
     def port(self, node: str | tuple[str, int], port: int | None = None) -> PortSeries:
-        """The samples of one port.
+        """The samples of one port: its rows, or with :meth:`PortSeries.filled` each of them.
 
         Args:
             node: Name of the node; or the whole port as for :meth:`find_port`, like ``"s0:15"``.
@@ -264,16 +320,16 @@ class Result:
             raise KeyError(f"no samples of port {port} of {node}; there are {known}")
         here = (totals.column("node") == node) & (totals.column("port") == port)
         rate = int(totals.column("rate_bps")[here][0])
-        time = series.column("time_ps")[mine]
-        sent = series.column("transmitted_bytes")[mine]
-        return PortSeries(node, port, rate, time, series.column("queue_bytes")[mine], used(time, sent, rate))
+        names = ("time_ps", "transmitted_bytes", "queue_bytes", "samples")
+        time, sent, queue, samples = (series.column(name)[mine] for name in names)
+        return PortSeries(node, port, rate, time, queue, used(time, sent, rate), samples)
 
     def probed_flows(self) -> list[int]:
         """Numbers of the flows that have samples, in order."""
         return sorted(set(self.flow_series.column("flow").tolist()))
 
     def flow(self, number: int | str) -> FlowSeries:
-        """The samples of one flow.
+        """The samples of one flow: its rows, or with :meth:`FlowSeries.filled` each of them.
 
         Args:
             number: Its number, as in the tables; or its name as for :meth:`find_flows`, like ``"burst.3"``.
@@ -292,9 +348,8 @@ class Result:
         full = used(time, acked, 1) if len(time) > 1 else np.zeros(len(time))
         numbers = (series.column(name)[mine].astype(np.float64) for name in _NUMBERS)
         window, rate, rtt = numbers
-        return FlowSeries(
-            number, group, time, window, rate, rtt, series.column("inflight_bytes")[mine], acked, full
-        )
+        inflight, samples = series.column("inflight_bytes")[mine], series.column("samples")[mine]
+        return FlowSeries(number, group, time, window, rate, rtt, inflight, acked, full, samples)
 
     def internals_of(self, number: int | str) -> dict[str, Internal]:
         """The internal quantities of a flow's congestion control, by name; none where there are no samples.
@@ -307,9 +362,10 @@ class Result:
         """
         table, number = self.internals, self._flow(number)
         mine = table.column("flow") == number
-        names, time, value = (table.column(name)[mine] for name in ("name", "time_ps", "value"))
+        names = table.column("name")[mine]
+        columns = [table.column(column)[mine] for column in ("time_ps", "value", "samples")]
         return {
-            name: Internal(time[names == name], value[names == name])
+            name: Internal(*(column[names == name] for column in columns))
             for name in dict.fromkeys(names.tolist())
         }
 
@@ -435,6 +491,43 @@ def used(
         return np.zeros(len(time_ps))
     share = np.diff(sent_bytes) * 8 / (np.diff(time_ps) * 1e-12 * rate_bps)
     return np.concatenate([share[:1], share])
+
+
+def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The samples that rows of one port, flow or quantity stand for: columns with a row for each.
+
+    Args:
+        columns: ``time_ps``, ``samples`` and others, with their rows by time.
+
+    Raises:
+        ValueError: When there are more than :data:`MOST_SAMPLES`.
+    """
+    time, samples = columns["time_ps"], columns["samples"]
+    total = int(samples.sum())
+    if total > MOST_SAMPLES:
+        raise ValueError(
+            f"{len(samples):,} rows stand for {total:,} samples; at most {MOST_SAMPLES:,} are given one by "
+            "one. Count each row as often as its column samples says, or sample less often (probe.interval)"
+        )
+    found = {name: np.repeat(values, samples) for name, values in columns.items()}
+    back = np.repeat(np.cumsum(samples), samples) - np.arange(1, total + 1)
+    found["time_ps"] = found["time_ps"] - back * np.repeat(_steps(time, samples), samples)
+    found["samples"] = np.ones(total, dtype=np.int64)
+    return found
+
+
+def _steps(time: npt.NDArray[np.int64], samples: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For each row the time between the samples that it stands for; 0 for the first, which is one."""
+    return np.diff(time, prepend=time[:1]) // samples
+
+
+_Series = TypeVar("_Series", PortSeries, FlowSeries, Internal)
+
+
+def _filled(series: _Series) -> _Series:
+    columns = {name: value for name, value in vars(series).items() if isinstance(value, np.ndarray)}
+    each: dict[str, Any] = dict(every_sample(columns))
+    return replace(series, **each)
 
 
 def is_sound(info: Mapping[str, Any]) -> bool:

@@ -58,19 +58,22 @@ class SizeBin:
     percentiles: Mapping[float, float]
 
 
-def percentile(values: npt.ArrayLike, rank: float) -> float:
+def percentile(values: npt.ArrayLike, rank: float, counts: npt.ArrayLike | None = None) -> float:
     """A percentile by nearest rank, as this module defines it; NaN of no values.
 
     Args:
         values: Numbers.
         rank: In percent, 0 to 100.
+        counts: How often each of them counts, at least once; by default once.
     """
-    array = np.sort(np.asarray(values, dtype=np.float64))
+    array = np.asarray(values, dtype=np.float64)
     if not array.size:
         return math.nan
+    order = np.argsort(array)
+    ranks = np.cumsum(np.ones(array.size, dtype=np.int64) if counts is None else np.asarray(counts)[order])
     # Exactly: in floating point 99.9 % of 1000 is a little more than 999.
-    place = math.ceil(Fraction(str(float(rank))) * array.size / 100)
-    return float(array[min(max(place, 1), array.size) - 1])
+    place = math.ceil(Fraction(str(float(rank))) * int(ranks[-1]) / 100)
+    return float(array[order[np.searchsorted(ranks, min(max(place, 1), int(ranks[-1])))]])
 
 
 def median(values: npt.ArrayLike) -> float:

@@ -47,11 +47,12 @@ _TYPES = {
     "port_series": {
         "time_ps": pa.int64(), "node": pa.string(), "node_id": pa.uint32(), "port": pa.uint16(),
         "queue_bytes": pa.int64(), "transmitted_bytes": pa.int64(), "dropped_bytes": pa.int64(),
-        "marked_packets": pa.int64(), "paused": pa.bool_(),
+        "marked_packets": pa.int64(), "paused": pa.bool_(), "samples": pa.int64(),
     },
     "flow_series": {
         "time_ps": pa.int64(), "flow": pa.uint32(), "window_bytes": pa.int64(), "rate_bps": pa.int64(),
         "rtt_ps": pa.int64(), "inflight_bytes": pa.int64(), "acked_bytes": pa.int64(),
+        "samples": pa.int64(),
     },
 }  # fmt: skip
 
@@ -244,6 +245,7 @@ class Made:
             "dropped_bytes": n * 0,
             "marked_packets": n * 0,
             "paused": np.zeros(self.samples, bool),
+            "samples": n * 0 + 1,
         }
 
     def _flow_series(self) -> dict[str, Any]:
@@ -261,4 +263,5 @@ class Made:
             "rtt_ps": rtt,
             "inflight_bytes": window // 2,
             "acked_bytes": n * 5000,
+            "samples": n * 0 + 1,
         }

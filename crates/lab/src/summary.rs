@@ -7,8 +7,10 @@
 //! time over its completion time alone on the idle path, which the simulator computes to the
 //! picosecond; it is not clamped.
 //!
-//! Of a **sampled port** every sample counts the same, as samples are equally spaced. The *steady*
-//! queue of an interval is the mean over its last quarter.
+//! Of a **sampled port** every sample counts the same, as samples are equally spaced; a row counts as often
+//! as it stands for samples. The *steady* queue of an interval is the mean over its last quarter.
+
+pub(crate) mod samples;
 
 use incast_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -179,7 +181,7 @@ impl Interval {
     }
 }
 
-/// What a summary needs of a sample of a port.
+/// What a summary needs of a row with samples of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPoint {
     /// When.
@@ -188,13 +190,30 @@ pub struct PortPoint {
     pub queue: Bytes,
     /// Bytes transmitted since the start of the run.
     pub transmitted: Bytes,
+    /// How many samples the row stands for: this one and the equal ones directly before it without a row.
+    pub samples: u64,
 }
 
-/// The samples within an interval, of samples sorted by time.
-fn within(samples: &[PortPoint], interval: Interval) -> &[PortPoint] {
-    let first = samples.partition_point(|s| s.time < interval.from);
-    let end = samples.partition_point(|s| s.time <= interval.until);
-    samples.get(first..end).unwrap_or_default()
+/// The samples within an interval, of rows sorted by time: rows again, of which the first is the first
+/// sample and the last is the last one.
+fn within(rows: &[PortPoint], interval: Interval) -> Vec<PortPoint> {
+    let first = rows.partition_point(|row| row.time < interval.from);
+    let mut found = Vec::new();
+    for (place, row) in rows.iter().enumerate().skip(first) {
+        let before = place.checked_sub(1).map(|before| rows[before].time);
+        if let Some(part) = samples::within(before, row.time, row.samples, interval) {
+            let mut left = part.samples;
+            if found.is_empty() && left > 1 {
+                found.push(PortPoint { time: part.first, samples: 1, ..*row });
+                left -= 1;
+            }
+            found.push(PortPoint { time: part.last, samples: left, ..*row });
+        }
+        if row.time >= interval.until {
+            break;
+        }
+    }
+    found
 }
 
 /// A queue over a stretch of time.
@@ -218,12 +237,12 @@ struct QueueSums {
 }
 
 impl QueueSums {
-    fn add(&mut self, queue: Bytes) {
+    fn add(&mut self, queue: Bytes, samples: u64) {
         let queue = queue.get();
         self.min = if self.count == 0 { queue } else { self.min.min(queue) };
         self.max = self.max.max(queue);
-        self.sum += queue as f64;
-        self.count += 1;
+        self.sum += queue as f64 * samples as f64;
+        self.count += samples;
     }
 
     /// `None` without samples.
@@ -239,7 +258,7 @@ impl QueueSums {
 #[must_use]
 pub fn queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> {
     let mut sums = QueueSums::default();
-    within(samples, interval).iter().for_each(|s| sums.add(s.queue));
+    within(samples, interval).iter().for_each(|s| sums.add(s.queue, s.samples));
     sums.queue()
 }
 
@@ -297,7 +316,8 @@ pub struct Utilisation {
 /// below zero, which that can give, is zero. `None` with fewer than two samples.
 #[must_use]
 pub fn lost_utilisation(samples: &[PortPoint], rate: Rate, interval: Interval) -> Option<Utilisation> {
-    let [first, .., last] = within(samples, interval) else { return None };
+    let samples = within(samples, interval);
+    let [first, .., last] = samples.as_slice() else { return None };
     lost_between(first, last, rate)
 }
 
@@ -315,7 +335,9 @@ fn lost_between(first: &PortPoint, last: &PortPoint, rate: Rate) -> Option<Utili
 /// The share of samples within the interval at which the queue is not empty. `None` without samples.
 #[must_use]
 pub fn busy_share(samples: &[PortPoint], interval: Interval) -> Option<f64> {
-    mean(within(samples, interval).iter().map(|s| f64::from(s.queue > Bytes::ZERO)))
+    let mut sums = PortSums::default();
+    within(samples, interval).iter().for_each(|s| sums.add(s));
+    sums.busy_share()
 }
 
 /// A sampled port in numbers, from its first to its last sample.
@@ -344,7 +366,7 @@ pub struct Summary {
     pub ports: Vec<PortSummary>,
 }
 
-/// What the summary of a port needs of its samples, which pass by one after the other, sorted by time. They
+/// What the summary of a port needs of its rows, which pass by one after the other, sorted by time. They
 /// pass twice: only their last tells when the last quarter begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortSums {
@@ -352,22 +374,31 @@ pub(crate) struct PortSums {
     queue: QueueSums,
     busy: u64,
     steady: QueueSums,
+    /// The row that passed last for the second time.
+    before: Option<Time>,
 }
 
 impl PortSums {
-    /// A sample passes.
+    /// A row passes.
     pub(crate) fn add(&mut self, point: &PortPoint) {
         self.ends.get_or_insert([*point; 2])[1] = *point;
-        self.queue.add(point.queue);
-        self.busy += u64::from(point.queue > Bytes::ZERO);
+        self.queue.add(point.queue, point.samples);
+        self.busy += if point.queue > Bytes::ZERO { point.samples } else { 0 };
     }
 
-    /// A sample passes for the second time.
+    /// A row passes for the second time.
     pub(crate) fn add_again(&mut self, point: &PortPoint) {
-        let all = self.ends.map(|[first, last]| Interval::new(first.time, last.time));
-        if all.is_some_and(|all| point.time >= all.last_quarter()) {
-            self.steady.add(point.queue);
+        let Some([first, last]) = self.ends else { return };
+        let begin = Interval::new(first.time, last.time).last_quarter();
+        let last_quarter = Interval::new(begin, last.time);
+        let before = self.before.replace(point.time);
+        if let Some(part) = samples::within(before, point.time, point.samples, last_quarter) {
+            self.steady.add(point.queue, part.samples);
         }
+    }
+
+    fn busy_share(&self) -> Option<f64> {
+        (self.queue.count > 0).then(|| self.busy as f64 / self.queue.count as f64)
     }
 }
 
@@ -381,7 +412,7 @@ impl PortSummary {
             port,
             queue: sums.queue.queue()?,
             steady_queue: sums.steady.queue()?,
-            busy_share: sums.busy as f64 / sums.queue.count as f64,
+            busy_share: sums.busy_share()?,
             utilisation: rate.filter(|_| sums.queue.count > 1).and_then(lost),
         })
     }

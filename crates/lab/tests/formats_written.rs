@@ -371,11 +371,13 @@ fn a_trace_holds_flows_pauses_and_counters() {
         paused.abs_diff(total(&result.table(TableName::Ports).unwrap(), "paused_ps") as u64 / 1000)
             <= pauses.len() as u64
     );
-    // The counters: every sample of the queue, and the bytes under the throughput.
+    // The counters: every row of the queue, and the bytes under the throughput, which holds until the next one.
     assert_eq!(counters["queue"].len(), result.table(TableName::PortSeries).unwrap().rows());
     let sum: u64 = counters["queue"].iter().map(|sample| sample.1).sum();
     assert_eq!(sum as i64, total(&result.table(TableName::PortSeries).unwrap(), "queue_bytes"));
-    let carried: u64 = counters["throughput"].iter().map(|sample| sample.1 * 2 / 8 / 1_000_000).sum();
+    let ends = counters["queue"].iter().skip(1).map(|sample| sample.0);
+    let rates = counters["throughput"].iter().zip(ends);
+    let carried: u64 = rates.map(|(&(from, rate), to)| rate * (to - from) / 8 / 1_000_000_000).sum();
     let samples = result.table(TableName::PortSeries).unwrap().batches;
     let transmitted = samples.last().unwrap().column_by_name("transmitted_bytes").unwrap().clone();
     let last = transmitted.as_primitive::<Int64Type>().iter().flatten().max().unwrap() as u64;

@@ -548,20 +548,22 @@ fn a_buffer_without_room_is_said_or_refused() {
 
 #[test]
 fn samples_without_measure_are_refused() {
-    let build = |interval: &str, until: &str| {
+    let build = |interval: &str, until: &str, size: &str| {
         let text = format!(
             "topology = {{ kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"1us\" }}\n\
              cc = {{ algorithm = \"constant\" }}\nprobe = {{ ports = [\"s0\"], interval = \"{interval}\" }}\n\
-             run = {{ until = \"{until}\" }}\n[[traffic]]\nkind = \"incast\"\nto = \"h2\"\nsize = \"10KB\"\n"
+             run = {{ until = \"{until}\" }}\n[[traffic]]\nkind = \"incast\"\nto = \"h2\"\nsize = \"{size}\"\n"
         );
         read(&text).build().map(drop).map_err(|problems| problems.to_string())
     };
-    // Three ports every picosecond for 1 ms: 3 · 10^9 rows of 64 B. At 3 ps they are as many as may be.
-    let refused = build("1ps", "1ms").unwrap_err();
-    assert!(
-        refused.contains("probe.interval: makes 3000000000 samples of ports, about 192GB of them"),
-        "{refused}"
-    );
-    assert!(refused.contains("an interval of 3ps or more"), "{refused}");
-    assert_eq!(build("3ps", "1ms"), Ok(()));
+    // Two flows at 100 Gbps for 2 s are 2 · 25 · 10^6 packets of 1000 B, each of which makes up to 8 rows of
+    // each of three ports: 1.2 · 10^9 rows of 64 B. Every 6 ns there are 10^9 samples, as many as may be.
+    let refused = build("1ps", "2s", "50GB").unwrap_err();
+    let text = "probe.interval: makes up to 1200000000 rows with samples of ports, about 76.8GB of them";
+    assert!(refused.contains(text), "{refused}");
+    assert!(refused.contains("an interval of 6ns or more"), "{refused}");
+    assert!(build("5ns", "2s", "50GB").unwrap_err().contains("up to 1200000000 rows"));
+    assert_eq!(build("6ns", "2s", "50GB"), Ok(()));
+    // Where little happens, the samples are equal and have no rows.
+    assert_eq!(build("1ps", "2s", "10KB"), Ok(()));
 }

@@ -262,6 +262,7 @@ impl Port {
             dropped: Bytes::new(self.dropped),
             marked: self.marked,
             paused: self.is_paused_at_all(),
+            samples: 1,
         }
     }
 

@@ -8,6 +8,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::channel::{Digest, Record, records, take_before};
+use crate::engine::sampler::{self, Sample};
 use crate::engine::world::World;
 
 pub use internals::InternalSample;
@@ -43,7 +44,8 @@ pub struct FlowRecord {
     pub ideal_plain: Time,
 }
 
-/// One sample of a port.
+/// A sample of a port. It has a record if it differs from the sample before or after it: of equal samples
+/// that follow each other only the first and the last have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSample {
     /// When.
@@ -62,9 +64,31 @@ pub struct PortSample {
     pub marked: u64,
     /// Whether the far end has it paused (any priority).
     pub paused: bool,
+    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    pub samples: u64,
 }
 
-/// One sample of a flow at its sender.
+impl Sample for PortSample {
+    type Name = PortId;
+
+    fn name(&self) -> Self::Name {
+        self.port
+    }
+
+    fn time(&self) -> Time {
+        self.time
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    fn at(self, time: Time, samples: u64) -> Self {
+        Self { time, samples, ..self }
+    }
+}
+
+/// A sample of a flow at its sender, recorded as [`PortSample`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSample {
     /// When.
@@ -81,6 +105,28 @@ pub struct FlowSample {
     pub inflight: Bytes,
     /// Payload acknowledged since its start.
     pub acked: Bytes,
+    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    pub samples: u64,
+}
+
+impl Sample for FlowSample {
+    type Name = u32;
+
+    fn name(&self) -> Self::Name {
+        self.flow
+    }
+
+    fn time(&self) -> Time {
+        self.time
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    fn at(self, time: Time, samples: u64) -> Self {
+        Self { time, samples, ..self }
+    }
 }
 
 /// What kind of packet was captured.
@@ -240,6 +286,14 @@ impl Record for PortSample {
         kept
     }
 
+    fn delay(world: &World) -> Time {
+        world.probes.port_interval
+    }
+
+    fn until(kept: Self, end: Time, world: &World) -> Option<Self> {
+        sampler::until(kept, end, world.probes.port_interval)
+    }
+
     fn digest(&self, digest: &mut Digest) {
         digest.add(&[self.time.ps(), at(self.node, self.port), self.queue.get()]);
         digest.add(&[self.transmitted.get(), self.dropped.get(), self.marked, u64::from(self.paused)]);
@@ -262,6 +316,14 @@ impl Record for FlowSample {
 
     fn told(kept: Self, _: &World) -> Self {
         kept
+    }
+
+    fn delay(world: &World) -> Time {
+        world.probes.flow_interval
+    }
+
+    fn until(kept: Self, end: Time, world: &World) -> Option<Self> {
+        sampler::until(kept, end, world.probes.flow_interval)
     }
 
     fn digest(&self, digest: &mut Digest) {

@@ -12,7 +12,9 @@ mod common;
 
 use std::ops::{ControlFlow, Range};
 
-use common::{algorithm, fat_tree, flow, simulation};
+use common::{
+    algorithm, every_flow_sample, every_internal_sample, every_port_sample, fat_tree, flow, simulation,
+};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::network::{Change, LinkChange};
@@ -437,6 +439,8 @@ struct Reached {
     violations: u64,
     lost: u64,
     several_cards: u64,
+    samples: u64,
+    sample_records: u64,
 }
 
 fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
@@ -473,20 +477,29 @@ fn seeds() -> Range<u64> {
     ends.unwrap_or_else(|| panic!("DIFFERENTIAL_SEEDS is {text:?}; write it like 0..100000"))
 }
 
-#[test]
-fn both_engines_give_the_same_bits() {
-    let mut reached = Reached::default();
+/// Draws a case from each seed and checks it.
+fn for_each_case(
+    seeds: Range<u64>,
+    reached: &mut Reached,
+    check: impl Fn(&Case, &mut Reached) -> Result<(), TestCaseError>,
+) {
     let cases = cases();
-    for seed in seeds() {
+    for seed in seeds {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let config = Config { failure_persistence: None, ..Config::with_cases(1) };
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut runner = TestRunner::new_with_rng(config, rng);
-        let reached = std::cell::RefCell::new(&mut reached);
+        let reached = std::cell::RefCell::new(&mut *reached);
         let result = runner.run(&cases, |case| check(&case, &mut reached.borrow_mut()));
         assert!(result.is_ok(), "seed {seed}: {}", result.unwrap_err());
     }
+}
+
+#[test]
+fn both_engines_give_the_same_bits() {
+    let mut reached = Reached::default();
+    for_each_case(seeds(), &mut reached, check);
     println!("{reached:?}");
     // The cases reach what they are made for; of a few hundred nearly all can run.
     if seeds().count() >= 200 {
@@ -497,4 +510,68 @@ fn both_engines_give_the_same_bits() {
             assert!(one > 100, "{reached:?}");
         }
     }
+}
+
+/// What a run tells that takes a single sample of everything, at this time: a plain sampler's samples then.
+fn sampled_at(time: Time, sim: &Simulation) -> Everything {
+    let mut sim = sim.clone();
+    (sim.probes.from, sim.probes.until, sim.threads) = (time, time, 1);
+    let mut told = Everything::default();
+    incast_sim::run(&sim, &mut told).unwrap();
+    told
+}
+
+fn check_samples(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
+    let mut sim = case.simulation();
+    // Finer, so that several samples fall between two events.
+    for interval in [&mut sim.probes.port_interval, &mut sim.probes.flow_interval] {
+        *interval = Time::from_ps(interval.ps() / 20);
+    }
+    let (mut kept, probes) = (Everything::default(), &sim.probes);
+    let Ok(outcome) = incast_sim::run(&sim, &mut kept) else { return Ok(()) };
+    let ports = every_port_sample(&kept.ports, probes.port_interval);
+    let flows = every_flow_sample(&kept.samples, probes.flow_interval);
+    let internals = every_internal_sample(&kept.internals, probes.flow_interval);
+    reached.samples += (ports.len() + flows.len() + internals.len()) as u64;
+    reached.sample_records += (kept.ports.len() + kept.samples.len() + kept.internals.len()) as u64;
+    // A sample of every port at every instant up to the end, and none besides.
+    let instants = |interval: Time| {
+        let span = outcome.now.ps().checked_sub(probes.from.ps());
+        span.map_or(0, |span| span / interval.ps() + 1)
+    };
+    let times = (0..instants(probes.port_interval))
+        .map(|i| probes.from + Time::from_ps(i * probes.port_interval.ps()));
+    let expected: Vec<_> =
+        times.flat_map(|time| probes.ports.iter().map(move |port| (time, *port))).collect();
+    prop_assert_eq!(ports.iter().map(|s| (s.time, (s.node, s.port))).collect::<Vec<_>>(), expected);
+    // At the last instant and at some others, the values are those of a sampler that knows no record before.
+    for draw in 0..6 {
+        let chosen = |interval: Time| {
+            let last = instants(interval).checked_sub(1)?;
+            let place = if draw == 0 { last } else { mix(draw) % (last + 1) };
+            Some(probes.from + Time::from_ps(place * interval.ps()))
+        };
+        if let Some(time) = chosen(probes.port_interval) {
+            let then = ports.iter().filter(|sample| sample.time == time).copied().collect::<Vec<_>>();
+            prop_assert_eq!(then, sampled_at(time, &sim).ports);
+        }
+        if let Some(time) = chosen(probes.flow_interval) {
+            let plain = sampled_at(time, &sim);
+            let then = flows.iter().filter(|sample| sample.time == time).copied().collect::<Vec<_>>();
+            prop_assert_eq!(then, plain.samples);
+            let then = internals.iter().filter(|sample| sample.time == time).copied().collect::<Vec<_>>();
+            prop_assert_eq!(then, plain.internals);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn records_stand_for_the_samples_of_a_plain_sampler() {
+    let mut reached = Reached::default();
+    for_each_case(0..150, &mut reached, check_samples);
+    println!("{reached:?}");
+    // Most samples of these cases have no record.
+    assert!(reached.samples > 2 * reached.sample_records, "{reached:?}");
+    assert!(reached.sample_records > 10_000, "{reached:?}");
 }

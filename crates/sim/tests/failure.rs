@@ -209,53 +209,76 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has no link");
+    let never = refuse(&|s| s.probes.flow_interval = Time::ZERO);
+    assert_eq!(never, "the time between two samples must be above zero");
 }
 
-/// Counts samples of ports, and stops the run when it is first asked, if it is to.
-struct Counting {
-    samples: usize,
-    most_at_once: usize,
-    stops: bool,
-}
-
-impl Sink for Counting {
-    fn port_samples(&mut self, samples: &[PortSample]) {
-        self.samples += samples.len();
-        self.most_at_once = self.most_at_once.max(samples.len());
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        if self.stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+#[test]
+fn a_gap_costs_one_record_however_fine_the_interval() {
+    // The one packet of a flow begins to leave the switch 84_320 ps + 1 us after its flow's start, and the
+    // flow ends 2 * (84_320 ps + 1 us + 5_120 ps + 1 us) = 4_178_880 ps after it.
+    let (leaves, ends) = (1_084_320, 4_178_880);
+    let second = 1_000_000_000_000_u64;
+    let run_with = |interval: u64, until: Time, threads: usize| {
+        let flows = vec![flow(0, 1, 1000, Time::ZERO), flow(0, 1, 1000, Time::from_ps(second))];
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+        sim.probes.ports = vec![(2, 1)];
+        sim.probes.port_interval = Time::from_ps(interval);
+        sim.until = until;
+        sim.threads = threads;
+        let (outcome, kept) = run(&sim);
+        let mut plain = Kept::default();
+        assert_eq!(incast_sim::run_reference(&sim, &mut plain).unwrap(), outcome);
+        assert_eq!(plain, kept);
+        let told = |s: &PortSample| (s.time.ps(), s.transmitted.get(), s.samples);
+        (outcome.end, kept.ports.iter().map(told).collect::<Vec<_>>())
+    };
+    for threads in [1, 2, 3, 4, 7] {
+        for interval in [1, 1000, 84_321] {
+            // The last sample before an instant, and the first one from it on.
+            let before = |time: u64| (time - 1) / interval * interval;
+            let from = |time: u64| time.div_ceil(interval) * interval;
+            let last = (second + ends) / interval * interval;
+            let count = |from: u64, to: u64| (to - from) / interval;
+            let (end, records) = run_with(interval, Time::NEVER, threads);
+            assert_eq!(end, End::Finished);
+            let expected = [
+                (0, 0, 1),
+                (before(leaves), 0, count(0, before(leaves))),
+                (from(leaves), 1054, 1),
+                (before(second + leaves), 1054, count(from(leaves), before(second + leaves))),
+                (from(second + leaves), 2108, 1),
+                (last, 2108, count(from(second + leaves), last)),
+            ];
+            assert_eq!(records, expected, "{interval} ps on {threads} threads");
+            // The same with the end in the gap.
+            let until = 2_000_000_000;
+            let (end, records) = run_with(interval, Time::from_ps(until), threads);
+            assert_eq!(end, End::TimeLimit);
+            let last = until / interval * interval;
+            assert_eq!(records[..3], expected[..3]);
+            assert_eq!(records[3..], [(last, 1054, count(from(leaves), last))]);
+        }
     }
 }
 
 #[test]
-fn samples_of_a_long_gap_come_in_pieces_and_a_request_to_stop_is_heard() {
-    let gap = |second: Time| {
-        let flows = vec![flow(0, 1, 1000, Time::ZERO), flow(0, 1, 1000, second)];
-        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], flows);
-        sim.probes.ports = vec![(2, 1)];
-        sim.probes.port_interval = Time::from_ns(1);
-        sim
-    };
-    // A sample each nanosecond from 0 on: the second flow begins 2 ms later and takes 2 * (84_320 ps +
-    // 1 us + 5_120 ps + 1 us) = 4_178_880 ps, so the last sample is taken at 2_004_178 ns.
-    for threads in [1, 2] {
-        let mut sim = gap(us(2000));
+fn samples_stay_in_order_when_they_are_told_in_pieces() {
+    // Eight flows with a packet each 84.32 ns at different phases, sampled each 50 ns: 600,000 records, more
+    // than are kept at once. When some are told, others of the same instant may still be to come.
+    let flows = (0..8).map(|i| flow(i, (i + 1) % 8, 45_000_000, Time::from_ns(u64::from(i) * 11))).collect();
+    let mut sim = simulation(star(8, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+    sim.probes.ports = (0..8).map(|port| (8, port)).collect();
+    sim.probes.port_interval = Time::from_ns(50);
+    sim.probes.flows = vec![0, 3];
+    sim.probes.flow_interval = Time::from_ns(70);
+    let mut plain = Kept::default();
+    let expected = incast_sim::run_reference(&sim, &mut plain).unwrap();
+    assert!(plain.ports.len() > 500_000 && plain.ports.is_sorted_by_key(|s| (s.time, s.node, s.port)));
+    for threads in [1, 3] {
         sim.threads = threads;
-        let mut sink = Counting { samples: 0, most_at_once: 0, stops: false };
-        assert_eq!(incast_sim::run(&sim, &mut sink).unwrap().end, End::Finished);
-        assert_eq!(sink.samples, 2_004_179);
-        assert!(sink.most_at_once < 300_000, "{} at once", sink.most_at_once);
+        let (outcome, kept) = run(&sim);
+        assert_eq!(outcome, expected, "{threads} threads");
+        assert!(kept == plain, "other records on {threads} threads");
     }
-    // The same without anything after the gap but the time limit.
-    let mut sim = gap(us(3000));
-    sim.until = us(2000);
-    let mut sink = Counting { samples: 0, most_at_once: 0, stops: false };
-    assert_eq!(incast_sim::run(&sim, &mut sink).unwrap().end, End::TimeLimit);
-    assert_eq!(sink.samples, 2_000_001);
-    assert!(sink.most_at_once < 300_000, "{} at once", sink.most_at_once);
-    // 5 * 10^9 samples would fill the memory; the sink stops the run within the gap.
-    let mut sink = Counting { samples: 0, most_at_once: 0, stops: true };
-    let outcome = incast_sim::run(&gap(Time::from_s(5)), &mut sink).unwrap();
-    assert_eq!(outcome.end, End::Interrupted);
 }

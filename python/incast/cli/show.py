@@ -76,8 +76,9 @@ def text(folder: Path, result: Result) -> str:
         lines += [ending(label, result), totals(result)]
     else:
         now = "is writing this" if result.state == "running" else "was killed, and this is what it left"
-        rows = f"{len(result.flows):,} flows, {len(result.port_series):,} samples of ports"
-        lines.append(paragraph(f"NOT COMPLETE: a run {now}: {rows}, {len(result.flow_series):,} of flows"))
+        ports, flows = (int(t.column("samples").sum()) for t in (result.port_series, result.flow_series))
+        there = f"{len(result.flows):,} flows, {ports:,} samples of ports, {flows:,} of flows"
+        lines.append(paragraph(f"NOT COMPLETE: a run {now}: {there}"))
     parts = ["\n".join(lines)]
     if info.get("outcome"):
         parts += [queue_table({label: result}), slowdown_table({label: result}), ports_table(result)]

@@ -57,8 +57,7 @@ ENOUGH_SAMPLES = 20
 
 def _is_burst(result: Result, node: str, port: int) -> bool:
     start, end = result.all_flows_active()
-    time = result.port(node, port).time_ps
-    return int(((time >= start) & (time <= end)).sum()) >= ENOUGH_SAMPLES
+    return result.port(node, port).between(start, end) >= ENOUGH_SAMPLES
 
 
 _WHOLE_NOTES = "Mean, p99 and busy (not empty): of the samples. Peak: of the whole run, exactly."
@@ -75,7 +74,7 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
     rows = []
     for label, result in results.items():
         chosen, totals = (_rows(t, only) for t in (result.port_series, result.ports))
-        queue = result.port_series.column("queue_bytes")[chosen]
+        queue, samples = (result.port_series.column(name)[chosen] for name in ("queue_bytes", "samples"))
         sampled = set(result.probed_ports())
         names = zip(result.ports.column("node"), result.ports.column("port"), strict=True)
         totals &= np.array([name in sampled for name in names], dtype=bool)
@@ -83,10 +82,10 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
         rows.append(
             [
                 title(label),
-                number(float(queue.mean()) / 1e3),
-                number(stats.percentile(queue, 99) / 1e3),
+                number(float(np.average(queue, weights=samples)) / 1e3),
+                number(stats.percentile(queue, 99, samples) / 1e3),
                 number(int(peak.max()) / 1e3),
-                number(100 * float((queue > 0).mean())),
+                number(100 * float(np.average(queue > 0, weights=samples))),
             ]
         )
     return table(columns, rows)
@@ -133,7 +132,7 @@ def _burst_row(result: Result, node: str, port: int) -> list[str]:
         f"{number(burst.steady_low_bytes / 1e3)} – {number(burst.steady_high_bytes / 1e3)}",
         "no" if burst.settling_ps is None else number(burst.settling_ps / 1e6),
         number(result.peak_queue_bytes(node, port) / 1e3),
-        number(float(series.queue_bytes.mean()) / 1e3),
+        number(float(np.average(series.queue_bytes, weights=series.samples)) / 1e3),
         "–" if lost is None else number(lost * 8e6 / series.rate_bps),
         "–" if after.lost_share is None else number(100 * after.lost_share),
     ]

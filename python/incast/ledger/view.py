@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.ledger.quantity import picoseconds, quantity
-from incast.result import PortSeries, Result
+from incast.result import PortSeries, Result, every_sample
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -111,9 +111,9 @@ class View:
         return int(self._ports["rate_bps"][self._ports["node"] == source][0])
 
     def port(self, text: str) -> PortSeries:
-        """The samples of a port written ``s0->h15``."""
+        """The samples of a port written ``s0->h15``, each with a row."""
         if text not in self._series:
-            self._series[text] = self.result.port(text)
+            self._series[text] = self.result.port(text).filled()
         return self._series[text]
 
     def peak_queue_bytes(self, text: str) -> int:
@@ -133,18 +133,18 @@ class View:
         return slice(first, last)
 
     def samples(self, flow: str) -> dict[str, npt.NDArray[np.generic]]:
-        """The samples of one flow: ``time_ps`` and the other columns of the table of samples."""
+        """The samples of one flow, each with a row: ``time_ps`` and the other columns of the table."""
         number = int(self._flows["flow"][self.one(flow)])
         found = self._samples.get(number)
         if found is None:
             raise ValueError(f"the flow {flow!r} of the run {self.name!r} is not sampled")
-        return found
+        return every_sample(found)
 
     @cached_property
     def _samples(self) -> dict[int, dict[str, npt.NDArray[np.generic]]]:
-        """The table of flow samples, by flow."""
+        """The rows of the table of flow samples, by flow."""
         table = self.result.flow_series
-        names = ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes")
+        names = ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes", "samples")
         columns = {name: table.column(name) for name in names}
         order = np.argsort(columns["flow"], kind="stable")
         flows, starts = np.unique(columns["flow"][order], return_index=True)

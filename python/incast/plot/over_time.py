@@ -11,7 +11,7 @@ import numpy.typing as npt
 from incast.plot import style
 from incast.plot.place import labelled, legend, place, ports
 from incast.result import FlowSeries, PortSeries, Result
-from incast.stats import jain, median
+from incast.stats import jain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,14 +95,14 @@ def throughput_steps(
     Returns:
         The times between which each step lies, in ps, and the rate in each, in Gbit/s.
     """
-    gaps = np.diff(series.time_ps)
-    if not len(gaps):
+    time, interval = series.time_ps, series.interval_ps
+    if not interval:
         return np.array([0, 1]), np.zeros(1)
-    each = every or max(1, round(50 * 1100 * 8e12 / series.rate_bps / median(gaps)))
-    sent = np.concatenate([[0.0], np.cumsum(series.utilisation[1:] * gaps)])
-    edges = np.arange(0, len(series.time_ps), min(each, len(gaps)))
-    rate = np.diff(sent[edges]) / np.diff(series.time_ps[edges]) * series.rate_bps / 1e9
-    return series.time_ps[edges], rate
+    each = every or max(1, round(50 * 1100 * 8e12 / series.rate_bps / interval))
+    sent = np.concatenate([[0.0], np.cumsum(series.utilisation[1:] * np.diff(time))])
+    edges = np.arange(time[0], time[-1] + 1, min(each * interval, time[-1] - time[0]))
+    rate = np.diff(np.interp(edges, time, sent)) / np.diff(edges) * series.rate_bps / 1e9
+    return edges, rate
 
 
 def window(results: Results, flows: Flows | None = None, axes: Axes | None = None) -> Axes:
@@ -138,13 +138,13 @@ def goodput(results: Results, flows: Flows | None = None, axes: Axes | None = No
         axes: As for :func:`window`.
         every: Samples over which a goodput is taken: over fewer, single packets show.
     """
-    axes = _flows(results, flows, axes, lambda one: moving_goodput(one, every))
+    axes = _flows(results, flows, axes, lambda one: moving_goodput(one, every), filled=True)
     axes.set_ylabel("goodput (Gbit/s)")
     return axes
 
 
 def moving_goodput(series: FlowSeries, every: int) -> npt.NDArray[np.float64]:
-    """The goodput of a flow over so many samples before each, in Gbit/s; NaN for the first of them."""
+    """The goodput of a flow over so many rows before each, in Gbit/s; NaN for the first of them."""
     rate = np.full(len(series.time_ps), np.nan)
     took = series.time_ps[every:] - series.time_ps[:-every]
     rate[every:] = (series.acked_bytes[every:] - series.acked_bytes[:-every]) * 8e3 / took
@@ -192,7 +192,7 @@ def fairness_over_time(
     """
     shares: dict[int, list[float]] = {}
     for number in _probed(result):
-        one = result.flow(number)
+        one = result.flow(number).filled()
         full = moving_goodput(one, every)[every:]
         for at, share in zip(one.time_ps[every:].tolist(), full.tolist(), strict=True):
             shares.setdefault(at, []).append(share)
@@ -227,7 +227,7 @@ def phase_plane(
         chosen = ports(results, port)
         labels = [label for label, _, _ in chosen]
         for label, result, at in chosen:
-            one = result.port(*at)
+            one = result.port(*at).filled()
             x, y = (one.queue_bytes, growth(one)) if against == "growth" else _by_window(result, one)
             look = style.line(label, labels)
             axes.plot(x / 1e3, y, linewidth=0.7, **{k: v for k, v in look.items() if k != "linewidth"})
@@ -241,7 +241,7 @@ def phase_plane(
 
 
 def growth(series: PortSeries) -> npt.NDArray[np.float64]:
-    """How fast a queue grows at each sample, in Gbit/s: central differences, one-sided at the ends."""
+    """How fast a queue grows at each row, in Gbit/s: central differences, one-sided at the ends."""
     if len(series.time_ps) < 2:
         return np.zeros(len(series.time_ps))
     slope: npt.NDArray[np.float64] = np.gradient(series.queue_bytes.astype(float), series.time_ps) * 8e3
@@ -269,6 +269,7 @@ def _flows(
     flows: Flows | None,
     axes: Axes | None,
     values: _Values,
+    filled: bool = False,
 ) -> Axes:
     with style.look():
         axes = place(axes)
@@ -278,7 +279,7 @@ def _flows(
             look = style.line(label, list(known))
             shades = style.shades(look["color"], len(numbers))
             for number, shade in zip(numbers, shades, strict=True):
-                one = result.flow(number)
+                one = result.flow(number).filled() if filled else result.flow(number)
                 name = look["label"] if len(known) > 1 else f"{one.group}, flow {number}"
                 first = number == numbers[0] or len(known) == 1
                 drawn = {**look, "color": shade, "label": name if first else None}

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from incast.plot import style
+from incast.plot.over_time import throughput_steps
 from incast.plot.place import ports
 from incast.result import PortSeries, Result
-from incast.stats import median
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,26 +72,11 @@ def queue_and_utilisation(
     return figure, axes
 
 
-_PACKETS = 50
-"""So many packets at least go into one step of the curve of use, where one more or less is 2 %."""
-
-
 def _panels(top: Axes, low: Axes, series: PortSeries, colour: str) -> None:
     top.plot(series.time_ps / 1e6, series.queue_bytes / 1e3, color=colour)
     top.margins(x=0)
-    edges, used = _steps(series)
-    low.stairs(100 * used, edges / 1e6, color=colour, linewidth=0.8, baseline=None)
+    # A step of the curve lasts for 50 packets at least, of which one more or less is 2 %.
+    edges, rate = throughput_steps(series)
+    low.stairs(100 * rate * 1e9 / series.rate_bps, edges / 1e6, color=colour, linewidth=0.8, baseline=None)
     low.set_ylim(0, 105)
     low.set_yticks([0, 50, 100])
-
-
-def _steps(series: PortSeries) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The use of the link over stretches of several samples, so that single packets do not show."""
-    time, used = series.time_ps, series.utilisation[1:]
-    if len(used) == 0:
-        return np.array([0, 1]), np.zeros(1)
-    between = median(np.diff(time))
-    each = max(1, round(_PACKETS * 1100 * 8e12 / series.rate_bps / between))
-    whole = len(used) // each * each or len(used)
-    each = min(each, whole)
-    return time[: whole + 1 : each], used[:whole].reshape(-1, each).mean(axis=1)

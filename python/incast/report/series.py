@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from incast._core import Table
 from incast.report.columns import Columns
-from incast.result import Result
+from incast.result import Result, every_sample
 
 SAMPLES = 2_000_000
-"""So many samples go into a report in all; more are thinned, and the report says so."""
+"""So many samples go into a report in all. Of more only the rows of the tables go in; where these are more,
+too, they are thinned, and the report says so."""
 
 _PORT = ("queue_bytes", "transmitted_bytes")
 _FLOW = ("window_bytes", "rate_bps", "rtt_ps", "inflight_bytes")
@@ -27,13 +28,16 @@ def pictures(results: Sequence[Result], columns: Columns, samples: int = SAMPLES
         columns: Where the numbers go.
         samples: How many samples may go in.
     """
-    there = sum(len(r.port_series) + len(r.flow_series) for r in results)
-    share = min(1.0, samples / there) if there else 1.0
+    tables = [table for r in results for table in (r.port_series, r.flow_series)]
+    there = sum(int(table.column("samples").sum()) for table in tables)
+    rows = sum(len(table) for table in tables)
+    # None: every sample.
+    share = None if there <= samples else min(1.0, samples / rows)
     drawn = [{"ports": _ports(r, columns, share), "flows": _flows(r, columns, share)} for r in results]
-    return {"samples": there, "thinned": share < 1, "results": drawn}
+    return {"samples": there, "thinned": share is not None and share < 1, "results": drawn}
 
 
-def _ports(result: Result, columns: Columns, share: float) -> list[dict[str, Any]]:
+def _ports(result: Result, columns: Columns, share: float | None) -> list[dict[str, Any]]:
     table, totals = result.port_series, result.ports
     node, port = table.column("node"), table.column("port").astype(np.int64)
     rates = {
@@ -51,7 +55,7 @@ def _ports(result: Result, columns: Columns, share: float) -> list[dict[str, Any
     return drawn
 
 
-def _flows(result: Result, columns: Columns, share: float) -> list[dict[str, Any]]:
+def _flows(result: Result, columns: Columns, share: float | None) -> list[dict[str, Any]]:
     table, flows = result.flow_series, result.flows
     ends = (flows.column(c).tolist() for c in ("flow", "source", "destination", "group"))
     about = {flow: f"{source} → {target}, {group}" for flow, source, target, group in zip(*ends, strict=True)}
@@ -72,11 +76,14 @@ def _groups(key: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.intp]]:
 
 
 def _columns(
-    table: Table, rows: npt.NDArray[np.intp], names: Sequence[str], columns: Columns, share: float
+    table: Table, rows: npt.NDArray[np.intp], names: Sequence[str], columns: Columns, share: float | None
 ) -> dict[str, Any]:
-    if share < 1:
+    if share is not None and share < 1:
         rows = rows[kept(table.column(names[0])[rows], max(int(len(rows) * share), 4))]
-    return {name: columns.add(table.column(name)[rows]) for name in ("time_ps", *names)}
+    found = {name: table.column(name)[rows] for name in ("time_ps", "samples", *names)}
+    if share is None:
+        found = every_sample(found)
+    return {name: columns.add(found[name]) for name in ("time_ps", *names)}
 
 
 def kept(values: npt.NDArray[Any], many: int) -> npt.NDArray[np.intp]:

@@ -69,9 +69,9 @@ def ending(entry: Entry, named: bool) -> Ending:
 
 
 def _written(result: Result) -> str:
-    times = [t.column("time_ps").max() for t in (result.port_series, result.flow_series) if len(t)]
-    until = f" up to {time(float(max(times)))}" if times else ""
-    samples = len(result.port_series) + len(result.flow_series)
+    tables = [t for t in (result.port_series, result.flow_series) if len(t)]
+    until = f" up to {time(float(max(t.column('time_ps').max() for t in tables)))}" if tables else ""
+    samples = sum(int(t.column("samples").sum()) for t in tables)
     return f"{len(result.flows):,} flows, {samples:,} samples{until}"
 
 

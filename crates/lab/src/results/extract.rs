@@ -9,7 +9,9 @@ use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use incast_units::{Bytes, Rate, Time};
 
 use super::{EachBatch, ResultError, Table};
-use crate::summary::{FlowFacts, Interval, PortPoint, PortSummary, PortSums, SizeClass, Summary, slowdowns};
+use crate::summary::{
+    FlowFacts, Interval, PortPoint, PortSummary, PortSums, SizeClass, Summary, samples, slowdowns,
+};
 
 /// A port of a result: name of its node, and its number there.
 pub type PortKey = (String, u16);
@@ -33,7 +35,7 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
     Ok(flows)
 }
 
-/// The samples of each port in the table `port_series`, by name of node and number.
+/// The rows of each port in the table `port_series`, by name of node and number.
 ///
 /// # Errors
 /// With the name of a column that is missing or of another type.
@@ -47,8 +49,8 @@ pub fn port_points(table: &Table) -> Result<BTreeMap<PortKey, Vec<PortPoint>>, S
     Ok(ports)
 }
 
-/// The samples of each port in a batch of the table `port_series`. They are keyed by text only once per
-/// port and batch for whoever collects them, not per sample.
+/// The rows of each port in a batch of the table `port_series`. They are keyed by text only once per
+/// port and batch for whoever collects them, not per row.
 fn points_by_port(batch: &RecordBatch) -> Result<BTreeMap<(&str, u16), Vec<PortPoint>>, String> {
     let mut here: BTreeMap<(&str, u16), Vec<PortPoint>> = BTreeMap::new();
     let node = texts(batch, "node")?;
@@ -56,11 +58,14 @@ fn points_by_port(batch: &RecordBatch) -> Result<BTreeMap<(&str, u16), Vec<PortP
     let time = numbers::<Int64Type>(batch, "time_ps")?;
     let queue = numbers::<Int64Type>(batch, "queue_bytes")?;
     let transmitted = numbers::<Int64Type>(batch, "transmitted_bytes")?;
-    for ((((node, port), time), queue), transmitted) in node.zip(port).zip(time).zip(queue).zip(transmitted) {
+    let samples = numbers::<Int64Type>(batch, "samples")?;
+    let rows = node.zip(port).zip(time).zip(queue).zip(transmitted).zip(samples);
+    for (((((node, port), time), queue), transmitted), samples) in rows {
         here.entry((node, port.unwrap_or_default())).or_default().push(PortPoint {
             time: Time::from_ps(unsigned(time.unwrap_or_default())),
             queue: Bytes::new(unsigned(queue.unwrap_or_default())),
             transmitted: Bytes::new(unsigned(transmitted.unwrap_or_default())),
+            samples: unsigned(samples.unwrap_or_default()),
         });
     }
     Ok(here)
@@ -92,15 +97,19 @@ pub fn port_rates(table: &Table) -> Result<BTreeMap<PortKey, Rate>, String> {
 /// With the name of a column that is missing or of another type.
 pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>, String> {
     let mut ends: BTreeMap<u32, [(Time, Bytes); 2]> = BTreeMap::new();
+    let mut before: BTreeMap<u32, Time> = BTreeMap::new();
     for batch in &table.batches {
         let flow = numbers::<UInt32Type>(batch, "flow")?;
         let time = numbers::<Int64Type>(batch, "time_ps")?;
         let acked = numbers::<Int64Type>(batch, "acked_bytes")?;
-        for ((flow, time), acked) in flow.zip(time).zip(acked) {
+        let samples = numbers::<Int64Type>(batch, "samples")?;
+        for (((flow, time), acked), samples) in flow.zip(time).zip(acked).zip(samples) {
+            let flow = flow.unwrap_or_default();
             let time = Time::from_ps(unsigned(time.unwrap_or_default()));
-            let point = (time, Bytes::new(unsigned(acked.unwrap_or_default())));
-            if interval.from <= time && time <= interval.until {
-                ends.entry(flow.unwrap_or_default()).or_insert([point, point])[1] = point;
+            let acked = Bytes::new(unsigned(acked.unwrap_or_default()));
+            let samples = unsigned(samples.unwrap_or_default());
+            if let Some(part) = samples::within(before.insert(flow, time), time, samples, interval) {
+                ends.entry(flow).or_insert([(part.first, acked); 2])[1] = (part.last, acked);
             }
         }
     }

@@ -29,7 +29,8 @@ pub enum TableName {
     Flows,
     /// One row per port: totals over the run.
     Ports,
-    /// Samples of the probed ports, by time.
+    /// Samples of the probed ports, by time. Of equal ones that follow each other only the first and the
+    /// last have a row, here and in the other tables of samples.
     PortSeries,
     /// Samples of the probed flows, by time.
     FlowSeries,
@@ -224,6 +225,14 @@ const PORTS: &[Column] = &[
     Column("pauses_sent", INT, "", ALWAYS, "pause frames sent to the far end"),
 ];
 
+const SAMPLES: Column = Column(
+    "samples",
+    INT,
+    "samples",
+    ALWAYS,
+    "how many samples the row stands for: this one and the equal ones directly before it that have no row",
+);
+
 const PORT_SERIES: &[Column] = &[
     Column("time_ps", INT, "ps", ALWAYS, "when"),
     Column("node", TEXT, "", ALWAYS, "name of the node"),
@@ -234,6 +243,7 @@ const PORT_SERIES: &[Column] = &[
     Column("dropped_bytes", INT, "B", ALWAYS, "bytes dropped since the start of the run"),
     Column("marked_packets", INT, "packets", ALWAYS, "packets marked since the start of the run"),
     Column("paused", DataType::Boolean, "", ALWAYS, "whether the far end has the port paused"),
+    SAMPLES,
 ];
 
 const FLOW_SERIES: &[Column] = &[
@@ -244,6 +254,7 @@ const FLOW_SERIES: &[Column] = &[
     Column("rtt_ps", INT, "ps", MAYBE, "last measured round-trip time; null before the first"),
     Column("inflight_bytes", INT, "B", ALWAYS, "bytes in flight"),
     Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged since the flow's start"),
+    SAMPLES,
 ];
 
 const PAUSES: &[Column] = &[
@@ -260,6 +271,7 @@ const INTERNALS: &[Column] = &[
     Column("flow", ID, "", ALWAYS, "number of the flow"),
     Column("name", TEXT, "", ALWAYS, "what is sampled; the name of a quantity ends in its unit"),
     Column("value", DataType::Float64, "", ALWAYS, "its value in that unit"),
+    SAMPLES,
 ];
 
 fn schema(columns: &[Column]) -> SchemaRef {
@@ -379,6 +391,7 @@ impl<'a> Labels<'a> {
                 count(samples.iter().map(|s| s.dropped.get())),
                 count(samples.iter().map(|s| s.marked)),
                 flags(samples.iter().map(|s| s.paused)),
+                count(samples.iter().map(|s| s.samples)),
             ],
         )
     }
@@ -397,6 +410,7 @@ impl<'a> Labels<'a> {
                 optional(samples.iter().map(|s| rtt(s).ps())),
                 count(samples.iter().map(|s| s.inflight.get())),
                 count(samples.iter().map(|s| s.acked.get())),
+                count(samples.iter().map(|s| s.samples)),
             ],
         )
     }
@@ -433,6 +447,7 @@ impl<'a> Labels<'a> {
                 Arc::new(UInt32Array::from_iter_values(samples.iter().map(|s| s.flow))),
                 Arc::new(StringArray::from_iter_values(names)),
                 Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| internal_number(s.value)))),
+                count(samples.iter().map(|s| s.samples)),
             ],
         )
     }

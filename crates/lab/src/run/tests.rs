@@ -109,6 +109,7 @@ fn samples(range: core::ops::Range<u64>) -> Vec<PortSample> {
         dropped: Bytes::ZERO,
         marked: i / 2,
         paused: i % 3 == 0,
+        samples: 1,
     };
     range.map(sample).collect()
 }
@@ -348,10 +349,14 @@ fn another_result_in_the_place_of_an_open_one_is_told() {
 #[test]
 fn the_summary_of_ports_is_that_of_all_their_samples() {
     use crate::results::extract::{port_points, port_rates};
-    use crate::summary::{Interval, busy_share, lost_utilisation, queue, steady_queue};
+    use crate::summary::{Interval, PortPoint, busy_share, lost_utilisation, queue, steady_queue};
     let mut simulation = simulation();
-    // More samples than a batch holds.
-    (simulation.probes.ports, simulation.probes.port_interval) = (vec![(3, 2), (1, 0)], Time::from_ps(700));
+    // More rows than a batch holds.
+    (simulation.probes.ports, simulation.probes.port_interval) = (vec![(3, 2), (1, 0)], Time::from_ns(5));
+    simulation.until = Time::from_ms(10);
+    for flow in &mut simulation.flows[..2] {
+        flow.size = Bytes::new(15_000_000);
+    }
     let names = labels();
     let result =
         run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
@@ -363,7 +368,18 @@ fn the_summary_of_ports_is_that_of_all_their_samples() {
     assert_eq!(ports.len(), 2);
     for port in ports {
         let key = (port.node.clone(), port.port);
-        let points = &points[&key];
+        // One for each sample.
+        let rows = points[&key].iter().flat_map(|row| {
+            let step = simulation.probes.port_interval.ps();
+            (0..row.samples).rev().map(move |back| PortPoint {
+                time: row.time - Time::from_ps(back * step),
+                samples: 1,
+                ..*row
+            })
+        });
+        let points: Vec<_> = rows.collect();
+        assert!(points.len() > 2 * GROUP_ROWS);
+        let points = points.as_slice();
         let all = Interval::new(points[0].time, points[points.len() - 1].time);
         assert_eq!(Some(port.queue), queue(points, all));
         assert_eq!(Some(port.steady_queue), steady_queue(points, all));
@@ -382,16 +398,18 @@ fn internal_quantities_have_their_units_in_their_names() {
         run_on(&incast_sim::run, &job(&simulation, &names), &RunOptions::default(), &mut go).unwrap();
     let rows = whole(&result.table(TableName::Internals).unwrap());
     let series = whole(&result.table(TableName::FlowSeries).unwrap());
-    // U, W_c and the stage, of each sample of the flow.
-    assert_eq!(rows.num_rows(), 3 * series.num_rows());
     let name = rows.column_by_name("name").unwrap().as_string::<i32>();
     let value = rows.column_by_name("value").unwrap().as_primitive::<Float64Type>();
-    let time = rows.column_by_name("time_ps").unwrap().as_primitive::<Int64Type>();
-    let at = series.column_by_name("time_ps").unwrap().as_primitive::<Int64Type>();
-    for row in 0..rows.num_rows() {
-        assert_eq!(name.value(row), ["u", "reference_window_bytes", "stage"][row % 3]);
-        assert_eq!(time.value(row), at.value(row / 3));
+    // U, W_c and the stage, of each sample of the flow: each counts those that its rows stand for.
+    let samples = |rows: &RecordBatch, row| {
+        rows.column_by_name("samples").unwrap().as_primitive::<Int64Type>().value(row)
+    };
+    let of_flow: i64 = (0..series.num_rows()).map(|row| samples(&series, row)).sum();
+    for quantity in ["u", "reference_window_bytes", "stage"] {
+        let mine = (0..rows.num_rows()).filter(|row| name.value(*row) == quantity);
+        assert_eq!(mine.map(|row| samples(&rows, row)).sum::<i64>(), of_flow, "{quantity}");
     }
+    assert!(rows.num_rows() < 3 * series.num_rows());
     // Before its first acknowledgement a flow has U = 1 and a window of one BDP: 100 Gbps for the base
     // RTT, two links of 1 us each way with 42 B of telemetry in every packet that crosses them.
     let path = result.table(TableName::Flows).unwrap();

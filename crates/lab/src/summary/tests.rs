@@ -13,6 +13,7 @@ fn port(queues: &[u64]) -> Vec<PortPoint> {
             time: Time::from_us(i as u64),
             queue: Bytes::new(queue),
             transmitted: Bytes::new(transmitted),
+            samples: 1,
         };
         transmitted += if queue > 0 { 12_500 } else { 0 };
         point
@@ -129,6 +130,66 @@ fn lost_utilisation_and_busy_share() {
     assert_eq!(busy_share(&samples, us(0, 10)), Some(8.0 / 11.0));
     assert_eq!(busy_share(&samples, us(2, 5)), Some(0.25));
     assert_eq!(busy_share(&samples, us(11, 12)), None);
+}
+
+/// The same samples with rows for the first and the last of equal ones only.
+fn thinned(samples: &[PortPoint]) -> Vec<PortPoint> {
+    let same = |a: &PortPoint, b: Option<&PortPoint>| {
+        b.is_some_and(|b| (a.queue, a.transmitted) == (b.queue, b.transmitted))
+    };
+    let mut left_out = 0;
+    let mut rows = Vec::new();
+    for (i, sample) in samples.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| samples.get(i));
+        if same(sample, before) && same(sample, samples.get(i + 1)) {
+            left_out += 1;
+        } else {
+            rows.push(PortPoint { samples: 1 + left_out, ..*sample });
+            left_out = 0;
+        }
+    }
+    rows
+}
+
+#[test]
+fn rows_that_stand_for_several_samples_count_as_often() {
+    let queues = [0, 0, 0, 0, 9, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 3, 3, 3, 3, 3].map(|kb| kb * 10_000);
+    let mut all = port(&queues);
+    // Where the queue stands still nothing is sent: the samples are equal.
+    for i in 1..all.len() {
+        if all[i].queue == all[i - 1].queue {
+            all[i].transmitted = all[i - 1].transmitted;
+        }
+    }
+    let rows = thinned(&all);
+    assert_eq!((all.len(), rows.len()), (23, 12));
+    assert_eq!(rows.iter().map(|row| row.samples).sum::<u64>(), 23);
+    let last = all.len() as u64 - 1;
+    for (from, until) in (0..=last).flat_map(|from| (from..=last + 2).map(move |until| (from, until))) {
+        // On the instants of samples, and between them.
+        for shift in [0, 300] {
+            let shift = Time::from_ns(shift);
+            let interval = Interval::new(Time::from_us(from) + shift, Time::from_us(until) + shift);
+            assert_eq!(queue(&rows, interval), queue(&all, interval), "{interval:?}");
+            assert_eq!(steady_queue(&rows, interval), steady_queue(&all, interval), "{interval:?}");
+            assert_eq!(busy_share(&rows, interval), busy_share(&all, interval), "{interval:?}");
+            let tolerance = Tolerance { share: 0.1, bytes: Bytes::new(15_000) };
+            let settled = |samples| settling_time(samples, interval, tolerance);
+            assert_eq!(settled(&rows), settled(&all), "{interval:?}");
+            let lost = |samples| lost_utilisation(samples, Rate::from_gbps(100), interval);
+            assert_eq!(lost(&rows), lost(&all), "{interval:?}");
+        }
+    }
+    // What passes by row by row is the same as all at once.
+    let mut sums = PortSums::default();
+    rows.iter().for_each(|row| sums.add(row));
+    rows.iter().for_each(|row| sums.add_again(row));
+    let summary = PortSummary::of("s0", 1, Some(Rate::from_gbps(100)), &sums).unwrap();
+    let whole = us(0, last);
+    assert_eq!(Some(summary.queue), queue(&all, whole));
+    assert_eq!(Some(summary.steady_queue), steady_queue(&all, whole));
+    assert_eq!(Some(summary.busy_share), busy_share(&all, whole));
+    assert_eq!(summary.utilisation, lost_utilisation(&all, Rate::from_gbps(100), whole));
 }
 
 #[test]

@@ -29,7 +29,18 @@ pub(crate) trait Record: Sized {
     /// The record as the sink hears it.
     fn told(kept: Self::Kept, world: &World) -> Self;
 
-    /// Adds everything that the record says to a hash.
+    /// How long after its time a record may be written.
+    fn delay(_: &World) -> Time {
+        Time::ZERO
+    }
+
+    /// What is left of a record when the run ends at `end`: nothing of what lies after that.
+    fn until(kept: Self::Kept, end: Time, _: &World) -> Option<Self::Kept> {
+        (Self::time(&kept) <= end).then_some(kept)
+    }
+
+    /// Adds everything that the record says to a hash. (How many samples a sample stands for follows from
+    /// its time and that of the one before it.)
     fn digest(&self, digest: &mut Digest);
 }
 
@@ -113,11 +124,25 @@ macro_rules! records {
                 self.kept.take(records);
             }
 
-            /// Tells the sink everything before `horizon`, given that nothing earlier will come any more.
+            /// Tells the sink everything before `horizon`, given that nothing earlier happens any more.
             pub(crate) fn flush(&mut self, horizon: Time, world: &World, sink: &mut dyn Sink) {
                 $(
+                    let horizon = horizon - <$record>::delay(world);
                     let kept = &mut self.kept.$name;
                     let records: Vec<$record> = take_before(kept, horizon, world, &mut self.digests.$name);
+                    if !records.is_empty() {
+                        sink.$name(&records);
+                    }
+                )*
+            }
+
+            /// Tells the sink everything that is left of a run that has ended at `end`.
+            pub(crate) fn finish(&mut self, end: Time, world: &World, sink: &mut dyn Sink) {
+                $(
+                    let kept = std::mem::take(&mut self.kept.$name).into_iter();
+                    let mut kept = kept.filter_map(|k| <$record>::until(k, end, world)).collect();
+                    let digest = &mut self.digests.$name;
+                    let records: Vec<$record> = take_before(&mut kept, Time::NEVER, world, digest);
                     if !records.is_empty() {
                         sink.$name(&records);
                     }

@@ -24,8 +24,6 @@ pub(crate) struct Report {
     pub(crate) hops: u64,
     /// Records that wait for a flush.
     pub(crate) records: u64,
-    /// Before this time no node has more than a step's samples to take. (ps)
-    pub(crate) samples: u64,
     /// The sink has asked to stop.
     pub(crate) interrupted: bool,
     /// The records so far are to be handed over.
@@ -42,7 +40,6 @@ impl Report {
         last_finish: 0,
         hops: 0,
         records: 0,
-        samples: u64::MAX,
         interrupted: false,
         flush: false,
     };
@@ -70,7 +67,6 @@ impl Report {
         self.last_finish = self.last_finish.max(other.last_finish);
         self.hops += other.hops;
         self.records += other.records;
-        self.samples = self.samples.min(other.samples);
         self.interrupted |= other.interrupted;
         self.flush |= other.flush;
     }

@@ -146,7 +146,7 @@ impl Remains {
         sink: &mut dyn Sink,
     ) -> Outcome {
         flusher.take(&mut self.records);
-        flusher.flush(Time::from_ps(now.saturating_add(1)), world, sink);
+        flusher.finish(Time::from_ps(now), world, sink);
         self.slots.sort_unstable_by_key(|s| s.id);
         let mut ports = Vec::new();
         let mut unfinished: Vec<FlowRecord> = Vec::new();

@@ -12,7 +12,7 @@
 //! * [`partition`]: the nodes of one thread, their agendas, and [`rings`] of what is on its way to them.
 //! * [`ready`]: which of them have something to do.
 //! * [`exchange`]: what partitions exchange between two windows.
-//! * [`sampler`]: the samples that a node takes.
+//! * [`sampler`]: the samples that a node takes, and which of them become records.
 //! * [`channel`]: how records get to the sink.
 //! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
 //! * [`mod@reference`]: the plain engine (one heap, one event at a time) that must agree with it.
@@ -27,7 +27,7 @@ pub(crate) mod partition;
 pub(crate) mod ready;
 pub(crate) mod reference;
 pub(crate) mod rings;
-mod sampler;
+pub(crate) mod sampler;
 pub(crate) mod stall;
 pub(crate) mod windows;
 pub(crate) mod world;

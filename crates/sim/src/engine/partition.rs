@@ -95,8 +95,6 @@ pub(crate) struct Partition {
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
-    /// None of them has more than a step's samples to take before this time. (ps)
-    samples: u64,
     /// Scratch: the arrivals of the node in hand.
     arrivals: Vec<u64>,
 }
@@ -198,14 +196,12 @@ impl Partition {
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
-        let mut partition = Self { places, fabric, sampled, samples: 0, arrivals: Vec::new() };
-        partition.catch_up(0, world);
-        partition
+        Self { places, fabric, sampled, arrivals: Vec::new() }
     }
 
     /// What this partition knows between two windows.
     pub(crate) fn report(&self) -> Report {
-        Report { samples: self.samples, ..Report::new(self.next(), &self.fabric.tally) }
+        Report::new(self.next(), &self.fabric.tally)
     }
 
     /// A time before which nothing happens here, nor anywhere else by what was sent from here in the
@@ -324,11 +320,15 @@ impl Partition {
 
     /// Takes all samples due before `time`.
     pub(crate) fn catch_up(&mut self, time: u64, world: &World) {
-        self.samples = u64::MAX;
         for &place in &self.sampled {
-            let slot = &mut self.places[place as usize].slot;
-            slot.catch_up(time, world, &mut self.fabric.tally);
-            self.samples = self.samples.min(slot.samples_of_a_step());
+            self.places[place as usize].slot.catch_up(time, world, &mut self.fabric.tally);
+        }
+    }
+
+    /// Takes the last samples of a run that has ended at `now`.
+    pub(crate) fn end_samples(&mut self, now: u64, world: &World) {
+        for &place in &self.sampled {
+            self.places[place as usize].slot.end_samples(now, world, &mut self.fabric.tally);
         }
     }
 

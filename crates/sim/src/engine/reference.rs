@@ -144,7 +144,7 @@ pub(crate) fn run(
         }
     };
     for slot in &mut slots {
-        slot.catch_up(now.saturating_add(1), world, &mut tally);
+        slot.end_samples(now, world, &mut tally);
     }
     let packets = heap.into_iter().filter_map(|d| d.0.packet.map(|p| p.0)).collect();
     let mut remains = Remains::default();

@@ -68,26 +68,6 @@ impl Limits {
         }
         Ok(self.until.min(s.next.saturating_add(self.lookahead)))
     }
-
-    /// What comes next, or why nothing does. Where nothing happens for long, samples are taken in steps
-    /// of their own, so that what they take stays bounded and the sink is asked whether to go on.
-    fn step(&self, all: &Report) -> Result<Step, Cause> {
-        match self.decide(all) {
-            Ok(end) if all.samples >= all.next => Ok(Step { begin: all.next, end: Some(end) }),
-            Err(Cause::TimeLimit) if all.samples > self.until => Err(Cause::TimeLimit),
-            Ok(_) | Err(Cause::TimeLimit) => Ok(Step { begin: all.samples, end: None }),
-            Err(cause) => Err(cause),
-        }
-    }
-}
-
-/// A step of a run.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    /// Everything before this has happened. (ps)
-    begin: u64,
-    /// The end of the window; `None` where nothing but samples is due.
-    end: Option<u64>,
 }
 
 /// What the first thread does besides: it tells the sink how far the run is and what happened.
@@ -105,29 +85,21 @@ struct Reporter<'a> {
 impl Reporter<'_> {
     /// Between two windows: gathers what was handed over, and asks for the next flush when it is time.
     /// `look` says whether to look at the clock.
-    fn report(
-        &mut self,
-        all: &Report,
-        step: &Step,
-        look: bool,
-        flows: u64,
-        exchange: &mut impl Exchange,
-        world: &World,
-    ) {
+    fn report(&mut self, all: &Report, look: bool, flows: u64, exchange: &mut impl Exchange, world: &World) {
         if let Some(horizon) = self.handed_over.take() {
             exchange.gather(|records| self.flusher.take(records));
             self.flusher.flush(Time::from_ps(horizon), world, self.sink);
         }
         if all.flush {
             self.flush = false;
-            self.handed_over = Some(step.begin);
+            self.handed_over = Some(all.next);
             return;
         }
         self.flush = all.records > MANY_RECORDS;
         if look && self.last.elapsed() >= FLUSH_EVERY {
             self.last = Instant::now();
             self.flush = true;
-            let now = Time::from_ps(step.begin);
+            let now = Time::from_ps(all.next);
             let progress = Progress { now, flows_finished: all.finished, flows, hops: all.hops };
             self.interrupted |= self.sink.progress(&progress) == ControlFlow::Break(());
         }
@@ -170,7 +142,7 @@ pub(crate) fn run(
     });
     let mut remains = Remains::default();
     for mut partition in parts {
-        partition.catch_up(now.saturating_add(1), world);
+        partition.end_samples(now, world);
         let (slots, packets, tally) = partition.into_parts();
         remains.add(slots, packets, tally);
     }
@@ -197,8 +169,8 @@ fn run_partition(
         // Everybody gets the same, and so decides the same.
         let all = exchange.reduce(mine);
         exchange.collect(|mail| partition.deliver(mail));
-        let step = match limits.step(&all) {
-            Ok(step) => step,
+        let end = match limits.decide(&all) {
+            Ok(end) => end,
             Err(cause) => {
                 let now = match cause {
                     Cause::Finished => all.last_finish,
@@ -210,20 +182,16 @@ fn run_partition(
         };
         if let Some(reporter) = &mut reporter {
             // Reading the clock costs as much as a packet: not in every short window.
-            let look = step.end.is_none() || round.is_multiple_of(16);
-            reporter.report(&all, &step, look, limits.flows, &mut exchange, world);
-        }
-        if all.flush || step.end.is_none() {
-            partition.catch_up(step.begin, world);
+            let look = round.is_multiple_of(16);
+            reporter.report(&all, look, limits.flows, &mut exchange, world);
         }
         if all.flush {
+            partition.catch_up(all.next, world);
             exchange.hand_over(&mut partition.tally().records);
         }
-        if let Some(end) = step.end {
-            partition.process(end, world);
-            last_end = end;
-            partition.post(&mut exchange);
-        }
+        partition.process(end, world);
+        last_end = end;
+        partition.post(&mut exchange);
     }
     unreachable!("the rounds only end from within")
 }

@@ -11,6 +11,7 @@ use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, NodeKind, PortId};
+use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::forwarding::Table;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
@@ -24,6 +25,7 @@ pub(crate) struct World<'a> {
     pub(crate) flows: &'a [Flow],
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
+    pub(crate) probes: &'a Probes,
     pub(crate) routes: Routes,
     pub(crate) paths: Paths,
     /// The different rates of links; INT records name one by index.
@@ -75,6 +77,7 @@ impl<'a> World<'a> {
             flows: &simulation.flows,
             algorithms: &simulation.algorithms,
             transport,
+            probes: &simulation.probes,
             routes,
             paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
@@ -119,6 +122,9 @@ impl<'a> World<'a> {
         }
         if simulation.transport.ack_size == Some(Bytes::ZERO) {
             return fail("the size of an acknowledgement must be above zero".into());
+        }
+        if simulation.probes.port_interval.min(simulation.probes.flow_interval) == Time::ZERO {
+            return fail("the time between two samples must be above zero".into());
         }
         if simulation.transport.base_rtt == BaseRtt::Value(Time::ZERO) {
             return fail("the base RTT that algorithms are told must be above zero".into());
@@ -422,11 +428,6 @@ impl Slot {
         self.sampler.next() != u64::MAX
     }
 
-    /// The time up to which the samples of one step fit. (ps)
-    pub(crate) fn samples_of_a_step(&self) -> u64 {
-        self.sampler.end_of_step()
-    }
-
     /// Takes all samples due before `time`. The node has not changed since its last event, so they
     /// may be taken late.
     #[inline]
@@ -434,5 +435,11 @@ impl Slot {
         if self.sampler.next() < time {
             self.sampler.run(self.id, &self.node, time, world, tally);
         }
+    }
+
+    /// Takes the last samples of a run that has ended at `now`.
+    pub(crate) fn end_samples(&mut self, now: u64, world: &World, tally: &mut Tally) {
+        self.catch_up(now.saturating_add(1), world, tally);
+        self.sampler.end(tally);
     }
 }

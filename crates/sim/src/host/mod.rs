@@ -205,6 +205,7 @@ impl Behaviour for Host {
                 flow: step.flow,
                 internal,
                 value,
+                samples: 1,
             }));
         }
     }

@@ -4,10 +4,12 @@ use incast_cc::params::Value;
 use incast_units::Time;
 
 use crate::engine::channel::{Digest, Record};
+use crate::engine::sampler::{self, Sample};
 use crate::engine::world::World;
 
-/// One sample of one internal quantity of a flow's congestion control
-/// ([`CongestionControl::probe`](incast_cc::CongestionControl::probe)).
+/// A sample of one internal quantity of a flow's congestion control
+/// ([`CongestionControl::probe`](incast_cc::CongestionControl::probe)), recorded as
+/// [`PortSample`](super::PortSample) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InternalSample {
     /// When.
@@ -19,6 +21,28 @@ pub struct InternalSample {
     pub internal: u16,
     /// Its value.
     pub value: Value,
+    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    pub samples: u64,
+}
+
+impl Sample for InternalSample {
+    type Name = (u32, u16);
+
+    fn name(&self) -> Self::Name {
+        (self.flow, self.internal)
+    }
+
+    fn time(&self) -> Time {
+        self.time
+    }
+
+    fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    fn at(self, time: Time, samples: u64) -> Self {
+        Self { time, samples, ..self }
+    }
 }
 
 impl Record for InternalSample {
@@ -35,6 +59,14 @@ impl Record for InternalSample {
 
     fn told(kept: Self, _: &World) -> Self {
         kept
+    }
+
+    fn delay(world: &World) -> Time {
+        world.probes.flow_interval
+    }
+
+    fn until(kept: Self, end: Time, world: &World) -> Option<Self> {
+        sampler::until(kept, end, world.probes.flow_interval)
     }
 
     fn digest(&self, digest: &mut Digest) {

@@ -10,7 +10,7 @@ use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
-use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, Progress};
+use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, Outcome, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
 
@@ -35,6 +35,56 @@ impl Sink for Kept {
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+}
+
+/// The samples that records of ports stand for, one each interval.
+pub fn every_port_sample(records: &[PortSample], interval: Time) -> Vec<PortSample> {
+    let each = |record: &PortSample| {
+        let record = *record;
+        times(record.time, record.samples, interval).map(move |time| PortSample {
+            time,
+            samples: 1,
+            ..record
+        })
+    };
+    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
+    samples.sort_by_key(|sample| (sample.time, sample.node, sample.port));
+    samples
+}
+
+/// The samples that records of flows stand for, one each interval.
+pub fn every_flow_sample(records: &[FlowSample], interval: Time) -> Vec<FlowSample> {
+    let each = |record: &FlowSample| {
+        let record = *record;
+        times(record.time, record.samples, interval).map(move |time| FlowSample {
+            time,
+            samples: 1,
+            ..record
+        })
+    };
+    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
+    samples.sort_by_key(|sample| (sample.time, sample.flow));
+    samples
+}
+
+/// The samples that records of internal quantities stand for, one each interval.
+pub fn every_internal_sample(records: &[InternalSample], interval: Time) -> Vec<InternalSample> {
+    let each = |record: &InternalSample| {
+        let record = *record;
+        times(record.time, record.samples, interval).map(move |time| InternalSample {
+            time,
+            samples: 1,
+            ..record
+        })
+    };
+    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
+    samples.sort_by_key(|sample| (sample.time, sample.flow, sample.internal));
+    samples
+}
+
+/// The times of the samples that a record stands for.
+fn times(last: Time, samples: u64, interval: Time) -> impl Iterator<Item = Time> {
+    (0..samples).rev().map(move |before| last - Time::from_ps(before * interval.ps()))
 }
 
 pub fn gbps(rate: u64) -> Rate {

@@ -134,13 +134,21 @@ impl Probe {
     }
 }
 
-/// Most samples of ports, of flows, and of their internal quantities, that a run may take.
+/// Most rows with samples of ports, of flows, and of their internal quantities, that a run may write.
 const MAX_ROWS: u128 = 1_000_000_000;
-/// About as much as one sample takes before it is compressed.
+/// About as much as one row takes before it is compressed.
 const ROW_BYTES: u128 = 64;
+/// Rows of a port for each data packet in the network: the packet and its acknowledgement, should both pass
+/// through the port, change it twice each, when they come into a queue and when they begin to leave, and
+/// with each change the sample before it and the one after it are recorded.
+const PORT_ROWS: u128 = 8;
+/// Rows of a flow for each of its packets: it changes the flow when it leaves and when it is acknowledged.
+const FLOW_ROWS: u128 = 4;
 
-/// Refuses samples without measure. Counted is what is certain: ports until the time limit, or until
-/// the last flow can have finished at the earliest; flows as long as they take at the rate of their link.
+/// Refuses samples without measure. Counted are all samples until the time limit, or until the last flow can
+/// have finished at the earliest (of flows: as long as they take at the rate of their link), but no more than
+/// the packets can make different from each other: equal samples have no rows. What is sent again, or changed
+/// by timers, is not counted.
 fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, reading: &mut Reading) {
     let links = &simulation.network.links;
     let fastest = links.iter().map(|link| link.rate).max().unwrap_or(Rate::ZERO).max(Rate::from_bps(1));
@@ -151,32 +159,42 @@ fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, rea
     let last = simulation.flows.iter().map(end_of).filter(|&end| end != Time::NEVER).max();
     let end = until.or(last).unwrap_or(Time::ZERO).min(probes.until);
     let span = |from: Time, to: Time| u128::from((to.min(end) - from.max(probes.from)).ps());
-    let of_ports = probes.ports.len() as u128 * span(Time::ZERO, end);
+    let payload = simulation.transport.payload.get().max(1);
+    let packets = |flow: &Flow| {
+        let most = fastest.bytes_in(flow.stop.min(end) - flow.start);
+        u128::from(flow.size.min(most).get().div_ceil(payload))
+    };
+    let [ports, port_interval] = [probes.ports.len() as u128, u128::from(probes.port_interval.ps().max(1))];
+    let all_packets: u128 = simulation.flows.iter().map(packets).sum();
+    let of_ports = [span(Time::ZERO, end) / port_interval, PORT_ROWS * all_packets];
     let sampled = probes.flows.iter().filter_map(|&flow| simulation.flows.get(flow as usize));
     let quantities = |flow: &Flow| match simulation.algorithms.get(usize::from(flow.algorithm)) {
         Some(algorithm) if probes.internals => algorithm.internals().len() as u128,
         _ => 0,
     };
-    let of_flow = |flow: &Flow| {
-        let span = span(flow.start, end_of(flow));
-        [span, span * quantities(flow)]
-    };
-    let [of_flows, of_internals] =
-        sampled.map(of_flow).fold([0, 0], |sum, of_flow| [sum[0] + of_flow[0], sum[1] + of_flow[1]]);
+    let flow_interval = u128::from(probes.flow_interval.ps().max(1));
+    let mut of_flows = [[0; 2]; 2];
+    for flow in sampled {
+        let rows = [span(flow.start, end_of(flow)) / flow_interval, FLOW_ROWS * packets(flow)];
+        for (sum, series) in of_flows.iter_mut().zip([1, quantities(flow)]) {
+            *sum = [sum[0] + series * rows[0], sum[1] + series * rows[0].min(rows[1])];
+        }
+    }
     let sums = [
-        ("probe.interval", "ports", of_ports, probes.port_interval),
-        ("probe.flow_interval", "flows", of_flows, probes.flow_interval),
-        ("probe.flow_interval", "internal quantities", of_internals, probes.flow_interval),
+        ("probe.interval", "ports", of_ports.map(|rows| ports * rows), probes.port_interval),
+        ("probe.flow_interval", "flows", of_flows[0], probes.flow_interval),
+        ("probe.flow_interval", "internal quantities", of_flows[1], probes.flow_interval),
     ];
-    for (key, what, sum, interval) in sums {
-        let rows = sum / u128::from(interval.ps().max(1));
+    for (key, what, [samples, at_most], interval) in sums {
+        let rows = samples.min(at_most);
         if rows > MAX_ROWS {
-            // As many as are allowed, with one digit that matters.
-            let wanted = Time::from_ps(u64::try_from(sum.div_ceil(MAX_ROWS)).unwrap_or(u64::MAX));
+            // So that there are no more samples than that, whatever they are.
+            let wanted = samples.div_ceil(MAX_ROWS) * u128::from(interval.ps());
+            let wanted = Time::from_ps(u64::try_from(wanted).unwrap_or(u64::MAX));
             let bytes = Bytes::new(u64::try_from(rows * ROW_BYTES).unwrap_or(u64::MAX));
             let message = format!(
-                "makes {rows} samples of {what}, about {bytes} of them; at most {MAX_ROWS} are possible: with \
-                 this traffic an interval of {wanted} or more"
+                "makes up to {rows} rows with samples of {what}, about {bytes} of them; at most {MAX_ROWS} are \
+                 possible: with this traffic an interval of {wanted} or more"
             );
             reading.wrong_key(key, message);
         }

@@ -393,6 +393,7 @@ impl Sender {
             rtt: Time::from_ps(self.last_rtt),
             inflight: Bytes::new(self.recovery.inflight()),
             acked: Bytes::new(self.acknowledged_bytes(world)),
+            samples: 1,
         }
     }
 
