@@ -169,7 +169,8 @@ is between the two. All arithmetic is on integers, so a draw is the same on ever
                 (
                     "Traffic of kind `poisson` draws the sizes of its flows from one of these: "
                     '`sizes = "WebSearch"`. '
-                    "Most flows are small, and most bytes are in large flows; the distributions differ in how much."
+                    "Most flows are small, and most bytes are in large flows; the distributions differ in "
+                    "how much."
                 ),
                 "\n".join([*head, *rows]),
                 "## Your own",

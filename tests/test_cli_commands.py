@@ -49,12 +49,12 @@ def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, s
     wait_until(lambda: bool(list(incast.folder.glob("out/port_series/part-*.parquet"))), process)
     going = incast("show", "out")
     assert going.returncode == 0
-    assert "NOT COMPLETE: a run is writing this" in going.stdout
+    assert "NOT COMPLETE: the run is in progress" in going.stdout
     process.kill()
     process.communicate()
     killed = incast("show", "out")
     assert killed.returncode == 0
-    assert "NOT COMPLETE: a run was killed, and this is what it left" in killed.stdout
+    assert "NOT COMPLETE: the run was killed" in killed.stdout
     assert killed.stdout.index("NOT COMPLETE") < 200
     assert fits(killed.stdout)
 
@@ -226,7 +226,7 @@ def test_two_processes_that_want_the_same_result_make_it_once(incast: Incast, sc
     others = [incast.start("run", scenario, *slow) for _ in range(2)]
     for other in others:
         assert other.stderr is not None
-        assert "another process is making" in other.stderr.readline()
+        assert "another process is computing" in other.stderr.readline()
     (incast.folder / "stopped").touch()
     out, err = first.communicate()
     assert (first.returncode, err) == (0, "")
@@ -244,7 +244,7 @@ def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, s
     wait_until((incast.folder / "out/result.json").exists, first)
     second = incast.start("run", scenario, *ENDLESS, "--out", "out")
     line = second.stderr.readline() if second.stderr else ""
-    assert "another process is making out; waiting for it" in line
+    assert "another process is computing out; waiting for it" in line
     first.kill()
     first.communicate()
     wait_until(lambda: Result.open(incast.folder / "out").state == "running", second)

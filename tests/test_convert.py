@@ -108,7 +108,7 @@ def test_a_scenario_goes_where_its_files_go(incast: Incast, files: Path) -> None
     (moved / "flow.txt").write_text(FLOWS.replace("450000", "450001"))
     done = incast("validate", "all.toml")
     assert done.returncode == 2
-    assert "is no longer the file that this scenario was made with" in done.stderr
+    assert "has changed since this scenario was made" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_validate_says_line_and_field(
 def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> None:
     both = (files / "topology.txt", files / "flow.txt")
     calls = [
-        ((*both, "--to", "x.yaml"), 2, "the ending says what to write"),
-        ((both[0], "--to", "x.toml"), 2, "a scenario is made of two files"),
-        ((both[0], both[0], "--to", "x.toml"), 2, "this is a file of the format HPCC topology"),
+        ((*both, "--to", "x.yaml"), 2, "the extension gives the format"),
+        ((both[0], "--to", "x.toml"), 2, "a scenario is made from two files"),
+        ((both[0], both[0], "--to", "x.toml"), 2, "this file has the format HPCC topology"),
         ((*both, "--to", "x.toml", "--cc", "hpc"), 2, "hpc"),
-        ((both[0], "--to", "fct.txt"), 2, "here belongs the folder of a result"),
+        ((both[0], "--to", "fct.txt"), 2, "expected the folder of a result"),
         ((files, "--to", "fct.txt"), 1, "holds no result"),
-        ((pauses, pauses, "--to", "fct.txt"), 2, "is made of one result"),
+        ((pauses, pauses, "--to", "fct.txt"), 2, "is made from one result"),
         ((pauses, "--to", files / "flow.txt"), 1, "--force replaces it"),
         ((*both, "--to", "pauses.toml"), 1, "--force replaces it"),
         ((pauses, "--to", "nowhere/fct.txt"), 1, "cannot be written"),

@@ -269,7 +269,7 @@ def test_measures_combine(papers: Path) -> None:
         ({"do": "queue", "port": "s0->h3"}, "names no run"),
         ({"do": "queue", "run": "ruin/4", "port": "s0->h3"}, "no run is called 'ruin/4'"),
         ({"do": "ratio", "of": {}}, "takes of and to"),
-        ({"do": "queue", "run": "run/4", "port": "{rate}"}, "does not vary"),
+        ({"do": "queue", "run": "run/4", "port": "{rate}"}, "names a value that is not in vary"),
     ],
 )
 def test_a_measure_that_is_written_wrongly_is_explained(
@@ -287,11 +287,11 @@ def test_a_measure_that_is_written_wrongly_is_explained(
         ('title = "A title"', "", "[figure]: title is missing"),
         ("[[claim]]", "[[claims]]", "unknown: claims"),
         ('unit = "%"', 'unit = "furlong"', "claim 'full': 'furlong' is not a unit"),
-        ('"at least 99%"', '"at least 99KB"', "does not go with the unit '%'"),
+        ('"at least 99%"', '"at least 99KB"', "does not match the unit '%'"),
         ('"at least 99%"', '"fine"', "claim 'full': reproduced: 'fine' is not a band"),
         ('rule = "Full."', "", "claim 'full': rule is missing"),
         ('rule = "Full."', 'verdict = "reproduced"\nrule = "Full."', "unknown: verdict"),
-        ("hosts={hosts}", "hosts={host}", "names something that vary does not have"),
+        ("hosts={hosts}", "hosts={host}", "names a value that is not in vary"),
         ("run/{hosts}", "run", "two runs are called 'run'"),
         ("[figure]", "[figure", "claims.toml:"),
     ],

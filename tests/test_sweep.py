@@ -140,7 +140,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(incast: Incast, scenari
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert re.search(r"stopped; \d+ of 12 runs are done, and the same command goes on from there", err)
+    assert re.search(r"stopped; \d+ of 12 runs are done; the same command continues from there", err)
     assert "Traceback" not in err
     done = incast(*words)
     assert done.returncode == 0

@@ -20,7 +20,7 @@ FILE = Path(__file__).parent.parent / "python" / "incast" / "sections.py"
 
 HEAD = '''"""The sections of a scenario as typed Python objects, for :meth:`incast.Scenario.build`.
 
-Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a text with
+Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a string with
 its unit (``"100Gbps"``) or a value of :mod:`incast.units`; a key that is None is not written, and has its
 default. What is wrong with a value is said when the scenario is read.
 """

@@ -34,14 +34,14 @@ def value(thing: object, path: str) -> str:
         case float() if math.isfinite(thing):
             return repr(thing)
         case str():
-            # JSON leaves the character 127 alone, which TOML wants written in full.
+            # JSON does not escape the character 127; TOML requires it.
             return json.dumps(thing, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping() | Sequence():
             pass
         case _ if dataclasses.is_dataclass(thing):
             pass
         case _:
-            raise TypeError(f"{path}: {thing!r} cannot stand in a scenario")
+            raise TypeError(f"{path}: {thing!r} is not allowed in a scenario")
     if isinstance(thing, Sequence):
         return "[" + ", ".join(value(item, f"{path}.{i}") for i, item in enumerate(thing)) + "]"
     entries = (f"{key(name)} = {value(item, f'{path}.{name}')}" for name, item in items(thing))

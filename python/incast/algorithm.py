@@ -1,8 +1,9 @@
 """Algorithms of your own, written in Python.
 
-An algorithm is a class that is made with the parameters of a scenario, and whose method ``start`` gives the
-state of one flow. The contract is that of the algorithms in Rust (``incast_cc::CongestionControl``), with
-the same names: times are whole numbers of picoseconds, sizes of bytes on the wire, rates of bit/s.
+An algorithm is a class that is constructed with the parameters of a scenario, and whose method ``start``
+returns the state of one flow. The contract is that of the algorithms in Rust
+(``incast_cc::CongestionControl``), with the same names: times are whole numbers of picoseconds, sizes of
+bytes on the wire, rates of bit/s.
 
 ```python
 class HalfRate(incast.CongestionControl):
@@ -22,8 +23,8 @@ class HalfRateFlow(incast.Flow):
 incast.register("half-rate", HalfRate)
 ```
 
-A run that uses such a class stays on one thread, and its numbers are the same every time as long as the
-class is: no clock, no random numbers without a seed, nothing read from outside.
+A run that uses such a class uses one thread, and is reproducible as long as the class is: no clock, no
+random numbers without a seed, no external input.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Signals(enum.IntFlag):
 class Flow(ABC):
     """The state of one flow. ``now`` never decreases from one call to the next.
 
-    What the flow may do, :meth:`allowance`, and its :attr:`deadline` method are asked once after every call
-    below, so that they may change only there. Leave a method out that does nothing: it then costs nothing.
+    :meth:`allowance` and :attr:`deadline` are called once after every call below, so their results may
+    change only there. Omit methods that do nothing: they then cost nothing.
     """
 
     @abstractmethod
@@ -81,36 +82,37 @@ class Flow(ABC):
         """An acknowledgement arrived.
 
         Args:
-            ack: What it says.
-            hops: The telemetry of each switch port on the way; empty without :attr:`Signals.INT`.
+            ack: Its contents.
+            hops: The telemetry of each switch port on the path; empty without :attr:`Signals.INT`.
         """
 
     @abstractmethod
     def allowance(self) -> tuple[float | None, float | None]:
-        """What the flow may do now: window in bytes and rate in bit/s, rounded down.
+        """What the flow may send now: window in bytes and rate in bit/s, rounded down.
 
-        A packet may leave while the bytes in flight are fewer than the window (one always may), and no
-        faster than the rate. None and infinity are no limit.
+        A packet may be sent while the bytes in flight are fewer than the window (one packet always may),
+        and no faster than the rate. None and infinity are no limit.
         """
 
-    # Methods that need not be there, as a flow may have them:
-    #   on_cnp(now)       the receiver reports congestion (only with Signals.CNP)
-    #   on_loss(loss)     the transport found a loss and is about to send again
-    #   on_sent(sent)     a packet begins to leave
-    #   on_timer(now)     the deadline has come
-    #   tag()             a whole number below 2**32, kept with the packet that begins to leave
-    #                     (only with Signals.PACKET_TAG)
-    #   deadline()        when on_timer is to be called next, in ps; None: never
+    # Optional methods of a flow:
+    #   on_cnp(now)     the receiver reports congestion (only with Signals.CNP)
+    #   on_loss(loss)   the transport detected a loss and is about to retransmit
+    #   on_sent(sent)   transmission of a packet begins
+    #   on_timer(now)   the deadline is reached
+    #   tag()           a whole number below 2**32, stored with the packet whose transmission begins
+    #                   (only with Signals.PACKET_TAG)
+    #   deadline()      the time of the next on_timer, in ps; None: never
 
 
 class CongestionControl(ABC):
     """An algorithm with its parameters, which are the arguments of its ``__init__``.
 
-    They come from the keys of ``[cc]`` beside ``algorithm``: texts (also for quantities: see
-    :mod:`incast.units`), numbers, flags, lists. What ``__init__`` raises becomes the error of the scenario.
+    They come from the keys of ``[cc]`` other than ``algorithm``: strings (also for quantities: see
+    :mod:`incast.units`), numbers, booleans, lists. An exception of ``__init__`` becomes an error of the
+    scenario.
 
     Attributes:
-        signals: What it needs from the network.
+        signals: The signals that it needs from the network.
         overhead: Bytes that it adds to the header of every data packet and of every acknowledgement.
     """
 
@@ -122,7 +124,7 @@ class CongestionControl(ABC):
         """The state of a flow that starts.
 
         Args:
-            path: What is known of its path: base RTT, line rate, packet size.
+            path: Properties of its path: base RTT, line rate, packet size.
             now: The time, in ps.
         """
 
@@ -131,15 +133,14 @@ _made: dict[str, tuple[Callable[..., Any], Path | None]] = {}
 
 
 def register(name: str, algorithm: Callable[..., Any], summary: str | None = None) -> None:
-    """Makes an algorithm known under a name, which ``cc.algorithm`` can then have.
+    """Registers an algorithm under a name, which ``cc.algorithm`` can then use.
 
-    Scenarios that were read before keep what they have. Effective scenarios carry a hash of the source (of
-    the class's file; in a notebook, of the class), so that a result of older code is never taken for one of
-    this.
+    Scenarios that were read before are not affected. Effective scenarios contain a hash of the source (of
+    the class's file; in a notebook, of the class), so that a result of older code is never reused.
 
     Args:
-        name: Letters, digits, - and _; not a name of the catalogue.
-        algorithm: The class (see :class:`CongestionControl`), or anything that is called like it.
+        name: Letters, digits, - and _; not the name of a built-in algorithm.
+        algorithm: The class (see :class:`CongestionControl`), or any callable with the same signature.
         summary: One line for lists; by default the first of the docstring.
 
     Raises:
@@ -151,7 +152,7 @@ def register(name: str, algorithm: Callable[..., Any], summary: str | None = Non
 
 def _register(name: str, algorithm: Callable[..., Any], summary: str | None, file: Path | None) -> None:
     if not callable(algorithm):
-        raise TypeError(f"{name}: an algorithm is a class, not {algorithm!r}")
+        raise TypeError(f"{name}: an algorithm must be a class, not {algorithm!r}")
     line = summary or (inspect.getdoc(algorithm) or "An algorithm written in Python.").partition("\n")[0]
     _core.register(name, algorithm, line, _hash(algorithm))
     _made[name] = (algorithm, file or _plugin_of(algorithm))
@@ -175,7 +176,7 @@ def name_of(algorithm: Callable[..., Any]) -> str:
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """Runs a Python file that registers algorithms, as ``--plugin`` does.
 
-    A file that calls :func:`register` nowhere has its subclasses of :class:`CongestionControl` registered,
+    If the file does not call :func:`register`, its subclasses of :class:`CongestionControl` are registered,
     each under its own name (``MyRule``: ``my-rule``).
 
     Args:
@@ -186,7 +187,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         FileNotFoundError: When there is no such file.
-        ValueError: When it has no algorithm.
+        ValueError: When it defines no algorithm.
     """
     file = Path(path).resolve()
     if not file.is_file():
@@ -207,7 +208,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     if not names:
         names = [name_of(found) for found in _algorithms_in(module)]
     if not names:
-        raise ValueError(f"{path}: has no algorithm; derive a class from incast.CongestionControl")
+        raise ValueError(f"{path}: defines no algorithm; derive a class from incast.CongestionControl")
     known = os.environ.get(PLUGINS, "")
     if str(file) not in known.split(os.pathsep):
         os.environ[PLUGINS] = f"{known}{os.pathsep}{file}" if known else str(file)
@@ -226,13 +227,13 @@ def registered() -> dict[str, str]:
 
 
 def carried(names: Sequence[str]) -> list[tuple[str, Callable[..., Any] | str]]:
-    """What another process needs to know algorithms by these names: classes, or files of plugins."""
+    """What another process needs to use algorithms of these names: classes, or plugin files."""
     found = ((name, _made[name]) for name in names if name in _made)
     return [(name, made if file is None else str(file)) for name, (made, file) in found]
 
 
 def register_carried(algorithms: Sequence[tuple[str, Callable[..., Any] | str]]) -> None:
-    """Registers what :func:`carried` gave, where it is not known yet."""
+    """Registers what :func:`carried` returned, unless it is registered already."""
     for name, what in algorithms:
         if name not in _made:
             load_plugin(what) if isinstance(what, str) else register(name, what)
@@ -258,7 +259,7 @@ def _plugin_of(algorithm: Callable[..., Any]) -> Path | None:
 
 
 def _hash(algorithm: Callable[..., Any]) -> str | None:
-    """A hash of the source of an algorithm; nothing where there is none."""
+    """A hash of the source of an algorithm; None without source."""
     try:
         file = inspect.getsourcefile(algorithm)
         source = Path(file).read_bytes() if file and Path(file).is_file() else None

@@ -22,19 +22,19 @@ from incast.scenario import Interrupted, Scenario
 # TIMELY's published step of 10 Mbps is meant for 10 Gbps links; its preset `hpcc` scales it.
 ALGORITHMS = "oscar,powertcp,theta-powertcp,hpcc,swift,timely:hpcc,dcqcn,dctcp"
 PRESETS = (
-    "Every algorithm with its default parameters, but TIMELY: its published steps are meant for links of "
-    "10 Gbps, its preset hpcc scales them to the line rate. `incast list timely` shows both."
+    "Every algorithm has its default parameters, except TIMELY: its published steps are for links of "
+    "10 Gbps, and its preset hpcc scales them to the line rate. `incast list timely` shows both."
 )
 OUT = Path("demo-results")
 
 MICROBURST = (
     "A long flow has a 100 Gbps link to itself; after 52 us two short flows of four bandwidth-delay "
     "products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the queue short, "
-    "comes back to it soon, and leaves no capacity unused when the short flows are gone."
+    "settles quickly, and leaves no capacity unused after the short flows have ended."
 )
 WEBSEARCH = (
     "1,000 flows with the sizes of a web search cluster, at 60 % load on a fat-tree of 320 hosts (the "
-    "large set-up of OSCAR, NSDI'26, Section 6.1). Small flows want short queues, large ones want "
+    "large set-up of OSCAR, NSDI'26, Section 6.1). Small flows need short queues, large ones need "
     "capacity."
 )
 
@@ -51,7 +51,7 @@ def main() -> int:
         print(f"\nincast: {stop}", file=sys.stderr)
         return INTERRUPTED
     print(f"\n{paragraph(PRESETS)}")
-    print(f"\nAll of it took {duration(time.monotonic() - began)}. Next, try:")
+    print(f"\nThe demo took {duration(time.monotonic() - began)}. Next, try:")
     print("  .venv/bin/incast compare examples/incast.toml --cc oscar,hpcc,dcqcn --plot")
     print("  .venv/bin/incast list oscar")
     return OK if all(sound) else 1

@@ -1,4 +1,4 @@
-"""How far runs are: for programs, and as a line in a terminal or under a notebook's cell."""
+"""Progress of runs: for programs, and as a line in a terminal or under a notebook's cell."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ProgressLine:
         label: What is running; empty for nothing.
         quiet: Never show anything.
         stream: Where to write, if it is a terminal; by default standard error, or the notebook.
-        clock: Seconds of wall time.
+        clock: Returns seconds of wall time.
     """
 
     def __init__(
@@ -141,19 +141,19 @@ def of_batch(label: str, state: State, elapsed: float) -> str:
         parts.append(f"{len(state.shares):,} running")
     if state.failures:
         parts.append(f"{len(state.failures):,} failed")
-    # What was reused took no time and does not help to predict the rest.
+    # Reused runs took no time and do not help to predict the rest.
     left = state.runs - state.reused
     done = (over - state.reused + sum(state.shares.values())) / left if left else 1.0
     return "  ".join([*parts, *_left(done, elapsed)])
 
 
 def _left(done: float, elapsed: float) -> list[str]:
-    """The time that is left, where enough is done to tell."""
+    """The remaining time, once enough is done to estimate it."""
     return [f"{duration(elapsed * (1 - done) / done)} left"] if done > 0.01 and elapsed > 0.5 else []
 
 
 def share(progress: Progress) -> float:
-    """The share of a run that is done, from 0 to 1: by flows or by time, whichever ends it first."""
+    """The completed share of a run, from 0 to 1: by flows or by time, whichever is larger."""
     by_flows = progress.flows_finished / progress.flows if progress.flows else 0.0
     by_time = progress.now_ps / progress.until_ps if progress.until_ps else 0.0
     return min(max(by_flows, by_time), 1.0)

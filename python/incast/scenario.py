@@ -41,7 +41,7 @@ class _Origin:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by Ctrl-C. What it had found until then is kept.
+    """A run was stopped by Ctrl-C. The result up to that point is kept.
 
     Attributes:
         result: The result so far.
@@ -62,11 +62,11 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Scenario:
-    """A checked scenario. It does not change; what changes it makes another one.
+    """A checked scenario. It is immutable; methods that change it return a new one.
 
-    Make one with :meth:`load` (a TOML file), :meth:`from_toml` (a text), :meth:`from_dict` or :meth:`build`
-    (Python objects). Two scenarios are equal when they describe the same run. Scenarios pickle; files that
-    they name, and algorithms of your own, have to be there where they are unpickled.
+    Create one with :meth:`load` (a TOML file), :meth:`from_toml` (a string), :meth:`from_dict` or
+    :meth:`build` (Python objects). Two scenarios are equal when they describe the same run. Scenarios can
+    be pickled; files that they name, and algorithms of your own, must exist where they are unpickled.
     """
 
     def __init__(self, core: _core.Scenario, origin: _Origin | None = None) -> None:
@@ -94,10 +94,10 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario.toml", overrides: Sequence[str] = ()) -> Scenario:
-        """Reads a scenario from a text.
+        """Reads a scenario from a string.
 
         Args:
-            text: What a scenario file would hold.
+            text: The contents of a scenario file.
             name: The file's name for messages; paths in the scenario are relative to its folder.
             overrides: As in :meth:`load`.
 
@@ -114,11 +114,11 @@ class Scenario:
             sections: Like ``{"topology": {"kind": "star", ...}, "traffic": [{...}], "cc": {...}}``. Values
                 are what TOML has, quantities of :mod:`incast.units` and descriptions of
                 :mod:`incast.sections`. Keys whose value is None are left out.
-            name: As in :meth:`from_toml`. Lines in messages count in the text that it makes.
+            name: As in :meth:`from_toml`. Lines in messages refer to the TOML that is generated from it.
 
         Raises:
             ScenarioError: As in :meth:`load`.
-            TypeError: When a value is of a type that no scenario has.
+            TypeError: When a value has a type that is not allowed in a scenario.
         """
         return cls.from_toml(_toml.document(sections), name)
 
@@ -154,12 +154,12 @@ class Scenario:
             topology: The network, of :mod:`incast.sections` or a mapping; so are all sections.
             traffic: A block of traffic, or several.
             cc: The algorithm: a name (``"oscar"``, ``"oscar:artifact"``), a class of your own, or a
-                mapping with its parameters. None where every block has its own.
-            change: What becomes of links while the run goes on: one block
-                (:class:`~incast.sections.Change`), or several.
-            switch: What every switch does.
-            transport: What every host does.
-            probe: What to measure beyond totals and flow completions.
+                mapping with its parameters. None if every block has its own.
+            change: Changes of links during the run: one block (:class:`~incast.sections.Change`), or
+                several.
+            switch: Behaviour of every switch.
+            transport: Behaviour of every host.
+            probe: What to record in addition to totals and flow completions.
             run: When the run ends.
             seed: Seed of every random draw.
             name: Its name.
@@ -184,7 +184,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Its name: that in the file, or the file's own without its ending."""
+        """Its name: the one in the file, or the file's name without extension."""
         return self._core.name
 
     @property
@@ -199,7 +199,7 @@ class Scenario:
 
     @property
     def algorithm(self) -> str | None:
-        """The algorithm, with its preset, of all traffic that names none of its own: ``oscar:paper``."""
+        """The algorithm, with its preset, of all traffic blocks without their own: ``oscar:paper``."""
         return self._core.algorithm
 
     @property
@@ -214,11 +214,11 @@ class Scenario:
 
     @property
     def warnings(self) -> list[_core.Problem]:
-        """What is possible and hardly meant, like a link that the traffic overloads as long as it lasts."""
+        """Warnings: what is possible but probably not intended, like a link that the traffic overloads."""
         return self._core.warnings()
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
-        """The same scenario with some keys changed, as if they had been written so from the start.
+        """The same scenario with some keys changed, as if they had been written that way in the file.
 
         ```python
         scenario.with_({"topology.rate": "400Gbps", "traffic.burst.size": KB(300)}, seed=2)
@@ -230,13 +230,13 @@ class Scenario:
 
         Raises:
             ScenarioError: When the changed scenario is wrong.
-            TypeError: When a value is of a type that no scenario has.
+            TypeError: When a value has a type that is not allowed in a scenario.
         """
         paths = {**(changes or {}), **{key.replace("__", "."): thing for key, thing in keys.items()}}
         return self._origin.changed(*(f"{path}={_toml.value(it, path)}" for path, it in paths.items())).read()
 
     def with_algorithm(self, algorithm: str | Callable[..., Any], **parameters: object) -> Scenario:
-        """The same scenario with another algorithm; what it does not say is at its defaults.
+        """The same scenario with another algorithm; parameters that are not given have their defaults.
 
         Args:
             algorithm: A name like ``"oscar"``, name and preset like ``"oscar:artifact"``, or a class of
@@ -244,8 +244,8 @@ class Scenario:
             **parameters: Its parameters, like ``eta=0.95`` or ``target="12us"``.
 
         Raises:
-            ScenarioError: When there is no such algorithm, preset or parameter, or it does not go with the
-                rest.
+            ScenarioError: When there is no such algorithm, preset or parameter, or it is incompatible with
+                the rest.
         """
         chosen = _chosen(algorithm, parameters)
         name = ":".join(str(chosen[key]) for key in ("algorithm", "preset") if key in chosen)
@@ -258,11 +258,11 @@ class Scenario:
         return Scenario(self._core.with_seed(seed), self._origin.changed(f"seed={seed}"))
 
     def to_toml(self) -> str:
-        """The effective scenario as a file: every default written out."""
+        """The effective scenario as a file, with all defaults."""
         return self._core.to_toml()
 
     def size(self) -> _core.Size:
-        """What the scenario comes to: its network, algorithms, flows and their bytes.
+        """The size of the scenario: its network, algorithms, flows and their bytes.
 
         Raises:
             ScenarioError: When it cannot be built.
@@ -279,25 +279,25 @@ class Scenario:
     ) -> Result:
         """Runs the scenario.
 
-        Other Python threads go on meanwhile, and several runs in one process do not touch.
+        Other Python threads continue meanwhile, and several runs in one process are independent.
 
         Args:
-            out: Folder to save the result in while it comes into being; none saves nothing.
-            threads: Threads to run on; more than one pays on large networks and idle cores. The
-                result is the same, bit for bit, for any number. Algorithms in Python run on one.
-            fresh: Replace a finished result that is in the folder already.
-            progress: Called a few times a second. What it raises stops the run and is raised again. True
-                shows a line in a terminal or under a notebook's cell.
+            out: Folder in which the result is saved during the run; None saves nothing.
+            threads: Number of threads; more than one helps on large networks with idle cores. The result is
+                the same, bit for bit, for any number. Algorithms in Python use one.
+            fresh: Replace an existing complete result in the folder.
+            progress: Called a few times a second. An exception of it stops the run and is raised again.
+                True shows a line in a terminal or under a notebook's cell.
 
         Returns:
-            What happened.
+            The result.
 
         Raises:
             ScenarioError: When the scenario cannot be built.
             ResultError: When the result cannot be saved.
-            Interrupted: After Ctrl-C; it carries the result so far. What is saved stays.
-            Exception: What an algorithm of your own raised, with its traceback. What is saved stays, and
-                says that the run was interrupted.
+            Interrupted: After Ctrl-C, with the result so far. What was saved is kept.
+            Exception: The exception of an algorithm of your own, with its traceback. What was saved is kept,
+                with the state ``interrupted``.
         """
         if progress is True:
             with ProgressLine(self.name) as line:
@@ -341,7 +341,7 @@ class Scenario:
 def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
     """Reads a scenario file whose algorithm is still to be chosen with :meth:`Scenario.with_algorithm`.
 
-    It needs no section ``[cc]``: where there is none, the result has the algorithm ``constant``.
+    It needs no section ``[cc]``: without one, the returned scenario has the algorithm ``constant``.
 
     Args:
         path: As in :meth:`Scenario.load`.
@@ -365,8 +365,8 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of scenario files: TOML, seen as JSON.
 
-    It is made from the declarations that scenarios are read with, and knows the algorithms that are
-    registered. What only the whole scenario shows is for :class:`Scenario` to say.
+    It is generated from the declarations by which scenarios are read, and includes registered algorithms.
+    Errors that depend on the whole scenario are only found by :class:`Scenario`.
     """
     made: dict[str, Any] = json.loads(_core.schema())
     return made

@@ -1,6 +1,6 @@
 """The sections of a scenario as typed Python objects, for :meth:`incast.Scenario.build`.
 
-Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a text with
+Made from the declarations that scenarios are read with, by ``tools/sections.py``. A quantity is a string with
 its unit (``"100Gbps"``) or a value of :mod:`incast.units`; a key that is None is not written, and has its
 default. What is wrong with a value is said when the scenario is read.
 """
@@ -56,7 +56,7 @@ class Star(Section):
 
     Attributes:
         delay: One-way delay of every link.
-        hosts: How many hosts.
+        hosts: Number of hosts.
         rate: Rate of every link.
     """
 
@@ -97,8 +97,8 @@ class ParkingLot(Section):
         rate: Rate of the hosts' links.
         bottleneck_delay: One-way delay of the links between the switches. Default: as delay.
         bottleneck_rate: Rate of the links between the switches. Default: as rate.
-        hosts: How many hosts on each switch. Default: 2.
-        switches: How many switches. Default: 3.
+        hosts: Number of hosts on each switch. Default: 2.
+        switches: Number of switches. Default: 3.
     """
 
     _kind: ClassVar[str | None] = "parking-lot"
@@ -112,14 +112,14 @@ class ParkingLot(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LeafSpine(Section):
-    """Leaf switches with hosts, each joined to every spine.
+    """Leaf switches with hosts, each connected to every spine.
 
     Attributes:
         delay: One-way delay of the hosts' links.
-        hosts: How many hosts on each leaf.
-        leaves: How many leaves.
+        hosts: Number of hosts on each leaf.
+        leaves: Number of leaves.
         rate: Rate of the hosts' links.
-        spines: How many spines.
+        spines: Number of spines.
         fabric_delay: One-way delay of the links between leaves and spines. Default: as delay.
         fabric_rate: Rate of the links between leaves and spines. Default: as rate.
     """
@@ -144,7 +144,7 @@ class FatTree(Section):
         agg: Aggregation switches in each pod.
         core: Core switches.
         core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
-        core_links: Which cores an aggregation switch is joined to. Default: divided.
+        core_links: Which cores an aggregation switch is connected to. Default: divided.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         edge: Edge switches in each pod.
         fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
@@ -152,7 +152,7 @@ class FatTree(Section):
         hosts: Hosts on each edge switch.
         k: Ports of every switch, an even number: k pods of k/2 edge and k/2 aggregation switches, k/2
             hosts on each edge, k²/4 cores.
-        pods: How many pods.
+        pods: Number of pods.
     """
 
     _kind: ClassVar[str | None] = "fat-tree"
@@ -179,8 +179,8 @@ class Graph(Section):
         hosts: Names of the hosts.
         links: The links.
         switches: Names of the switches.
-        delay: One-way delay of the links that give none.
-        rate: Rate of the links that give none.
+        delay: One-way delay of links that do not give one.
+        rate: Rate of links that do not give one.
     """
 
     _kind: ClassVar[str | None] = "graph"
@@ -197,8 +197,8 @@ class HpccFileTopology(Section):
 
     Attributes:
         file: The file.
-        ignore_loss: Take links that lose packets at random for links that do not. Without it such a
-            file is refused. Default: False.
+        ignore_loss: Treat links that lose packets at random as lossless. Without it such a file is
+            refused. Default: False.
         types: Rate and delay of each type of links, for files that name types (OSCAR's artifact).
             Default: [].
     """
@@ -216,14 +216,14 @@ class Flows(Section):
     Attributes:
         from_: Senders.
         to: Receivers.
-        cc: Its own algorithm, in place of the scenario's.
-        count: Flows for each pair of hosts. Default: 1.
-        name: Its name in results, and of its random draws; the kind when absent.
-        queue: Its queue (priority) in the switches. Default: 0.
+        cc: Algorithm of its flows, instead of the scenario's.
+        count: Number of flows for each pair of hosts. Default: 1.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
         size: Payload of each flow.
-        stagger: From the start of one flow to the start of the next. Default: 0ps.
-        start: When the first flow starts. Default: 0ps.
-        stop: When the flows stop offering data.
+        stagger: Time between the starts of successive flows. Default: 0ps.
+        start: Start of the first flow. Default: 0ps.
+        stop: Time at which the flows stop sending new data.
     """
 
     _kind: ClassVar[str | None] = "flows"
@@ -245,15 +245,15 @@ class Poisson(Section):
 
     Attributes:
         load: Offered payload as a share of capacity.
-        sizes: How large the flows are: a distribution, a file, or one size.
-        cc: Its own algorithm, in place of the scenario's.
-        duration: How long it lasts.
-        flows: How many flows it makes.
+        sizes: Flow sizes: a distribution, a file, or one size.
+        cc: Algorithm of its flows, instead of the scenario's.
+        duration: Duration of the process.
+        flows: Number of flows.
         from_: Senders; each is drawn in proportion to its capacity. Default: all.
-        load_of: Of which capacity. Default: senders.
-        name: Its name in results, and of its random draws; the kind when absent.
-        queue: Its queue (priority) in the switches. Default: 0.
-        start: When it begins. Default: 0ps.
+        load_of: The capacity to which ``load`` is relative. Default: senders.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        start: Start of the process. Default: 0ps.
         to: Receivers; each is equally likely. Default: all.
     """
 
@@ -277,19 +277,19 @@ class Incast(Section):
 
     Attributes:
         size: Payload from each sender.
-        cc: Its own algorithm, in place of the scenario's.
-        duration: How long the process lasts.
-        fan_in: Senders of each request; when absent all hosts of ``from`` but the receiver.
+        cc: Algorithm of its flows, instead of the scenario's.
+        duration: Duration of the process.
+        fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders. Default: all.
         interval: Mean time between two requests.
-        jitter: Every sender starts later by a random time, uniform from zero to this. Default: 0ps.
+        jitter: Each sender is delayed by a random time, uniform from zero to this. Default: 0ps.
         load: Requested payload as a share of the capacity of the links of all hosts of ``from``.
-        name: Its name in results, and of its random draws; the kind when absent.
-        queue: Its queue (priority) in the switches. Default: 0.
-        requests: How many requests.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        requests: Number of requests.
         spread: Where the senders of one request are. Default: anywhere.
-        stagger: From the start of one sender to the next within a request. Default: 0ps.
-        start: When the one request happens, or when the process begins. Default: 0ps.
+        stagger: Time between the starts of successive senders of a request. Default: 0ps.
+        start: Time of the single request, or start of the process. Default: 0ps.
         to: Possible receivers. Default: all.
     """
 
@@ -317,13 +317,13 @@ class Permutation(Section):
 
     Attributes:
         size: Payload of each flow.
-        cc: Its own algorithm, in place of the scenario's.
+        cc: Algorithm of its flows, instead of the scenario's.
         hosts: The hosts that take part. Default: all.
-        jitter: Every flow starts later by a random time, uniform from zero to this. Default: 0ps.
-        name: Its name in results, and of its random draws; the kind when absent.
-        queue: Its queue (priority) in the switches. Default: 0.
-        shift: Places from sender to receiver in the list of hosts.
-        start: When the flows start. Default: 0ps.
+        jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        shift: Distance from sender to receiver in the list of hosts.
+        start: Start of the flows. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "permutation"
@@ -339,18 +339,18 @@ class Permutation(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Staggered(Section):
-    """Long flows, each joining ``interval`` after the one before, and leaving one after the other.
+    """Long flows that start one after the other, ``interval`` apart, and end one after the other.
 
     Attributes:
-        duration: How long the first flow stays.
+        duration: Duration of the first flow.
         from_: Senders.
-        interval: From one flow's start to the next.
+        interval: Time between the starts of successive flows.
         to: Receivers: one for all, or one for each sender.
-        cc: Its own algorithm, in place of the scenario's.
-        leave: In which order they leave. Default: first-in-first-out.
-        name: Its name in results, and of its random draws; the kind when absent.
-        queue: Its queue (priority) in the switches. Default: 0.
-        start: When the first flow joins. Default: 0ps.
+        cc: Algorithm of its flows, instead of the scenario's.
+        leave: The order in which they end. Default: first-in-first-out.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        start: Start of the first flow. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "staggered"
@@ -371,13 +371,13 @@ class HpccFileTraffic(Section):
 
     Attributes:
         file: The file.
-        cc: Its own algorithm, in place of the scenario's.
+        cc: Algorithm of its flows, instead of the scenario's.
         dport: Only flows to this UDP port.
-        first: When the first flow of the whole file starts; the others keep their distance to it. When
-            absent, flows start when the file says.
-        name: Its name in results, and of its random draws; the kind when absent.
+        first: Start of the first flow of the file; all others are shifted by the same time. By default
+            flows start as given in the file.
+        name: Name of the block in results and for its random draws; by default its kind.
         pg: Only flows of this priority group.
-        queue: Its queue (priority) in the switches. Default: 0.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
     """
 
     _kind: ClassVar[str | None] = "hpcc-file"
@@ -392,18 +392,19 @@ class HpccFileTraffic(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Change(Section):
-    """What becomes of links while the run goes on.
+    """Changes of links during the run.
 
     Attributes:
-        at: When.
+        at: Time of the change.
         between: The two ends of the link, like ``["s0", "h3"]``; one of them may be a range, like
             ``"h0-h3"``.
-        delay: One-way delay, for packets that begin to leave from then on.
+        delay: One-way delay, for packets whose transmission begins after the change.
         number: Which of several links between the same two nodes, from 0 in the order of the topology;
-            all of them when absent.
-        rate: Rate in each direction, for packets that begin to leave from then on.
-        state: Whether the link works.
-        until: When that which the block changes is again as the topology says; when absent it lasts.
+            by default all of them.
+        rate: Rate in each direction, for packets whose transmission begins after the change.
+        state: Whether the link is up.
+        until: Time at which the change ends and the link is as in the topology again; by default it
+            lasts until the end of the run.
     """
 
     at: str | Time
@@ -420,10 +421,11 @@ class Pfc(Section):
     """Priority flow control; without it the fabric drops packets.
 
     Attributes:
-        headroom: Room for what is on its way when the pause goes out, for each (ingress port,
-            priority); ``"auto"``: from the link's rate and delay and the largest packet. Default: auto.
-        headroom_factor: Automatic headroom is so many times rate times delay of the link instead.
-        xoff: Pause at this much; ``"auto"``: at the dynamic threshold of the shared buffer. Default:
+        headroom: Buffer for packets that arrive after a pause was triggered, for each (ingress port,
+            priority); ``"auto"``: computed from the link's rate and delay and the largest packet.
+            Default: auto.
+        headroom_factor: Automatic headroom is this multiple of the link's rate times delay instead.
+        xoff: Amount at which to pause; ``"auto"``: the dynamic threshold of the shared buffer. Default:
             auto.
         xon_offset: Resume this far below the threshold. (public artifacts of HPCC and OSCAR: 3 KiB).
             Default: 3KiB.
@@ -440,11 +442,11 @@ class Ecn(Section):
     """ECN marking.
 
     Attributes:
-        kmax: Certain marks above this length.
+        kmax: All packets are marked above this length.
         kmin: No marks up to this length.
         pmax: Probability of a mark just below ``kmax``.
-        reference: The link rate that ``kmin`` and ``kmax`` are meant for: they scale with a port's
-            rate. When absent they hold at every rate.
+        reference: The port rate to which ``kmin`` and ``kmax`` apply; they scale with a port's rate. By
+            default they are the same at every rate.
     """
 
     kmax: str | Bytes
@@ -455,37 +457,37 @@ class Ecn(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Switch(Section):
-    """What every switch does.
+    """Behaviour of every switch.
 
     Attributes:
         buffer: The packet buffer: an amount shared by all ports with dynamic thresholds,
             ``"unlimited"``, or ``{ per_port = "800KB" }`` for a drop-tail limit for each port. (OSCAR's
             public artifact: 32 MiB). Default: 32MB.
-        buffers: Other buffers for some switches; of two entries for the same switch the later one
-            holds. Default: [].
+        buffers: Different buffers for some switches; of two entries for the same switch the later one
+            applies. Default: [].
         ecn: ECN marking.
-        egress_alpha: Without PFC, an (egress port, queue) may hold this times the free part of a shared
-            buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
-        egress_limit: With PFC too, a packet is dropped whose egress queue would exceed ``egress_alpha``
-            times what is free of the whole buffer. Default: False.
-        ingress_alpha: With PFC, an (ingress port, priority) may hold this times the free part of a
-            shared buffer. (OSCAR's public artifact). Default: 0.25.
-        ingress_alpha_rate: The port rate that ``ingress_alpha`` is meant for: for a faster port it is
-            doubled, up to 1, until the rate, halved each time, is no more than this. When absent it
-            holds at every rate.
-        next_hops: The order in which equally short ports are counted. Default: ascending.
+        egress_alpha: Without PFC, an (egress port, queue) may occupy at most this times the free part
+            of a shared buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
+        egress_limit: With PFC too, drop a packet if its egress queue would exceed ``egress_alpha``
+            times the free part of the whole buffer. Default: False.
+        ingress_alpha: With PFC, an (ingress port, priority) may occupy at most this times the free part
+            of a shared buffer. (OSCAR's public artifact). Default: 0.25.
+        ingress_alpha_rate: The port rate to which ``ingress_alpha`` applies: for a faster port it is
+            doubled, up to 1, for each halving of the port's rate that is needed to bring it down to
+            this rate. By default it is the same at every rate.
+        next_hops: The order in which equal-cost ports are numbered. Default: ascending.
         packed_telemetry: Telemetry records are rounded as in HPCC's packed format: queue lengths down
             to units of 80 B times this, transmitted bytes to 128 B times this, times to nanoseconds.
             When absent they are exact.
-        path: How a switch chooses among equally short ports. Default: ecmp.
+        path: How a switch chooses among equal-cost ports. Default: ecmp.
         pfc: Priority flow control; without it the fabric drops packets.
-        quanta: Bytes that ``"drr"`` grants each queue at a visit, from queue 0 on; 1518 B for those not
-            named. Default: [].
-        queues: Queues (priorities) of each port; queue 0 is served first under strict priority.
-            Default: 1.
-        reserve: Guaranteed to every (ingress port, priority) of a shared buffer under PFC. (public
+        quanta: Quantum of each queue under ``"drr"``, from queue 0 on; 1518 B for queues not listed.
+            Default: [].
+        queues: Number of queues (priorities) of each port; queue 0 is served first under strict
+            priority. Default: 1.
+        reserve: Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC. (public
             artifacts of HPCC and OSCAR). Default: 4KiB.
-        scheduler: In which order the queues are served. Default: strict-priority.
+        scheduler: The order in which queues are served. Default: strict-priority.
     """
 
     buffer: str | Bytes | Literal["unlimited"] | Mapping[str, object] | None = None
@@ -507,21 +509,19 @@ class Switch(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Transport(Section):
-    """What every host does.
+    """Behaviour of every host.
 
     Attributes:
-        ack_delay: A held acknowledgement leaves after this long at the latest. (chosen here). Default:
-            50us.
-        ack_every: One acknowledgement for so many data packets. (public artifacts of HPCC and OSCAR).
+        ack_delay: Longest time for which an acknowledgement is held. (chosen here). Default: 50us.
+        ack_every: Number of data packets per acknowledgement. (public artifacts of HPCC and OSCAR).
             Default: 1.
-        ack_extra: What an acknowledgement carries beyond the header. (OSCAR's public artifact).
-            Default: 4B.
-        ack_queue: Queue of acknowledgements; when absent that of their flow.
-        ack_size: Size of an acknowledgement before what the algorithm adds; when absent header and
+        ack_extra: Additional bytes of an acknowledgement. (OSCAR's public artifact). Default: 4B.
+        ack_queue: Queue of acknowledgements; by default that of their flow.
+        ack_size: Size of an acknowledgement before what the algorithm adds; by default header and
             ack_extra.
-        base_rtt: The base RTT that algorithms are told: each flow's own, the network's largest, or a
+        base_rtt: The base RTT that algorithms are given: each flow's own, the network's largest, or a
             value. (chosen here; HPCC and PowerTCP are evaluated with the network's). Default: path.
-        cnp_interval: Shortest time between two congestion notifications to one flow. (DCQCN, section
+        cnp_interval: Shortest time between two congestion notifications of one flow. (DCQCN, section
             3.1). Default: 50us.
         cnp_queue: Queue of congestion notification packets. Default: 0.
         counting: Which bytes of a packet count against a window. (OSCAR's public artifact; HPCC's
@@ -531,9 +531,9 @@ class Transport(Section):
         nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
             artifact). Default: 500us.
         payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
-        recovery: How losses are repaired. Default: go-back-n.
-        rto: Retransmission timer; doubles with each expiry in a row, up to 64 times. (OSCAR's public
-            artifact). Default: 10ms.
+        recovery: The loss recovery. Default: go-back-n.
+        rto: Retransmission timeout; doubles with each consecutive expiry, up to 64 times this. (OSCAR's
+            public artifact). Default: 10ms.
         smallest: Smallest packet on the wire. (Ethernet). Default: 64B.
     """
 
@@ -556,17 +556,17 @@ class Transport(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Probe(Section):
-    """What to measure beyond totals and flow completions.
+    """What to record in addition to totals and flow completions.
 
     Attributes:
-        captures: Ports whose packets are captured as they begin to leave; written like ``ports``.
-            Default: [].
+        captures: Ports whose packets are captured when their transmission begins; written like
+            ``ports``. Default: [].
         flow_interval: Time between two samples of a flow. Default: as interval.
         flows: Flows: ``"all"``, a block's name, or ``"name.3"`` for its fourth flow to start. Default:
             [].
-        from_: First sample. Default: 0ps.
-        internals: Whether the internal quantities of those flows' congestion controls are sampled as
-            well. Default: False.
+        from_: Time of the first sample. Default: 0ps.
+        internals: Whether internal quantities of those flows' congestion control are sampled too.
+            Default: False.
         interval: Time between two samples of a port. Default: 1us.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
         ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch
@@ -590,10 +590,10 @@ class Run(Section):
     """When the run ends.
 
     Attributes:
-        stall_after: It gives up when nothing has arrived anywhere for this long while flows are
-            unfinished. Default: 1s.
-        until: Simulated time at which it ends even when flows are left; when absent it ends with the
-            last flow.
+        stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
+            flows are unfinished. Default: 1s.
+        until: Simulated time at which the run ends even if flows are unfinished; by default it ends
+            with the last flow.
     """
 
     stall_after: str | Time | None = None

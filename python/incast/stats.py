@@ -1,4 +1,4 @@
-"""Statistics: the one place where each of them is defined.
+"""Definitions of all statistics.
 
 **Percentile.** The percentile ``p`` of ``n`` values is the smallest of them that at least ``p`` % of them do
 not exceed: in rising order, the value of rank ``⌈p·n/100⌉`` ("nearest rank", "inverted CDF", type 1 of
@@ -8,10 +8,10 @@ The median is the 50th percentile: of an even number of values the lower of the 
 
 **Mean over seeds.** Its confidence interval is ``mean ± t · s / √n`` with ``s`` the standard deviation
 (``n - 1`` in the denominator) and ``t`` the quantile of Student's distribution with ``n - 1`` degrees of
-freedom: of such intervals 95 % hold the true mean when runs with different seeds are independent and their
-values are distributed normally.
+freedom: 95 % of such intervals contain the true mean if runs with different seeds are independent and their
+values are normally distributed.
 
-**Slowdown** is completion time over the ideal one; flows that did not finish have none.
+**Slowdown** is completion time divided by the ideal one; flows that did not finish have none.
 
 **Fairness** is Jain's index, ``(Σx)² / (n · Σx²)``.
 
@@ -44,9 +44,9 @@ class SizeBin:
     """The slowdowns of the flows of some sizes.
 
     Attributes:
-        over_bytes: They are larger than this (the first bin begins with 0 B, which no flow has).
-        upto_bytes: They are no larger than this; None without an end.
-        flows: How many there are.
+        over_bytes: Exclusive lower bound of their sizes (the first bin begins at 0 B, which no flow has).
+        upto_bytes: Inclusive upper bound of their sizes; None for no bound.
+        flows: Number of flows.
         mean: Their mean slowdown; NaN without flows, as are the percentiles.
         percentiles: Percentiles of their slowdown, by rank in percent.
     """
@@ -59,7 +59,7 @@ class SizeBin:
 
 
 def percentile(values: npt.ArrayLike, rank: float, counts: npt.ArrayLike | None = None) -> float:
-    """A percentile by nearest rank, as this module defines it; NaN of no values.
+    """A percentile by nearest rank, as defined in this module; NaN without values.
 
     Args:
         values: Numbers.
@@ -77,7 +77,7 @@ def percentile(values: npt.ArrayLike, rank: float, counts: npt.ArrayLike | None 
 
 
 def median(values: npt.ArrayLike) -> float:
-    """The 50th percentile; NaN of no values."""
+    """The 50th percentile; NaN without values."""
     return percentile(values, 50)
 
 
@@ -87,12 +87,13 @@ def slowdown_by_size(
     """Slowdowns in bins of flow sizes.
 
     Args:
-        times: The flows that transferred all of their size: :meth:`incast.Result.flow_times`.
-        edges: Where bins begin, in bytes, rising; a bin holds sizes above its edge, up to the next one.
+        times: The flows that transferred their whole size: :meth:`incast.Result.flow_times`.
+        edges: Lower bounds of the bins, in bytes, increasing; a bin contains sizes above its bound, up to
+            the next one.
         ranks: Percentiles to give, in percent.
 
     Raises:
-        ValueError: When the edges do not rise.
+        ValueError: When the edges do not increase.
     """
     if list(edges) != sorted(set(edges)) or not edges:
         raise ValueError(f"edges of bins must rise: {list(edges)}")
@@ -108,7 +109,7 @@ def slowdown_by_size(
 
 
 def equal_bins(times: FlowTimes, bins: int = 10) -> list[int]:
-    """Edges of bins that hold about as many flows each, for :func:`slowdown_by_size`.
+    """Edges of bins with about equally many flows, for :func:`slowdown_by_size`.
 
     Args:
         times: The flows.
@@ -121,12 +122,12 @@ def equal_bins(times: FlowTimes, bins: int = 10) -> list[int]:
 
 
 def jain(shares: npt.ArrayLike) -> float:
-    """Jain's fairness index of shares, ``(Σx)² / (n · Σx²)``: 1 when all are equal, 1/n when one has all.
+    """Jain's fairness index of shares, ``(Σx)² / (n · Σx²)``: 1 if all are equal, 1/n if only one is not 0.
 
-    Jain, Chiu, Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984. NaN when no one has any.
+    Jain, Chiu, Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984. NaN when all are zero.
 
     Args:
-        shares: What each one has, zero or more.
+        shares: The shares, zero or more.
     """
     array = np.asarray(shares, dtype=np.float64)
     squares = array.size * float(np.sum(array**2))
@@ -135,13 +136,13 @@ def jain(shares: npt.ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of a number over seeds, and how sure it is.
+    """The mean of a number over seeds, with its confidence interval.
 
     Attributes:
         mean: The mean.
         half_width: Half the width of the interval around it; None with a single value.
         values: The value of each seed, in their order.
-        confidence: The share of such intervals that hold the true mean.
+        confidence: The share of such intervals that contain the true mean.
     """
 
     mean: float
@@ -170,12 +171,12 @@ class Estimate:
 
     @property
     def low(self) -> float:
-        """Where the interval begins; the mean when there is none."""
+        """Lower end of the interval; the mean if there is none."""
         return self.mean - (self.half_width or 0.0)
 
     @property
     def high(self) -> float:
-        """Where the interval ends; the mean when there is none."""
+        """Upper end of the interval; the mean if there is none."""
         return self.mean + (self.half_width or 0.0)
 
     def __str__(self) -> str:
@@ -183,7 +184,7 @@ class Estimate:
 
 
 def student(confidence: float, freedom: int) -> float:
-    """The ``t`` between whose negative and positive a share of Student's distribution lies.
+    """The ``t`` for which a given share of Student's distribution lies between ``-t`` and ``t``.
 
     Found by bisection on the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
     and 26.7.4).

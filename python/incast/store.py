@@ -1,4 +1,4 @@
-"""Results that are there already: found again by what made them, made by one process at a time.
+"""The store of results: each is found by a hash of its inputs and computed by one process at a time.
 
 A result is the same whenever the effective scenario (its seed and every default inside), the version of
 Incast, the files that the scenario names and the user's own algorithms are the same. A hash of these is
@@ -33,11 +33,11 @@ KEY_DIGITS = 10
 
 @dataclass(frozen=True)
 class Obtained:
-    """A result, and how it came.
+    """A result, and whether it was reused.
 
     Attributes:
         result: The result.
-        reused: Whether it was there already.
+        reused: Whether it existed already.
     """
 
     result: Result
@@ -45,7 +45,7 @@ class Obtained:
 
 
 def key(scenario: Scenario, files: Sequence[Path] = ()) -> str:
-    """What a result is found by: a hash of all that decides its numbers.
+    """The key of a result: a hash of everything that determines it.
 
     Args:
         scenario: The scenario.
@@ -65,7 +65,7 @@ def key(scenario: Scenario, files: Sequence[Path] = ()) -> str:
         except OSError as error:
             raise ResultError(f"cannot read {file}: {error.strerror}") from None
     for part in parts:
-        # With its length before it, no part can pass for the end of another.
+        # Each part is preceded by its length, so that two parts cannot be confused with one.
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()
 
@@ -76,12 +76,12 @@ def named_files(scenario: Scenario) -> list[Path]:
 
 
 def folder_name(text: str) -> str:
-    """A text as the name of a folder: what a file system or a shell might misread becomes a dash."""
+    """A string as a folder name: characters special to a file system or a shell become dashes."""
     return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "scenario"
 
 
 def label(scenario: Scenario) -> str:
-    """What to call a run: its algorithm, or ``mixed`` where every traffic block has its own."""
+    """The label of a run: its algorithm, or ``mixed`` if every traffic block has its own."""
     return "mixed" if scenario.algorithm is None else short(scenario.algorithm)
 
 
@@ -97,7 +97,7 @@ def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:
 
     Args:
         store: The folder of all results, such as :data:`DEFAULT`.
-        scenario: What made the result, or will make it.
+        scenario: The scenario of the result.
         files: As for :func:`key`.
     """
     name = f"{folder_name(label(scenario))}-seed{scenario.seed}-{key(scenario, files)[:KEY_DIGITS]}"
@@ -105,7 +105,7 @@ def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:
 
 
 def find(folder: Path, scenario: Scenario) -> Result | None:
-    """The result of a scenario in a folder, if it is there, whole, of this build, and not cut short."""
+    """The result of a scenario in a folder, if it exists, is complete, of this build, and not interrupted."""
     if read_info(folder, scenario) is None:
         return None
     try:
@@ -119,7 +119,7 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
 
     Args:
         folder: The folder.
-        scenario: What the result has to be of.
+        scenario: The scenario that the result must be of.
     """
     try:
         info: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -133,18 +133,18 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
 
 @contextmanager
 def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
-    """Keeps other processes from making the result in a folder meanwhile; waits until they are done.
+    """Locks a folder, so that no other process computes the result in it; waits until others are done.
 
-    The claim is a lock on the file ``.NAME.lock`` beside the folder. The operating system lets go of it
-    however a process ends, and a file that was left over does no harm. Where the file system has no
-    locks, nothing is waited for, and what is entered is False.
+    The lock is on the file ``.NAME.lock`` next to the folder. The operating system releases it however a
+    process ends, and a leftover file is harmless. On a file system without locks it does not wait, and the
+    context manager yields False.
 
     Args:
         folder: The folder.
         waiting: Called once when another process holds it.
 
     Raises:
-        ResultError: When there is no place for the folder.
+        ResultError: When the folder cannot be created.
     """
     path = folder.parent / f".{folder.name}.lock"
     try:
@@ -156,7 +156,7 @@ def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[b
         yield held is not None
     finally:
         if held is not None:
-            # While it is still held: whoever waits for it finds out that the file is gone.
+            # Removed while it is held: a process that waits for it notices that the file is gone.
             path.unlink(missing_ok=True)
             os.close(held)
 
@@ -172,7 +172,7 @@ def _lock(path: Path, waiting: Callable[[], None] | None) -> int | None:
                     waiting()
                 waiting = None
                 fcntl.flock(file, fcntl.LOCK_EX)
-            # The one before may have removed the file after it was opened here.
+            # The previous holder may have removed the file after it was opened here.
             if os.path.samestat(path.stat(), os.fstat(file)):
                 return file
         except FileNotFoundError:
@@ -201,18 +201,18 @@ def obtain(
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[], None] | None = None,
 ) -> Obtained:
-    """The result of a scenario in a folder: the one that is there, or else that of a new run.
+    """The result of a scenario in a folder: the existing one, or that of a new run.
 
-    Of several processes that ask for the same, one runs and the others wait and take what it made.
+    If several processes need the same result, one computes it and the others wait and use it.
 
     Args:
         scenario: What to run.
         folder: Where its result is or will be.
-        fresh: Run it even if it is there.
+        fresh: Run it even if the result exists.
         replace: Whether another complete result in the folder may be replaced.
         threads: Threads to run on.
         progress: Called as the run goes on.
-        waiting: Called once when another process is making it.
+        waiting: Called once when another process is computing it.
 
     Raises:
         ScenarioError: When the scenario cannot be built.

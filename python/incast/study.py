@@ -25,7 +25,7 @@ class Replications:
 
     Attributes:
         seeds: The seeds.
-        results: The result of each, by its seed; empty unless they were to be kept.
+        results: The result of each, by its seed; empty unless ``keep`` was set.
         metrics: The mean of each number over the seeds, with its interval.
     """
 
@@ -56,18 +56,18 @@ def replicate(
         scenario: What to run.
         seeds: The seeds, or how many: then the scenario's own and the ones after it.
         measure: Gives the numbers of a result by name. A name that a result lacks is left out.
-        confidence: The share of intervals that hold the true mean.
-        jobs: How many runs at the same time, in threads of this process.
+        confidence: The share of intervals that contain the true mean.
+        jobs: Number of concurrent runs, in threads of this process.
         keep: Whether to keep the results; otherwise only their numbers stay in memory.
-        folder: A folder of results, like ``"incast-results"``: results that are there are reused, the
-            others are saved there, so that replications that were stopped go on where they were.
+        folder: A folder of results, like ``"incast-results"``: existing results are reused, the others are
+            saved there, so that replications that were stopped continue where they were.
         executor: Where the runs are made instead, like ``incast.runner.Local()`` (processes) or
             ``incast.runner.on_ray.Ray("ray://head:10001")``.
 
     Raises:
-        ValueError: Without seeds, or when one is there twice.
+        ValueError: Without seeds, or when one is given twice.
         ScenarioError: When the scenario cannot be built with one of the seeds.
-        ResultError: When a run failed: it has no result, stalled, or broke an invariant.
+        ResultError: When a run failed: it has no result, stalled, or violated an invariant.
     """
     from incast.runner import Batch, Job, Threads
 
@@ -124,7 +124,7 @@ def compare(
         :mod:`incast.plot` take.
 
     Raises:
-        ScenarioError: When there is no such algorithm, or it does not go with the rest.
+        ScenarioError: When there is no such algorithm, or it is incompatible with the rest.
     """
     of = scenario if isinstance(scenario, Scenario) else template(scenario)
     names = [it if isinstance(it, str) else algorithm.name_of(it) for it in algorithms]

@@ -1,4 +1,4 @@
-"""Quantities with units: whole numbers that know how they are written.
+"""Quantities with units: integers that are printed with their unit.
 
 ```python
 from incast.units import KB, gbps, us
@@ -7,7 +7,7 @@ incast.Scenario.build(topology={"kind": "star", "hosts": 4, "rate": gbps(100), "
 ```
 
 A :class:`Time` is a whole number of picoseconds, :class:`Bytes` of bytes, a :class:`Rate` of bit/s, so they
-go wherever a number does; their text is what a scenario file has for them. A plain number has no unit and
+can be used like numbers; as strings they have the format of scenario files. A plain number has no unit and
 is refused in a scenario.
 """
 
@@ -21,18 +21,18 @@ _Q = TypeVar("_Q", bound="Quantity")
 
 
 class Quantity(int):
-    """A whole number of the smallest unit. Sums and differences of two of a kind are of that kind again."""
+    """A whole number of the smallest unit. Sums and differences of two of a kind have the same kind."""
 
     _kind: ClassVar[str] = ""
 
     def __new__(cls: type[_Q], value: int | str) -> _Q:
-        """From a whole number of the smallest unit, or from a text with its unit.
+        """From a whole number of the smallest unit, or from a string with its unit.
 
         Args:
             value: Like ``"12us"``, ``"32MB"``, ``"100Gbps"``, or a number of ps, bytes, bit/s.
 
         Raises:
-            ValueError: When a text is not such a quantity, or the number is negative or over 64 bits.
+            ValueError: When a string is not such a quantity, or the number is negative or exceeds 64 bits.
         """
         number = _core.read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
         if not 0 <= number < 1 << 64:

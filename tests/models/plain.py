@@ -33,7 +33,7 @@ class Clock:
         self._count = 0
 
     def at(self, time: int, kind: int, entity: int, what: Callable[..., None], *arguments: object) -> None:
-        """Has `what` called at `time`."""
+        """Schedules a call of `what` at `time`."""
         self._count += 1
         heapq.heappush(self._heap, (time, kind, entity, self._count, what, arguments))
 
@@ -60,7 +60,7 @@ class Packet:
 
 
 class Node(Protocol):
-    """What hangs on a wire."""
+    """A node at the end of a link."""
 
     def departed(self, port: int) -> None:
         """The port has sent its packet's last bit."""
@@ -479,7 +479,7 @@ class PausingSwitch(Switch):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a flow: when it finished and was delivered, and what it took."""
+    """The outcome of a flow: finish and delivery times, packets and timeouts."""
 
     finish: int | None
     delivered: int | None

@@ -223,7 +223,7 @@ def test_a_killed_run_says_so_before_anything_else(tmp_path: Path) -> None:
 def test_a_stalled_run_says_so_and_why(tmp_path: Path) -> None:
     outcome = {
         "end": "stalled",
-        "why": "nothing moved any more at 2ms with 3 flows unfinished: PFC deadlock, a port 1, b port 2 wait",
+        "why": "no progress since 2ms, with 3 flows unfinished: PFC deadlock, a port 1, b port 2 wait",
         "flows_finished": 1997,
         "waiting": [{"flow": 3, "waits_for": "port 1 of a, which is paused"}],
     }
@@ -231,13 +231,13 @@ def test_a_stalled_run_says_so_and_why(tmp_path: Path) -> None:
     said = words.index("OSCAR: this run failed: it stalled")
     assert said < words.index("Summary")
     assert "PFC deadlock, a port 1, b port 2" in words[said + 1]
-    assert words[said + 2] == "flow 3 waits: port 1 of a, which is paused"
+    assert words[said + 2] == "flow 3: port 1 of a, which is paused"
 
 
 def test_broken_invariants_come_first(tmp_path: Path) -> None:
     left = {
         "end": "time limit",
-        "why": "the time limit 2ms came with 5 flows unfinished",
+        "why": "time limit 2ms reached with 5 flows unfinished",
     }
     words = words_of(
         tmp_path,

@@ -19,9 +19,9 @@ use crate::plugin::{self, Parameters, Plain, Plugin};
 /// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cc {
-    /// One of the catalogue.
+    /// A built-in algorithm.
     Known { params: AnyParams, preset: &'static str },
-    /// One that was registered.
+    /// A registered algorithm.
     Plugin(Registered),
 }
 
@@ -81,7 +81,7 @@ impl Cc {
 }
 
 impl Registered {
-    /// Reads all keys beside `algorithm`; what they mean is for the algorithm to say.
+    /// Reads all keys other than `algorithm`; the algorithm interprets them.
     fn fields(
         name: &'static str,
         algorithm: &Arc<dyn Plugin>,
@@ -92,7 +92,7 @@ impl Registered {
         if written.is_some() && written != code {
             let (path, now) = (table.path("code"), code.as_deref().unwrap_or("unknown"));
             let message = format!(
-                "the code of {name} is {now:?} now, not that of this scenario; take the line away to run what there is"
+                "the code of {name} has the hash {now:?}, not the one in this scenario; remove the line to run the current code"
             );
             table.reading.wrong_key(&path, message);
             return None;
@@ -223,7 +223,7 @@ impl Setting for Cc {
         Some((<Self as Section>::summary(), <Self as Section>::keys()))
     }
 
-    /// A table, or in short the name of an algorithm with or without a preset: `"oscar:artifact"`.
+    /// A table or, as a short form, the name of an algorithm with or without a preset: `"oscar:artifact"`.
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
         let Written::Text(text) = &node.value else { return read_section(node, key, reading) };
         let (name, preset) = match text.split_once(':') {
@@ -269,7 +269,7 @@ fn parameter(table: &mut TableReader<'_, '_>, info: &ParamInfo, sound: &mut bool
             let place = words.iter().position(|known| *known == word);
             if place.is_none() {
                 let path = table.path(name);
-                let message = format!("{word:?} is none of: {}", words.join(", "));
+                let message = format!("{word:?} is not one of: {}", words.join(", "));
                 table.reading.wrong_key(&path, unknown(message, &word, words.iter().copied()));
             }
             place.map(Value::Choice)
@@ -322,7 +322,7 @@ fn written(kind: &Kind, value: Value) -> Out {
     out.unwrap_or_else(|| Out::plain(&0))
 }
 
-/// A quantity with a largest value that stands for no limit.
+/// A quantity whose largest value means no limit.
 trait End: Setting + PartialEq + Copy {
     const END: Self;
     const WORD: &'static str;

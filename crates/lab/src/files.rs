@@ -1,6 +1,6 @@
-//! Reading files that a person names: regular files of a bounded size, nothing else.
+//! Reading files that a user names: only regular files of a bounded size.
 //!
-//! A device like `/dev/full` has no end, and a pipe may never have anything to read.
+//! A device like `/dev/full` never ends, and reading from a pipe may block for ever.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -8,9 +8,9 @@ use std::path::Path;
 
 use incast_units::Bytes;
 
-/// Most bytes of a scenario or of a distribution of sizes.
+/// Maximum size of a scenario or a distribution of sizes, in bytes.
 pub const MAX_TEXT: Bytes = Bytes::new(64 << 20);
-/// Most bytes of a list of flows or of a network in the format of another program.
+/// Maximum size of a list of flows or a network in the format of another program, in bytes.
 pub const MAX_LIST: Bytes = Bytes::new(4 << 30);
 
 /// The content of a regular file of at most `most` bytes.

@@ -1,5 +1,5 @@
-//! The hash that identities rest on (of flows, of random streams, of files that a scenario names), and
-//! the digest by which a damaged file is told.
+//! The hash for identities (of flows, of random streams, of files that a scenario names), and the digest by
+//! which a damaged file is detected.
 
 use incast_sim::random::mix;
 
@@ -18,9 +18,9 @@ pub(crate) fn key(seed: u64, name: &str, index: u64) -> u64 {
 
 /// A digest of bytes that come one after the other.
 ///
-/// Each step maps the 64-bit state by a bijection, for a given word of input: whatever is changed within
-/// one word of eight bytes is always seen, and anything else but for one case in 2^64. It is no protection
-/// against intent.
+/// Each step maps the 64-bit state by a bijection, for a given word of input: a change within one word of
+/// eight bytes is always detected, and any other change except with probability 2^-64. It does not protect
+/// against intentional changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digest {
     state: u64,

@@ -1,16 +1,16 @@
 //! From a scenario on disk to checked results.
 //!
-//! * [`grammar`]: what a scenario file is, apart from what it can say.
+//! * [`grammar`]: the syntax of scenario files, independent of their sections.
 //! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
 //! * [`topology`]: networks from a few numbers.
 //! * [`traffic`]: flows from a few numbers.
-//! * [`files`]: reading files that a person names.
+//! * [`files`]: reading files that a user names.
 //! * [`formats`]: files of other programs, read and written.
-//! * [`plugin`]: algorithms that are not in the catalogue and that scenarios can name.
-//! * [`problem`]: what is wrong with something that a person wrote, and where.
+//! * [`plugin`]: registered algorithms in addition to the built-in ones.
+//! * [`problem`]: errors in user input, with their position.
 //! * [`limits`]: how large a scenario may be.
 //! * [`run`]: running a simulation.
-//! * [`results`]: what a run leaves behind, in memory and on disk.
+//! * [`results`]: the result of a run, in memory and on disk.
 //! * [`schema`]: the JSON Schema of scenario files.
 //! * [`summary`]: the numbers of a comparison table.
 //! * [`sizes`]: distributions of flow sizes.

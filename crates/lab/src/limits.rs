@@ -1,10 +1,10 @@
 //! How large a scenario may be.
 
-/// Most hosts that a topology may have.
+/// Maximum number of hosts of a topology.
 pub const MAX_HOSTS: u64 = 65_536;
-/// Most switches that a topology may have.
+/// Maximum number of switches of a topology.
 pub const MAX_SWITCHES: u64 = 65_536;
-/// Most ports that a node may have.
+/// Maximum number of ports of a node.
 pub const MAX_PORTS: u64 = 65_535;
-/// Most flows that a block of traffic may make.
+/// Maximum number of flows of a traffic block.
 pub const MAX_FLOWS: u64 = 20_000_000;

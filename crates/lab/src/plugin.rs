@@ -1,7 +1,7 @@
-//! Plugins: algorithms that are not in the catalogue and that scenarios can name.
+//! Plugins: registered algorithms in addition to the built-in ones.
 //!
-//! Whoever has one registers it; from then on `cc.algorithm = "its name"` means it in every scenario
-//! that this process reads. The other keys of `[cc]` are handed to it as they are written.
+//! Once an algorithm is registered, `cc.algorithm = "its name"` selects it in every scenario that this process
+//! reads. The other keys of `[cc]` are passed to it as they are written.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -74,8 +74,8 @@ pub trait Plugin: Send + Sync + fmt::Debug {
     /// One line for lists.
     fn summary(&self) -> String;
 
-    /// What tells this code from an older one, like a hash of it. Effective scenarios carry it, so
-    /// that a result of older code is not taken for one of this.
+    /// An identifier of this version of the code, like a hash of it. Effective scenarios contain it, so
+    /// that a result of older code is not reused.
     fn code(&self) -> Option<String> {
         None
     }
@@ -95,7 +95,7 @@ static REGISTRY: RwLock<Registry> = RwLock::new(BTreeMap::new());
 /// the same name replaces the first, for scenarios read later.
 ///
 /// # Errors
-/// When the catalogue has an algorithm of that name, or when the name is not valid.
+/// When there is a built-in algorithm of that name, or when the name is not valid.
 pub fn register(name: &str, algorithm: Arc<dyn Plugin>) -> Result<(), String> {
     if incast_cc::any::CATALOGUE.iter().any(|info| info.name == name) {
         return Err(format!("{name:?} is an algorithm of the catalogue; choose another name"));
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// Stands for the constant algorithm of the catalogue.
+    /// A plugin for the built-in constant algorithm.
     #[derive(Debug)]
     struct Twin(&'static str);
 
@@ -191,7 +191,7 @@ mod tests {
         // The code has changed since the effective scenario was written.
         register("twin", Arc::new(Twin("two"))).unwrap();
         let message = wrong(Scenario::from_toml(&written, "t.toml", &[]));
-        assert!(message.contains("cc.code: the code of twin is \"two\" now"), "{message}");
+        assert!(message.contains("cc.code: the code of twin has the hash \"two\", not"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is wrong with something that a person wrote, and where.
+//! Errors in user input, with their position.
 
 use core::fmt;
 
@@ -14,11 +14,11 @@ pub struct Problem {
     pub line: Option<u32>,
     /// Column in the line in characters, from 1.
     pub column: Option<u32>,
-    /// The key that is meant, with dots: `topology.rate`.
+    /// The key, with dots: `topology.rate`.
     pub key: Option<String>,
     /// What is wrong.
     pub problem: String,
-    /// What would be right, where that is more than a few words.
+    /// What would be right, if that is more than a few words.
     pub hint: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Problem {
         self
     }
 
-    /// The same with the key that is meant.
+    /// The same with its key.
     #[must_use]
     pub fn about(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -130,7 +130,7 @@ impl From<Problem> for Problems {
     }
 }
 
-/// One problem a line.
+/// One problem per line.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.0.iter().enumerate() {

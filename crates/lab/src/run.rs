@@ -23,7 +23,7 @@ use crate::summary::{SizeClass, Summary};
 /// A table on disk is never further behind than this, in wall time (give or take one call of progress).
 const FLUSH_EVERY: Duration = Duration::from_secs(2);
 
-/// What to run, and what a result says of it.
+/// What to run, and its description for the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The simulation.
@@ -51,8 +51,8 @@ pub struct RunOptions {
     pub build: Option<String>,
     /// The classes of flows in the summary.
     pub classes: Vec<SizeClass>,
-    /// Asked when the simulation has come to an end: whether something outside it failed on the way,
-    /// so that the end is none. The result then says `interrupted`.
+    /// Called when the simulation has ended: whether something outside it failed during the run. The result
+    /// then has the end `interrupted`.
     pub failed: Option<fn() -> bool>,
 }
 
@@ -69,18 +69,18 @@ impl Default for RunOptions {
     }
 }
 
-/// A run that came to an end.
+/// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct RunResult {
-    /// What the simulator says.
+    /// The outcome from the simulator.
     pub outcome: Outcome,
-    /// What `result.json` says (or would say): totals, how it ended and why, summary, speed.
+    /// The contents of `result.json`: totals, how it ended and why, summary, speed.
     pub info: ResultInfo,
     /// Its tables: in memory, or on disk if it has a folder.
     pub tables: Tables,
-    /// Where it is on disk.
+    /// Its folder on disk.
     pub folder: Option<PathBuf>,
-    /// What the user should be told, like what was cleared away.
+    /// Messages for the user, like what was removed.
     pub notices: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ impl RunResult {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The simulation contradicts itself; nothing has run.
+    /// The simulation is inconsistent; nothing has run.
     Invalid(Invalid),
     /// The result's folder cannot be used or written.
     Result(ResultError),
@@ -142,7 +142,7 @@ pub fn run(
     run_on(&incast_sim::run, job, options, progress)
 }
 
-/// What stands for [`incast_sim::run`] in tests.
+/// Replaces [`incast_sim::run`] in tests.
 type Engine<'a> = &'a dyn Fn(&Simulation, &mut dyn Sink) -> Result<Outcome, Invalid>;
 
 fn run_on(
@@ -209,7 +209,7 @@ fn run_on(
     recorder.flush();
     let Recorder { flows, port_series, flow_series, pauses, internals, capture, mut output, .. } = recorder;
     if simulation.probes.pauses && pauses.rows == 0 {
-        // A table without rows says that there was no pause; none at all, that nobody looked.
+        // A table without rows means that there was no pause; no table, that pauses were not recorded.
         output.part(TableName::Pauses, &output.labels.pauses(&[]));
     }
     if simulation.probes.internals && internals.rows == 0 {
@@ -252,7 +252,7 @@ fn run_on(
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices })
 }
 
-/// Where rows go: to disk, if asked for, else to memory.
+/// The destination of rows: disk if requested, otherwise memory.
 struct Output<'a> {
     labels: Labels<'a>,
     writer: Option<ResultWriter>,
@@ -261,7 +261,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The captured packets are all there.
+    /// All captured packets were written.
     fn end_capture(&mut self, capture: Capture<'_, Digested>) {
         let file = capture.finish();
         let ended = match &mut self.writer {
@@ -284,12 +284,12 @@ impl Output<'_> {
     }
 }
 
-/// A table that grows while a run goes on.
+/// A table that grows during a run.
 struct Growing<'a, T> {
     name: TableName,
     /// Records that are not rows of the table yet.
     pending: Vec<T>,
-    /// How many have become rows.
+    /// Number of records that have become rows.
     rows: usize,
     /// The rows, where they do not go to disk.
     table: Table,

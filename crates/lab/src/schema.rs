@@ -1,8 +1,8 @@
 //! The JSON Schema of scenario files, for editors, pages and checks before anything runs.
 //!
-//! It is made from the declarations that scenarios are read with, so that it cannot fall behind them.
-//! A schema knows keys, types, units and ranges; what only the whole scenario shows (a probe of a host
-//! that is not there, an algorithm without its signals) is for [`Scenario`](crate::Scenario) to say.
+//! It is generated from the declarations by which scenarios are read, so that it is always up to date. A
+//! schema covers keys, types, units and ranges; errors that depend on the whole scenario (a probe of a host
+//! that does not exist, an algorithm without its signals) are only found by [`Scenario`](crate::Scenario).
 
 use incast_cc::Fixed;
 use incast_cc::any::AnyParams;
@@ -13,7 +13,7 @@ use crate::grammar::{Bound, Entry, Fallback, KeyInfo, Shape};
 use crate::plugin;
 use crate::scenario::catalogue;
 
-/// Where the schema says that it lives.
+/// The identifier of the schema.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The schema of a scenario file (TOML, seen as JSON), as a JSON document.
@@ -139,7 +139,7 @@ fn variants(key: &str, entries: &[Entry]) -> Value {
         }
         table
     });
-    // Which one is meant is told by its first key, so that an error speaks of that one alone.
+    // The first key selects the variant, so that an error refers to that variant alone.
     let rules: Vec<Value> = tables
         .map(|table| {
             let word = table["properties"][key].clone();

@@ -148,7 +148,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// How a file writes its cumulative shares; told by its last line.
+/// The scale of a file's cumulative shares, determined by its last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// 0 to 1.
@@ -167,7 +167,7 @@ pub struct SizeDistribution {
 }
 
 impl SizeDistribution {
-    /// The distribution of [`BUILT_IN`] with this name (capitals count).
+    /// The distribution of [`BUILT_IN`] with this name (case-sensitive).
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let built_in = BUILT_IN.iter().find(|b| b.name == name)?;
@@ -208,11 +208,11 @@ impl SizeDistribution {
                 number(share, 16, false).map_err(|e| at(format!("share \"{share}\": {}", e.of_share())))?;
             if let Some(&(last_size, last_share)) = points.last() {
                 if size < last_size {
-                    return Err(at(format!("size {size} B after {last_size} B: sizes must not fall")));
+                    return Err(at(format!("size {size} B after {last_size} B: sizes must not decrease")));
                 }
                 if share < last_share {
                     return Err(at(format!(
-                        "share {} after {}: a cumulative share must not fall",
+                        "share {} after {}: a cumulative share must not decrease",
                         shown(share),
                         shown(last_share)
                     )));
@@ -231,7 +231,7 @@ impl SizeDistribution {
         };
         let at_end = |message: String| Problem::new(message).in_file(file).on_line(line);
         if points.len() < 2 {
-            return Err(at_end("one point is no distribution".into())
+            return Err(at_end("one point is not a distribution".into())
                 .with_hint(format!("for flows of one size write `{largest} 0` and `{largest} 1`")));
         }
         let scale = match last {
@@ -289,7 +289,7 @@ impl SizeDistribution {
     }
 }
 
-/// What is wrong with a number.
+/// The error in a number.
 enum Malformed {
     NotANumber,
     Negative,

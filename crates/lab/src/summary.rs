@@ -3,9 +3,8 @@
 //! **Percentiles** are nearest ranks: of n sorted values the p-th percentile is the smallest with at
 //! least p % of the values at or below it, the ⌈n·p/100⌉-th, counted from one (type 1 of Hyndman and
 //! Fan, *Sample Quantiles in Statistical Packages*, 1996: the inverse of the empirical distribution). It
-//! is always a value that occurred. **Slowdown** is a flow's completion
-//! time over its completion time alone on the idle path, which the simulator computes to the
-//! picosecond; it is not clamped.
+//! is always a value that occurred. **Slowdown** is a flow's completion time divided by its completion time
+//! alone on the idle path, which the simulator computes to the picosecond; it is not clamped.
 //!
 //! Of a **sampled port** every sample counts the same, as samples are equally spaced; a row counts as often
 //! as it stands for samples. The *steady* queue of an interval is the mean over its last quarter.
@@ -48,14 +47,14 @@ impl SizeClass {
     }
 }
 
-/// What a summary needs of a flow.
+/// The fields of a flow that a summary needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowFacts<'a> {
     /// Name of its traffic block.
     pub group: &'a str,
     /// Payload to transfer; `None` for a flow that ends when it is stopped.
     pub size: Option<Bytes>,
-    /// Its slowdown, once all of its size was transferred.
+    /// Its slowdown, if its whole size was transferred.
     pub slowdown: Option<f64>,
 }
 
@@ -102,8 +101,8 @@ pub struct Slowdowns {
     pub group: Option<String>,
     /// Flows of the class whose whole size was transferred.
     pub flows: u64,
-    /// Flows of the class for which that is not so. They are missing from the slowdown, which is
-    /// therefore too good when there are many.
+    /// Flows of the class whose whole size was not transferred. They are not included in the slowdown,
+    /// which is too good if there are many.
     pub unfinished: u64,
     /// Their slowdown; `None` when no flow finished.
     pub slowdown: Option<Distribution>,
@@ -148,9 +147,8 @@ pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     sorted.get((rank as usize).saturating_sub(1).min(last)).copied()
 }
 
-/// Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when
-/// one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984). `None` without shares or when all are
-/// zero.
+/// Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when only
+/// one is not zero (Jain, Chiu and Hawe, DEC-TR-301, 1984). `None` without shares or when all are zero.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
@@ -158,7 +156,7 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// A stretch of simulated time, both ends included.
+/// An interval of simulated time, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// First instant.
@@ -181,7 +179,7 @@ impl Interval {
     }
 }
 
-/// What a summary needs of a row with samples of a port.
+/// The fields of a row with samples of a port that a summary needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPoint {
     /// When.
@@ -216,7 +214,7 @@ fn within(rows: &[PortPoint], interval: Interval) -> Vec<PortPoint> {
     found
 }
 
-/// A queue over a stretch of time.
+/// A queue over an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
     /// Mean of the samples.
@@ -252,9 +250,8 @@ impl QueueSums {
     }
 }
 
-/// The queue over the whole interval: mean, smallest and largest sample. What is longest between two
-/// samples is not seen here; the table `ports` has the exact peak of the whole run. `None` without
-/// samples.
+/// The queue over the whole interval: mean, smallest and largest sample. The maximum between two samples is
+/// not included; the table `ports` has the exact peak of the whole run. `None` without samples.
 #[must_use]
 pub fn queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> {
     let mut sums = QueueSums::default();
@@ -300,7 +297,7 @@ pub fn settling_time(samples: &[PortPoint], interval: Interval, tolerance: Toler
     (first < interval.last_quarter()).then(|| first - interval.from)
 }
 
-/// What a port sent in an interval, against what its link could have carried.
+/// What a port sent in an interval, compared with the capacity of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// Bytes that the link could have carried.
@@ -312,8 +309,8 @@ pub struct Utilisation {
 }
 
 /// The lost utilisation of a port of this rate, from the first to the last sample within the interval.
-/// A packet counts whole when its port begins to send it, so each end is exact to one packet; a loss
-/// below zero, which that can give, is zero. `None` with fewer than two samples.
+/// A packet counts fully when its transmission begins, so each end is exact to one packet; a loss below
+/// zero, which that can give, is zero. `None` with fewer than two samples.
 #[must_use]
 pub fn lost_utilisation(samples: &[PortPoint], rate: Rate, interval: Interval) -> Option<Utilisation> {
     let samples = within(samples, interval);
@@ -340,7 +337,7 @@ pub fn busy_share(samples: &[PortPoint], interval: Interval) -> Option<f64> {
     sums.busy_share()
 }
 
-/// A sampled port in numbers, from its first to its last sample.
+/// Statistics of a sampled port, from its first to its last sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PortSummary {
     /// Name of its node.
@@ -357,7 +354,7 @@ pub struct PortSummary {
     pub utilisation: Option<Utilisation>,
 }
 
-/// What every result says of its run in numbers.
+/// The summary of a run in every result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Slowdowns by class of size and by group.

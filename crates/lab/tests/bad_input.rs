@@ -305,7 +305,7 @@ fn files_that_cannot_be_read() {
         "FOLDER/latin.toml:2: this is not a text file (not UTF-8)"
     );
     let cut = message("cut.toml", Some(b"[topology]\nkind = \"star"));
-    assert!(cut.starts_with("FOLDER/cut.toml:2:") && cut.contains("cut off"), "{cut}");
+    assert!(cut.starts_with("FOLDER/cut.toml:2:") && cut.contains("truncated"), "{cut}");
 
     // A file of sizes is found beside the scenario, and named in its own problems.
     std::fs::write(folder.0.join("sizes.cdf"), "0 0\n1000 40\n900 100\n").unwrap();

@@ -316,10 +316,7 @@ fn a_trace_holds_flows_pauses_and_counters() {
     let file = scratch.0.with_extension("pftrace");
     let written = export::trace(&folder, &file, true).unwrap();
     assert!(
-        export::trace(&folder, &file, false)
-            .unwrap_err()
-            .to_string()
-            .contains("there is such a file already")
+        export::trace(&folder, &file, false).unwrap_err().to_string().contains("the file already exists")
     );
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();

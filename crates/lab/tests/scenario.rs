@@ -411,7 +411,7 @@ fn overload_is_said_with_its_number() {
     };
     let [warning] = warnings(&fabric("0.5")).try_into().unwrap();
     assert!(
-        warning.contains("traffic.poisson: offers 319 % of what the link leaf0->spine0 carries"),
+        warning.contains("traffic.poisson: offers 319 % of the rate of the link leaf0->spine0"),
         "{warning}"
     );
     assert!(warning.contains("318.69Gbps of 100Gbps"), "{warning}");
@@ -429,7 +429,7 @@ fn overload_is_said_with_its_number() {
                 cc = { algorithm = \"constant\" }\n";
     assert!(warnings(&format!("{star}{}", block("a"))).is_empty());
     let [warning] = warnings(&format!("{star}{}{}", block("a"), block("b"))).try_into().unwrap();
-    assert!(warning.contains("traffic: offers 126 % of what the link s0->h3 carries"), "{warning}");
+    assert!(warning.contains("traffic: offers 126 % of the rate of the link s0->h3"), "{warning}");
     // One request for all is no process: that its senders meet is what it is for.
     assert!(
         warnings(&format!("{star}[[traffic]]\nkind = \"incast\"\nto = \"h3\"\nsize = \"1MB\"\n")).is_empty()
@@ -451,12 +451,12 @@ fn loads_are_spread_over_the_links_of_hosts() {
     // either link. At 48 % it is 202.4 of 200.
     assert!(warnings("0.45", "\"h2\"").is_empty(), "{:?}", warnings("0.45", "\"h2\""));
     let [warning] = warnings("0.48", "\"h2\"").try_into().unwrap();
-    assert!(warning.contains("offers 101 % of what the link r0->h2 carries (101.184Gbps of"), "{warning}");
+    assert!(warning.contains("offers 101 % of the rate of the link r0->h2 (101.184Gbps of"), "{warning}");
     // h3 has one link, by which all of its half of 40 % comes in: 80 · 1.054 Gbps. At 48 % it is 101.2 again,
     // and h2 gets as much over two links.
     assert!(warnings("0.4", "[\"h2\", \"h3\"]").is_empty());
     let [warning] = warnings("0.48", "[\"h2\", \"h3\"]").try_into().unwrap();
-    assert!(warning.contains("offers 101 % of what the link r0->h3 carries (101.184Gbps of"), "{warning}");
+    assert!(warning.contains("offers 101 % of the rate of the link r0->h3 (101.184Gbps of"), "{warning}");
 }
 
 #[test]
@@ -541,7 +541,7 @@ fn a_buffer_without_room_is_said_or_refused() {
     // 0.01 · 100 KB are 1000 B: no packet ever gets in.
     let refused = with("\"100KB\"", ", egress_alpha = 0.01").unwrap_err().to_string();
     assert!(
-        refused.contains("switch.egress_alpha: lets no packet in: 0.01 times the buffer of 100KB is"),
+        refused.contains("switch.egress_alpha: admits no packet: 0.01 times the buffer of 100KB is"),
         "{refused}"
     );
 }

@@ -39,7 +39,7 @@ pub(crate) struct PyProblem {
     hint: Option<String>,
 }
 
-/// What makes a problem again.
+/// The arguments that reconstruct a problem.
 type Fields = (String, Option<String>, Option<u32>, Option<u32>, Option<String>, Option<String>);
 
 #[pymethods]
@@ -104,7 +104,7 @@ pub(crate) fn problems(problems: Problems) -> PyErr {
     })
 }
 
-/// Gives the class the attribute, for exceptions that are made from a text alone.
+/// Adds the attribute to the class, for exceptions that are constructed from a message alone.
 pub(crate) fn init(py: Python<'_>) -> PyResult<()> {
     py.get_type::<ScenarioError>().setattr("problems", PyTuple::empty(py))
 }

@@ -1,4 +1,4 @@
-//! The Python face of Incast: conversions between Python and the lab, and nothing else.
+//! The Python bindings of Incast: conversions between Python and the lab, and nothing else.
 
 mod algorithms;
 mod catalogue;

@@ -1,8 +1,8 @@
 //! Algorithms written in Python.
 //!
 //! A run that uses one stays on the thread that started it, so that flows are called in the same
-//! order every time. What goes wrong in the user's code is kept until the run is asked whether to go
-//! on, which ends it; until then no flow is called any more.
+//! order every time. An exception of the user's code is stored until the next progress call, which ends the
+//! run; until then no flow is called.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use pyo3::{IntoPyObjectExt, intern};
 use crate::signals::{Ack, IntHop, Loss, Path, Sent};
 
 thread_local! {
-    /// What an algorithm raised in the run on this thread.
+    /// The exception of an algorithm in the run on this thread.
     static FAULT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Forgets what an earlier run on this thread left.
+/// Discards the exception of an earlier run on this thread.
 pub(crate) fn clear_fault() {
     FAULT.with_borrow_mut(|fault| *fault = None);
 }
@@ -219,7 +219,7 @@ impl Methods {
     }
 }
 
-/// The state of a flow. What it may do is asked once after every call that can change it.
+/// The state of a flow. Its allowance is queried once after every call that can change it.
 struct Flow {
     /// Nothing when it could not be started.
     methods: Option<Methods>,
@@ -235,7 +235,7 @@ impl Flow {
         Self { methods: None, ..*self }
     }
 
-    /// Calls the flow, and asks it what it may do now.
+    /// Calls the flow, and queries its allowance.
     fn call(&mut self, event: impl FnOnce(Python<'_>, &Methods) -> PyResult<bool>) {
         if self.methods.is_none() || has_failed() {
             self.deadline = Time::NEVER;

@@ -9,7 +9,7 @@ fn quantity(kind: &str) -> PyResult<Quantity> {
         "time" => Ok(Quantity::Time),
         "bytes" => Ok(Quantity::Bytes),
         "rate" => Ok(Quantity::Rate),
-        other => Err(PyValueError::new_err(format!("{other:?} is none of: time, bytes, rate"))),
+        other => Err(PyValueError::new_err(format!("{other:?} is not one of: time, bytes, rate"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The result of a run.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) struct Result {
     /// Where it is saved.
     #[pyo3(get)]
     folder: Option<PathBuf>,
-    /// What the user should be told, like what was cleared away.
+    /// Messages for the user, like what was removed.
     #[pyo3(get)]
     notices: Vec<String>,
     tables: Tables,

@@ -1,5 +1,5 @@
-//! What an algorithm written in Python gets to see: the values of the contract, read-only. Times are
-//! whole numbers of picoseconds, sizes of bytes, rates of bit/s.
+//! The arguments of an algorithm written in Python: the values of the contract, read-only. Times are whole
+//! numbers of picoseconds, sizes of bytes, rates of bit/s.
 
 use incast_cc as cc;
 use incast_units::{Bytes, Rate, Time};

@@ -1,5 +1,5 @@
-//! Tables on their way to Python: whole through the Arrow PyCapsule interface, or a column at a time
-//! as a NumPy array.
+//! Tables for Python: complete through the Arrow PyCapsule interface, or a column at a time as a NumPy
+//! array.
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;

@@ -1,9 +1,9 @@
 //! Quantities with units: [`Time`] in picoseconds, [`Bytes`], and [`Rate`] in bits per second.
 //!
-//! No other crate of Incast holds a bare number that has a dimension. The three types are integers,
-//! so that results are the same bits on every machine; their operators **saturate** (a time that
-//! would overflow becomes [`Time::NEVER`], a difference below zero becomes zero), and `checked_*`
-//! methods exist where overflow is an error of the user's.
+//! No other crate of Incast uses a bare number for a quantity with a dimension. The three types are
+//! integers, so that results are the same bits on every machine; their operators **saturate** (a time that
+//! would overflow becomes [`Time::NEVER`], a difference below zero becomes zero), and `checked_*` methods
+//! exist where overflow is an error of the user's.
 //!
 //! In text a quantity always carries its unit: `"12us"`, `"32MB"`, `"150KiB"`, `"100Gbps"`.
 //! Decimal (`KB` = 1000 B) and binary (`KiB` = 1024 B) prefixes are different units.
@@ -132,7 +132,7 @@ pub const PS_PER_SECOND: u64 = 1_000_000_000_000;
 const BIT_PS: u64 = 8 * PS_PER_SECOND;
 
 impl Time {
-    /// Later than everything: the deadline of a timer that is not set.
+    /// Later than all times: the deadline of a timer that is not set.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// A time of `ps` picoseconds.
@@ -179,7 +179,7 @@ impl Time {
 }
 
 impl Bytes {
-    /// More than everything: a limit that is not set.
+    /// More than all amounts: a limit that is not set.
     pub const UNLIMITED: Self = Self(u64::MAX);
 
     /// `bytes` bytes.

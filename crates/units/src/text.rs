@@ -6,7 +6,7 @@ use core::str::FromStr;
 use crate::math::mul_div;
 use crate::{Bytes, PS_PER_SECOND, Rate, Time};
 
-/// What kind of quantity a text should be.
+/// The kind of quantity of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A [`Time`].
@@ -57,7 +57,7 @@ impl Quantity {
         }
     }
 
-    /// What a person calls it: "a time".
+    /// Its name in messages: "a time".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -222,7 +222,7 @@ impl fmt::Display for ParseError {
                 write!(f, "bits, and no whole number of bytes; write {noun} like \"{example}\"")
             }
             Cause::OtherQuantity(other) => {
-                write!(f, "that is {}; here belongs {noun}, like \"{example}\"", other.noun())
+                write!(f, "that is {}; expected {noun}, like \"{example}\"", other.noun())
             }
             Cause::TooFine => {
                 let (name, _) = self.quantity.units()[0];
@@ -343,7 +343,7 @@ mod tests {
         assert!(message(Quantity::Bytes.read("12b")).starts_with("bits, and no whole number of bytes"));
         assert_eq!(
             message(Quantity::Bytes.read("12us")),
-            "that is a time; here belongs a number of bytes, like \"32MB\""
+            "that is a time; expected a number of bytes, like \"32MB\""
         );
         assert_eq!(
             message(Quantity::Time.read("3 parsecs")),

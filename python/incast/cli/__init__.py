@@ -1,7 +1,7 @@
 """The command ``incast``.
 
-Exit codes: 0 when all went well; 1 when a run did not come to a proper end (it stalled, or an
-invariant did not hold) or its result could not be saved; 2 when the input was bad; 130 after Ctrl-C.
+Exit codes: 0 for success; 1 if a run stalled or violated an invariant, or its result could not be saved; 2
+for invalid input; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ INTERRUPTED = 130
 
 _EPILOG = """\
 exit codes:
-  0    all went well
-  1    a run did not come to a proper end, or its result could not be saved
-  2    the input was bad
+  0    success
+  1    a run stalled or failed, or its result could not be saved
+  2    invalid input
   130  stopped by Ctrl-C
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and ends the process with its exit code."""
-    # A batch system stops a job with SIGTERM: that keeps what is there, like Ctrl-C.
+    # A batch system stops a job with SIGTERM: results so far are kept, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = command(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader left (`incast list | head`): nothing more to say to it, now or at exit.
+        # The reader has closed the pipe (`incast list | head`): write nothing more, now or at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = OK
     sys.exit(code)
@@ -86,7 +86,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What the command understands."""
+    """The parser of the command line."""
     top = argparse.ArgumentParser(
         prog="incast",
         description="A laboratory for datacenter congestion control.",
@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     sub = commands.add_parser(
-        "run", help="run a scenario", description="Runs a scenario and saves what happened."
+        "run", help="run a scenario", description="Runs a scenario and saves the result."
     )
     scenario_options(sub)
     run_options(sub)
@@ -105,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
 
     sub = commands.add_parser(
         "compare",
-        help="run a scenario with several algorithms, into one table",
+        help="run a scenario with several algorithms and print one table",
         description="Runs one scenario with several algorithms: same flows, same seed, one table.",
     )
     scenario_options(sub)
@@ -124,18 +124,16 @@ def parser() -> argparse.ArgumentParser:
     sub = commands.add_parser(
         "validate",
         help="check a scenario, or a file of another simulator, without running it",
-        description="Checks a scenario, a topology.txt, a flow.txt or a distribution; says what it comes to.",
+        description="Checks a scenario, a topology.txt, a flow.txt or a distribution; reports its contents.",
     )
     scenario_options(sub)
-    sub.add_argument(
-        "--effective", action="store_true", help="print the whole scenario, every default written out"
-    )
+    sub.add_argument("--effective", action="store_true", help="print the whole scenario with all defaults")
     sub.set_defaults(act=validate.act)
 
     sub = commands.add_parser(
         "list",
-        help="what there is: algorithms, topologies, traffic, distributions",
-        description="Lists what there is, or explains one thing of it.",
+        help="list algorithms, topologies, traffic, distributions",
+        description="Lists what is available, or explains one entry.",
     )
     sub.add_argument(
         "what", nargs="?", metavar="WHAT", help=f"{', '.join(lists.KINDS)}, or the name of one entry"

@@ -1,4 +1,4 @@
-"""What several commands share."""
+"""Functions that several commands share."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def load(options: argparse.Namespace, needs_algorithm: bool = True) -> Scenario:
 
 
 def place(scenario: Scenario, options: argparse.Namespace) -> Path:
-    """Where the result of a scenario goes by default: into the store, under its key."""
+    """The default folder of a scenario's result: in the store, under its key."""
     return store.place(store.DEFAULT, scenario, depends(scenario, options))
 
 
 def depends(scenario: Scenario, options: argparse.Namespace) -> list[Path]:
-    """The files, besides the scenario, that decide a result."""
+    """The files, besides the scenario, that determine a result."""
     return store.named_files(scenario)
 
 
 def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) -> None:
-    """Refuses folders that the user named and that hold complete results of something else.
+    """Raises if folders named by the user contain complete results of something else.
 
     Args:
         folders: The folders, each with the scenario whose result it is for.
@@ -51,18 +51,18 @@ def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) ->
         return
     for folder in taken(folders):
         raise ResultError(
-            f"{folder} already holds a complete result, of something else\n"
+            f"{folder} already contains a complete result of something else\n"
             "    help: --fresh replaces it, --out names another folder"
         )
 
 
 def taken(folders: Mapping[Path, Scenario]) -> Iterable[Path]:
-    """Those of the folders that hold complete results of something else."""
+    """Those of the folders that contain complete results of something else."""
     return (f for f, scenario in folders.items() if is_complete(f) and store.find(f, scenario) is None)
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a folder holds a complete result."""
+    """Whether a folder contains a complete result."""
     try:
         return Result.open(folder).state == "complete"
     except ResultError:

@@ -24,13 +24,13 @@ ENOUGH_FLOWS = 10
 
 
 def act(options: argparse.Namespace) -> int:
-    """Runs the scenario with each algorithm, prints the tables, and says where all is saved."""
+    """Runs the scenario with each algorithm, and prints the tables and where the results are."""
     scenarios = variants(load(options, needs_algorithm=False), options.cc)
     if options.estimate:
         return estimate(scenarios)
     results: dict[str, Result] = {}
     if not options.quiet:
-        # They speak of the traffic and of the network, which all have in common.
+        # The warnings are about the traffic and the network, which are the same for all.
         warn(next(iter(scenarios.values())))
     try:
         run_all(scenarios, options, results)
@@ -52,7 +52,7 @@ def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
     problems: dict[_core.Problem, None] = {}
     for label in labels:
         if not label or label in scenarios:
-            wrong = f"{label!r} is there twice" if label else "the name of an algorithm is missing"
+            wrong = f"{label!r} is given twice" if label else "the name of an algorithm is missing"
             problems[_core.Problem(wrong, file=f"--cc {algorithms}")] = None
             continue
         try:
@@ -68,7 +68,7 @@ def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
 def run_all(
     scenarios: Mapping[str, Scenario], options: argparse.Namespace, results: dict[str, Result]
 ) -> None:
-    """Runs each scenario in turn, and adds its result as soon as it is there."""
+    """Runs each scenario in turn, and adds its result when it is finished."""
     folders = {label: _folder(label, scenario, options) for label, scenario in scenarios.items()}
     check_free({folders[label]: scenario for label, scenario in scenarios.items()}, options)
     for label, scenario in scenarios.items():
@@ -85,7 +85,7 @@ def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path
 def finish(
     scenarios: Mapping[str, Scenario], results: Mapping[str, Result], options: argparse.Namespace
 ) -> None:
-    """Prints the tables of what has run, draws the picture if asked for, and says where all is."""
+    """Prints the tables of finished runs, draws the picture if requested, prints where they are."""
     if not results:
         return
     first = next(iter(scenarios.values()))
@@ -107,7 +107,7 @@ def finish(
 
 
 def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:
-    """Draws what the results have: the queue of the first probed port, the slowdown of their flows.
+    """Draws what the results contain: the queue of the first probed port, the slowdown of their flows.
 
     Args:
         results: A result for each algorithm, all of one scenario.

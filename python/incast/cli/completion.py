@@ -1,6 +1,6 @@
-"""``incast completion``: what a shell needs to complete commands, options and names.
+"""``incast completion``: scripts by which shells complete commands, options and names.
 
-The scripts are made from the parser itself, and hold all they need: pressing the key starts no Python.
+The scripts are generated from the parser and self-contained: completing starts no Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = "folders"
 
 @dataclass(frozen=True)
 class Word:
-    """An option, or what stands without one.
+    """An option or a positional argument.
 
     Attributes:
         names: ``--out``; empty for a positional.
@@ -49,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "completion",
-        help="print a script that completes commands in a shell",
+        help="print a completion script for a shell",
         description="Prints a script that completes commands, options and names in a shell.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

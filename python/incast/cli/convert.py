@@ -1,4 +1,4 @@
-"""``incast convert``: from the files of other programs to scenarios, from results to such files."""
+"""``incast convert``: converts files of other programs to scenarios, and results to such files."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
     """Adds the command to the others."""
     sub = commands.add_parser(
         "convert",
-        help="scenarios from files of other simulators, such files from results",
-        description="Makes a scenario of other simulators' files, or such files of a result.",
+        help="convert files of other simulators to scenarios, results to such files",
+        description="Converts other simulators' files to a scenario, or a result to such files.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,15 +43,19 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
         "inputs", nargs="+", type=Path, metavar="INPUT", help="two files, or the folder of a result"
     )
     sub.add_argument(
-        "--to", required=True, type=Path, metavar="FILE", help="what to write; its ending says what"
+        "--to",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="the file to write; its extension gives the format",
     )
     sub.add_argument(
         "--cc",
         default="hpcc",
         metavar="NAME[:PRESET]",
-        help="the algorithm of a scenario that is made; the files do not say (default: hpcc)",
+        help="the algorithm of the converted scenario, which the files do not name (default: hpcc)",
     )
-    sub.add_argument("--force", action="store_true", help="replace a file that is there already")
+    sub.add_argument("--force", action="store_true", help="replace an existing file")
     sub.set_defaults(act=act)
 
 
@@ -63,12 +67,12 @@ def act(options: argparse.Namespace) -> int:
         return scenario(inputs, target, options.cc, replace=options.force)
     if target.suffix not in (*_LISTS, *_TRACES):
         raise _core.ScenarioError(
-            f"--to {target}: the ending says what to write; one of .toml, {', '.join((*_LISTS, *_TRACES))}"
+            f"--to {target}: the extension gives the format; one of .toml, {', '.join((*_LISTS, *_TRACES))}"
         )
     if len(inputs) != 1:
-        raise _core.ScenarioError(f"--to {target} is made of one result; {len(inputs)} inputs are named")
+        raise _core.ScenarioError(f"--to {target} is made from one result; {len(inputs)} inputs are given")
     if not inputs[0].is_dir():
-        raise _core.ScenarioError(f"{inputs[0]}: here belongs the folder of a result")
+        raise _core.ScenarioError(f"{inputs[0]}: expected the folder of a result")
     result = Result.open(inputs[0])
     if result.state != "complete":
         print(f"{inputs[0]}: the result is {result.state}; what it holds so far is converted")
@@ -90,15 +94,15 @@ def act(options: argparse.Namespace) -> int:
 def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int:
     """Writes a scenario that names a ``topology.txt`` and a ``flow.txt``."""
     if len(inputs) != 2:
-        raise _core.ScenarioError("a scenario is made of two files, a topology.txt and a flow.txt")
+        raise _core.ScenarioError("a scenario is made from two files, a topology.txt and a flow.txt")
     formats = [_core.describe_file(os.fspath(path))[0] for path in inputs]
     if "HPCC flows" in formats[0]:
         inputs, formats = inputs[::-1], formats[::-1]
     for path, format_, wanted in zip(inputs, formats, ("topology", "flows"), strict=True):
         if not format_.endswith(wanted):
-            raise _core.ScenarioError(f"{path}: this is a file of the format {format_}; here belong {wanted}")
+            raise _core.ScenarioError(f"{path}: this file has the format {format_}; expected {wanted}")
     if target.exists() and not replace:
-        raise _core.ResultError(f"{target}: there is such a file already\n    help: --force replaces it")
+        raise _core.ResultError(f"{target}: the file already exists\n    help: --force replaces it")
     named = [(os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in inputs]
     text, notes = _core.scenario_of_files(named[0], named[1], cc)
     # Refused before it is written, if it is not a scenario that runs.
@@ -113,7 +117,7 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file is of another program: scenarios do not begin with numbers."""
+    """Whether a file belongs to another program: scenarios do not begin with numbers."""
     if path.suffix == ".toml" or not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as lines:
@@ -125,7 +129,7 @@ def is_foreign(path: Path) -> bool:
 
 
 def describe(path: Path) -> int:
-    """Checks a file of another program and prints what it comes to."""
+    """Checks a file of another program and prints its contents."""
     format_, rows, notes = _core.describe_file(os.fspath(path))
     print(f"{path}: fine, {format_}")
     for name, text in rows:

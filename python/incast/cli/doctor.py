@@ -1,4 +1,4 @@
-"""``incast doctor``: what this machine has, what it lacks, and what to do about it."""
+"""``incast doctor``: checks the machine and the installation."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FULL_BYTES = 1e9
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was looked at.
+    """The outcome of a check.
 
     Attributes:
-        what: What it is.
-        found: What there is of it.
-        state: ``ok``; ``missing`` when something optional is not there; ``wrong`` when Incast does not
-            work properly like this.
+        what: What was checked.
+        found: What was found.
+        state: ``ok``; ``missing`` if something optional is missing; ``wrong`` if Incast does not work
+            properly.
         help: What to do about it.
     """
 
@@ -46,14 +46,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "doctor",
-        help="what this machine has and lacks",
-        description="Says what this machine has and lacks for Incast, and what to do about it.",
+        help="check this machine and the installation",
+        description="Checks the machine and the installation, and says what to do about problems.",
     )
     sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:
-    """Prints what was found; fails when something is wrong."""
+    """Prints the findings; fails if something is wrong."""
     del options
     findings = examine()
     width = max(cells(f.what) for f in findings)
@@ -69,7 +69,7 @@ def act(options: argparse.Namespace) -> int:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything."""
+    """Makes all checks."""
     return [
         Finding("incast", f"{_core.__version__} in {Path(_core.__file__).parent}"),
         speed(),
@@ -87,7 +87,7 @@ def speed() -> Finding:
     result = Scenario.from_toml(_TRIAL, "trial.toml").run()
     text = f"{number(float(result.info['outcome']['hops_per_s']) / 1e6)} M packet-hops/s on one core"
     if not _core.optimised:
-        help_ = "runs take many times as long; build it anew: make build"
+        help_ = "runs take many times as long; rebuild it: make build"
         return Finding("compiled core", f"{text}, a debug build", "wrong", help_)
     return Finding("compiled core", f"{text}, a release build")
 
@@ -112,7 +112,7 @@ def machine() -> Finding:
     many = "1 core" if cores() == 1 else f"{cores()} cores"
     text = f"{many}, {memory:.0f} GB memory, {platform.system()} {platform.machine()}, load {load:.1f}"
     if load > cores():
-        return Finding("machine", text, "ok", "busy: runs take longer than they would")
+        return Finding("machine", text, "ok", "busy: runs take longer than on an idle machine")
     return Finding("machine", text)
 
 
@@ -129,7 +129,7 @@ def disk(folder: Path) -> Finding:
 
 
 def locks(folder: Path) -> Finding:
-    """Whether two processes can keep out of each other's way."""
+    """Whether the file system supports the locks by which processes coordinate."""
     try:
         with tempfile.TemporaryDirectory(dir=folder) as name, store.claim(Path(name) / "result") as held:
             if held:
@@ -149,7 +149,7 @@ _PACKAGES = (
 )
 
 _PROGRAMS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("tshark",), "looks into pcapng files of captured ports", "apt install tshark"),
+    (("tshark",), "reads pcapng files of captured ports", "apt install tshark"),
     (("chromium", "chromium-browser", "google-chrome"), "tests of reports", "apt install chromium"),
     (("cargo",), "builds Incast and algorithms in Rust", "https://rustup.rs"),
 )

@@ -1,4 +1,4 @@
-"""``--estimate``: what a long run would take, from a few seconds of it."""
+"""``--estimate``: time, memory and disk of a long run, extrapolated from a few seconds of it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TRIAL_S = 3.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run would take.
+    """The estimated cost of a run.
 
     Attributes:
         hops: Packet-hops; one hop is one packet that leaves one port.
-        cpu_s: Time of a core of this machine in seconds: wall time where a core is free for it.
-        memory_bytes: Memory of the process at its largest.
+        cpu_s: CPU time on this machine in seconds: the wall time if a core is idle.
+        memory_bytes: Peak memory of the process.
         disk_bytes: Size of the result on disk.
         share: Share of the packet-hops that the trial made; 1 when it reached the end of the run.
     """
@@ -45,10 +45,10 @@ class Estimate:
 def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
     """Runs the beginning of a scenario, and extrapolates.
 
-    What the run would take in packet-hops is what the trial took for each data packet, times the packets
-    of all flows that have a size; or what the trial took for each unit of simulated time, times the time
-    limit; where both are known, the smaller. Wall time and the samples grow with that. Traffic that
-    changes after the trial (a later burst, retransmissions under loss) is not foreseen.
+    The packet-hops of the run are estimated as those of the trial per data packet times the packets of all
+    flows that have a size, or as those of the trial per unit of simulated time times the time limit; if
+    both are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after
+    the trial (a later burst, retransmissions) is not predicted.
 
     Args:
         scenario: What to estimate.
@@ -56,7 +56,7 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
 
     Raises:
         ScenarioError: When it cannot be built.
-        ResultError: When there is no place for the trial's own result.
+        ResultError: When the trial's own result cannot be saved.
     """
     size = scenario.size()
     began = time.process_time()
@@ -79,7 +79,7 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
                 raise
             result, whole = stop.result, False
         disk = {table_.name: table_.stat().st_size for table_ in (Path(name) / "trial").iterdir()}
-        # Building the network takes its time once.
+        # Building the network takes time only once.
         start_s, per_hop_s = first[1] - began, (last[1] - first[1]) / max(last[2] - first[2], 1)
         if whole:
             start_s, per_hop_s = time.process_time() - began, 0.0
@@ -119,19 +119,19 @@ def _extrapolate(
 
 
 NOTE = (
-    "Extrapolated from a trial of {trial:g} s each; the share is what that covered of the whole. Time: of a "
-    "core with nothing else to do. Expect the packet-hops within 5 %, time and memory within a factor of "
-    "1.5, the disk within 2; more where traffic changes later or packets get lost."
+    "Extrapolated from a trial of {trial:g} s each; the share is the part of the run that it covered. Time: "
+    "of an otherwise idle core. Expect the packet-hops within 5 %, time and memory within a factor of 1.5, "
+    "disk within 2; larger errors if traffic changes later or packets are lost."
 )
 
 
 def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) -> int:
-    """Prints what runs would take.
+    """Prints the estimated cost of runs.
 
     Args:
         scenarios: What to run, by label.
-        runs: How often each, with another seed every time.
-        jobs: How many at the same time.
+        runs: Number of runs of each, with different seeds.
+        jobs: Number of concurrent runs.
 
     Returns:
         The exit code.
@@ -167,7 +167,7 @@ def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) ->
     else:
         print(paragraph(NOTE.format(trial=TRIAL_S)))
     if np.isnan(total.hops):
-        print(paragraph("A run without a time limit, with flows without a size, ends when you stop it."))
+        print(paragraph("A run without a time limit that has flows without a size runs until it is stopped."))
     return 0
 
 

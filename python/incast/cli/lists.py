@@ -1,4 +1,4 @@
-"""``incast list``: what there is."""
+"""``incast list``: what is available."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KINDS: dict[str, Callable[[], str]] = {
 
 
 def act(options: argparse.Namespace) -> int:
-    """Prints a list, all lists, or what there is to know about one entry."""
+    """Prints a list, all lists, or the description of one entry."""
     what: str | None = options.what
     if what is None:
         print("\n\n".join(text() for text in KINDS.values()))
@@ -57,22 +57,22 @@ def act(options: argparse.Namespace) -> int:
         print(text)
         return 0
     near = difflib.get_close_matches(what, [*KINDS, *names()], 1)
-    print(f"incast: nothing is called {what!r}", file=sys.stderr)
+    print(f"incast: there is nothing called {what!r}", file=sys.stderr)
     if near:
         print(f"    help: did you mean {near[0]!r}?", file=sys.stderr)
-    print("    help: `incast list` shows everything there is", file=sys.stderr)
+    print("    help: `incast list` shows all names", file=sys.stderr)
     return BAD_INPUT
 
 
 def names() -> list[str]:
-    """Every name that ``incast list NAME`` knows."""
+    """Every name that ``incast list NAME`` accepts."""
     found = [a.name for a in _core.algorithms()]
     found += [kind.name for kind in [*_core.topologies(), *_core.traffic()]]
     return found + [d.name for d in _core.distributions()]
 
 
 def entry(name: str) -> str | None:
-    """Everything about one entry, or nothing when there is none of this name."""
+    """The description of one entry, or None if there is none of this name."""
     plain, _, preset = name.partition(":")
     algorithm = _core.algorithm(plain, preset or None)
     if algorithm is not None:

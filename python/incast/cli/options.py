@@ -11,7 +11,7 @@ from incast.runner import Executor, Local
 
 
 def scenario_options(sub: argparse.ArgumentParser) -> None:
-    """Adds what names and changes a scenario."""
+    """Adds the arguments that name and change a scenario."""
     sub.add_argument("file", type=Path, metavar="FILE", help="the scenario, a TOML file")
     sub.add_argument(
         "--set",
@@ -26,7 +26,7 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
         type=plugin,
         action="append",
         metavar="FILE.py",
-        help="a Python file with an algorithm of your own, to be named like any other; may be repeated",
+        help="a Python file with an algorithm of your own, which can then be named; may be repeated",
     )
     sub.add_argument(
         "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"
@@ -34,7 +34,7 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
 
 
 def plugin(text: str) -> list[str]:
-    """Loads a file with algorithms, and gives their names."""
+    """Loads a file with algorithms, and returns their names."""
     try:
         return load_plugin(text)
     except (FileNotFoundError, ValueError) as error:
@@ -44,13 +44,13 @@ def plugin(text: str) -> list[str]:
 
 
 def run_options(sub: argparse.ArgumentParser) -> None:
-    """Adds what a run can be told; none of it changes the numbers that come out."""
+    """Adds the options of a run, none of which changes its results."""
     sub.add_argument(
         "--threads",
         type=threads,
         default=1,
         metavar="N",
-        help="threads to run on (default: 1; more pay on large networks); same result for any number",
+        help="number of threads (default: 1; more help on large networks); the result is the same",
     )
     sub.add_argument(
         "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
@@ -58,22 +58,20 @@ def run_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--fresh",
         action="store_true",
-        help="run it again, and replace what is there (else a result of the same scenario, version and "
+        help="run again and replace an existing result (otherwise one of the same scenario, version and "
         "seed is reused)",
     )
     sub.add_argument(
         "--estimate",
         action="store_true",
-        help="run nothing to its end: try for some seconds, and say what the whole would take",
+        help="only run a trial of some seconds and estimate what the whole run would need",
     )
     sub.add_argument("--quiet", action="store_true", help="no progress line")
 
 
 def batch_options(sub: argparse.ArgumentParser) -> None:
-    """Adds where and how a batch of runs is made."""
-    sub.add_argument(
-        "--jobs", type=count, metavar="N", help="runs at the same time (default: one for each core)"
-    )
+    """Adds the options of a batch of runs."""
+    sub.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
     sub.add_argument(
         "--on",
         type=_where,
@@ -88,11 +86,11 @@ def batch_options(sub: argparse.ArgumentParser) -> None:
 def _where(text: str) -> str:
     if text in ("local", "ray") or text.startswith("ray://"):
         return text
-    raise argparse.ArgumentTypeError(f"{text!r} is neither local nor ray nor like ray://head:10001")
+    raise argparse.ArgumentTypeError(f"{text!r} is not local, ray or an address like ray://head:10001")
 
 
 def executor(options: argparse.Namespace) -> Executor:
-    """What the options of :func:`batch_options` name."""
+    """The executor that the options of :func:`batch_options` name."""
     if options.on == "local":
         return Local(options.jobs)
     from incast.runner.on_ray import Ray
@@ -101,7 +99,7 @@ def executor(options: argparse.Namespace) -> Executor:
 
 
 def count(text: str) -> int:
-    """Reads how many of something."""
+    """Reads a count."""
     return whole(text, 1, 100_000)
 
 

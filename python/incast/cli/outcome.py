@@ -1,4 +1,4 @@
-"""How runs ended, in words."""
+"""How runs ended, as text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from incast.runner import State
 
 
 class BatchLine(ProgressLine):
-    """The progress line of a batch of runs, which knows at any time how many are done."""
+    """The progress line of a batch of runs, which counts the finished ones."""
 
     done = 0
 
     def __call__(self, now: Progress | State) -> None:
-        """Shows how far the runs are."""
+        """Shows the progress of the runs."""
         if isinstance(now, State):
             self.done = now.done
         super().__call__(now)
@@ -25,28 +25,28 @@ class BatchLine(ProgressLine):
         return self
 
     def stopped(self, runs: int) -> None:
-        """Says that the batch was stopped, and how to go on.
+        """Prints that the batch was stopped, and how to continue.
 
         Args:
-            runs: Runs in all.
+            runs: Total number of runs.
         """
         self.wipe()
         done = f"{self.done:,} of {runs:,} runs are done"
-        print(f"\nincast: stopped; {done}, and the same command goes on from there", file=sys.stderr)
+        print(f"\nincast: stopped; {done}; the same command continues from there", file=sys.stderr)
 
 
 def ending(label: str, result: Result) -> str:
-    """How a run ended and why; with what waits for what when it stalled."""
+    """How a run ended and why; for a stalled run, with what each flow waits for."""
     outcome = result.info["outcome"]
     lines = [paragraph(f"{label}: {outcome['why']}")]
-    lines += [f"  flow {w['flow']} waits: {w['waits_for']}" for w in outcome.get("waiting", [])]
+    lines += [f"  flow {w['flow']}: {w['waits_for']}" for w in outcome.get("waiting", [])]
     for violation in outcome["violations"]:
         lines.append(paragraph(f"invariant violated, please report this: {violation}", "  "))
     return "\n".join(lines)
 
 
 def totals(result: Result) -> str:
-    """What a run did and how fast, on one line, and its fingerprint."""
+    """Packet-hops, speed, losses and fingerprint of a run, on one line."""
     outcome = result.info["outcome"]
     speed = f"{outcome['hops']:,} packet-hops in {seconds(outcome['wall_s'])}"
     if outcome["wall_s"] > 0:
@@ -59,7 +59,7 @@ def totals(result: Result) -> str:
 
 
 def seconds(wall: float) -> str:
-    """A span of wall time, finer than a second where it is short."""
+    """A span of wall time; short ones with fractions of a second."""
     if wall >= 60:
         return duration(wall)
     return f"{number(wall)} s" if wall >= 1 else f"{number(wall * 1e3)} ms"

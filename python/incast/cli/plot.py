@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = commands.add_parser(
         "plot",
         help="draw saved results",
-        description="Draws saved results into one picture, fit for a paper of two columns. "
+        description="Draws saved results into one picture, sized for a two-column paper. "
         f"Kinds: {'; '.join(f'{name}: {about}' for name, (about, _) in KINDS.items())}.",
     )
     sub.add_argument(
@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         nargs="+",
         type=Path,
         metavar="RESULT",
-        help="the folder of a result, or a folder of such folders, as `incast compare` leaves it",
+        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
     )
     sub.add_argument(
         "--kind", choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)} (default: what fits)"
@@ -65,7 +65,7 @@ def _picture(text: str) -> Path:
 
 
 def act(options: argparse.Namespace) -> int:
-    """Draws, and says which files there are now."""
+    """Draws, and prints the files that were written."""
     results = labelled([open_result(folder) for folder in folders(options.results)])
     try:
         import matplotlib as mpl
@@ -94,9 +94,9 @@ def act(options: argparse.Namespace) -> int:
 
 
 def labelled(results: Sequence[Result]) -> dict[str, Result]:
-    """Results by what tells them apart: their algorithm, then their seed, then their folder.
+    """Results by unique labels: their algorithm, if needed with their seed or their folder.
 
-    What follows a colon changes the dashes of a line and not its colour.
+    The part after a colon changes the dashes of a line but not its colour.
     """
 
     def described(result: Result, *more: object) -> str:

@@ -24,7 +24,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         nargs="+",
         type=Path,
         metavar="RESULT",
-        help="the folder of a result, or a folder of such folders, as `incast compare` leaves it",
+        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
     )
     sub.add_argument(
         "--out",
@@ -43,7 +43,7 @@ def _page(text: str) -> Path:
 
 
 def act(options: argparse.Namespace) -> int:
-    """Writes the report, and says where it is and how large."""
+    """Writes the report, and prints its path and size."""
     results = [Result.open(folder) for folder in folders(options.results)]
     path = report.write(results, options.out)
     many = "1 result" if len(results) == 1 else f"{len(results)} results"
@@ -52,10 +52,10 @@ def act(options: argparse.Namespace) -> int:
 
 
 def folders(named: Sequence[Path]) -> list[Path]:
-    """The folders of results among what was named: itself, else those right inside, in their order.
+    """The folders of results for each path: the path itself, or else the results directly inside, in order.
 
-    Of several names, those that are no results are left out with a message: a shell's ``*`` also names the
-    pictures and pages beside results.
+    Of several paths, those that are not results are skipped with a message: a shell's ``*`` also matches
+    the pictures and pages next to results.
     """
     found: list[Path] = []
     others: list[Path] = []

@@ -1,4 +1,4 @@
-"""``incast reproduce``: the figures of papers, and whether what they claim comes out here."""
+"""``incast reproduce``: re-runs figures of papers and judges their claims."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "reproduce",
-        help="re-run figures of papers and judge what they claim",
-        description="Re-runs figures of papers, and says for each claim what the paper has, what was "
-        "measured here, and what verdict follows. Results that are there already are reused, so that a "
-        "command that was stopped or killed goes on where it was.",
+        help="re-run figures of papers and judge their claims",
+        description="Re-runs figures of papers, and shows for each claim the paper's value, the value "
+        "measured here, and the verdict. Existing results are reused, so that a "
+        "command that was stopped or killed continues where it was.",
     )
     sub.add_argument(
         "what", nargs="*", metavar="FIGURE", help="figures like oscar/fig9, a paper like oscar, or all"
     )
-    sub.add_argument("--list", action="store_true", help="list the figures that there are")
+    sub.add_argument("--list", action="store_true", help="list the available figures")
     sub.add_argument(
-        "--write", type=Path, metavar="FILE", help="collect everything in a Markdown file, pictures beside it"
+        "--write", type=Path, metavar="FILE", help="write everything to a Markdown file, pictures next to it"
     )
     sub.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help="where to save pictures (default: results/reproduce, or beside the file of --write)",
+        help="where to save pictures (default: results/reproduce, or next to the file of --write)",
     )
     sub.add_argument("--no-picture", action="store_true", help="draw nothing")
     sub.add_argument(
@@ -46,7 +46,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=Path,
         default=store.DEFAULT,
         metavar="DIR",
-        help="the folder of results, where those that are there are reused (default: incast-results)",
+        help="the folder of results, from which existing ones are reused (default: incast-results)",
     )
     batch_options(sub)
     sub.add_argument(

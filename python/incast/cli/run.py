@@ -17,7 +17,7 @@ from incast.scenario import Interrupted, Scenario
 
 
 def act(options: argparse.Namespace) -> int:
-    """Runs the scenario, prints its result, and says where it is saved."""
+    """Runs the scenario, and prints its result and where it is saved."""
     scenario = load(options)
     label = store.label(scenario)
     if options.estimate:
@@ -37,16 +37,16 @@ def act(options: argparse.Namespace) -> int:
 
 
 def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:
-    """Takes the result of a scenario that is there, or runs it with a progress line.
+    """Returns the existing result of a scenario, or runs it with a progress line.
 
     Args:
         scenario: What to run.
-        label: What to call it.
+        label: Its label.
         folder: Where its result is or will be.
         options: The options of the command.
     """
-    # A folder that the user did not name holds a result of the very same scenario, or none. That a
-    # complete result is replaced was asked for or changes nothing; an incomplete one is news.
+    # A folder that the user did not name contains a result of the same scenario, or none. Replacing a
+    # complete result was requested or changes nothing; only an incomplete one is worth a message.
     silent = options.quiet or is_complete(folder)
     try:
         with ProgressLine(label, options.quiet) as progress:
@@ -57,7 +57,7 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
                 replace=options.out is None,
                 threads=options.threads,
                 progress=progress,
-                waiting=lambda: say(f"another process is making {folder}; waiting for it"),
+                waiting=lambda: say(f"another process is computing {folder}; waiting for it"),
             )
     except Interrupted as stop:
         announce(stop.result, silent)
@@ -71,18 +71,18 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
 
 
 def say(text: str) -> None:
-    """Tells the user something that is not a result."""
+    """Prints a message to standard error."""
     print(f"incast: {text}", file=sys.stderr, flush=True)
 
 
 def warn(scenario: Scenario) -> None:
-    """Says what is possible in a scenario and hardly meant, before it runs."""
+    """Prints the warnings of a scenario before it runs."""
     for problem in scenario.warnings:
         say(f"warning: {problem}")
 
 
 def announce(result: Result, silent: bool) -> None:
-    """Says what a run had to clear away to make place."""
+    """Prints what a run had to remove from its folder."""
     for notice in [] if silent else result.notices:
         say(notice)
 

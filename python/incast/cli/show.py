@@ -24,9 +24,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "show",
-        help="sum up a saved result",
-        description="Sums up saved results: what made them, how they ended, queues, completion times, "
-        "ports. What a killed run left is shown as far as it goes.",
+        help="summarise a saved result",
+        description="Summarises saved results: their origin, how they ended, queues, completion times, "
+        "ports. Of a killed run, what was written is shown.",
     )
     sub.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="the folder of a result")
     sub.set_defaults(act=act)
@@ -40,14 +40,14 @@ def act(options: argparse.Namespace) -> int:
 
 
 def open_result(folder: Path) -> Result:
-    """Reads a result; of a folder that only contains results the message names them.
+    """Reads a result; for a folder that only contains results, the error lists them.
 
     Raises:
         ResultError: When there is no result in the folder.
     """
     if folder.is_file():
         raise ResultError(
-            f"{folder} is a file\n    help: name the folder of a result, as `incast run` says it"
+            f"{folder} is a file\n    help: name the folder of a result, as printed by `incast run`"
         )
     inside = sorted(path.parent.name for path in folder.glob("*/result.json"))
     if inside and not (folder / "result.json").exists():
@@ -75,10 +75,10 @@ def text(folder: Path, result: Result) -> str:
     if info.get("outcome"):
         lines += [ending(label, result), totals(result)]
     else:
-        now = "is writing this" if result.state == "running" else "was killed, and this is what it left"
+        now = "is in progress" if result.state == "running" else "was killed"
         ports, flows = (int(t.column("samples").sum()) for t in (result.port_series, result.flow_series))
-        there = f"{len(result.flows):,} flows, {ports:,} samples of ports, {flows:,} of flows"
-        lines.append(paragraph(f"NOT COMPLETE: a run {now}: {there}"))
+        rows = f"{len(result.flows):,} flows, {ports:,} samples of ports, {flows:,} of flows"
+        lines.append(paragraph(f"NOT COMPLETE: the run {now}; written so far: {rows}"))
     parts = ["\n".join(lines)]
     if info.get("outcome"):
         parts += [queue_table({label: result}), slowdown_table({label: result}), ports_table(result)]
@@ -90,7 +90,7 @@ def _threads(count: int) -> str:
 
 
 def ports_table(result: Result) -> str:
-    """The ports that were used most; nothing when none carried anything."""
+    """The busiest ports; empty if none carried anything."""
     ports, end = result.ports, int(result.info["outcome"]["now_ps"])
     sent = ports.column("transmitted_bytes").astype(np.float64)
     rate = np.asarray(ports.column("rate_bps"), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""``incast sweep``: many runs of one scenario, in parallel, into one table."""
+"""``incast sweep``: many runs of one scenario, in parallel, with one table."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "sweep",
-        help="run many variants and seeds in parallel, into one table",
+        help="run many variants and seeds in parallel and write one table",
         description="Runs every combination of the values of some keys, each with several seeds, in "
-        "parallel. What is there already is reused, so that a sweep that was stopped or killed goes on "
+        "parallel. Existing results are reused, so that a sweep that was stopped or killed continues "
         "where it was. The output is one table, as Parquet and CSV, and one of the means over the seeds.",
     )
     scenario_options(sub)
@@ -67,13 +67,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub.add_argument(
         "--estimate",
         action="store_true",
-        help="run nothing to its end: try each combination for some seconds, and say what all would take",
+        help="only run a trial of each combination and estimate what all runs would need",
     )
     sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:
-    """Makes the sweep, prints its tables, and says where they are."""
+    """Makes the sweep, and prints its tables and where they are."""
     what = plan(
         options.file,
         options.vary,
@@ -122,9 +122,11 @@ def _show(done: Sweep) -> None:
             print("  …: manifest.json has all of them", file=sys.stderr)
 
 
-_SLOWDOWN = "Slowdown: completion time over that on the idle path. Queue: of the probed ports, as sampled."
+_SLOWDOWN = (
+    "Slowdown: completion time divided by that on the idle path. Queue: of the probed ports, as sampled."
+)
 _NOTES = f"Mean over the seeds ± half of its 95 % confidence interval (Student's t). {_SLOWDOWN}"
-_NOTES_ONE = f"{_SLOWDOWN} With --seeds there are confidence intervals."
+_NOTES_ONE = f"{_SLOWDOWN} --seeds adds confidence intervals."
 
 
 def _each(what: Plan, sheet: Sheet) -> str:
@@ -139,7 +141,7 @@ def _means(what: Plan, sheet: Sheet) -> str:
 
 
 def _cell(value: float | None, half: float | None, one: float) -> str:
-    """A number, and what it may be off by in the same digits."""
+    """A number and its uncertainty, with the same digits."""
     if value is None:
         return "–"
     text = number(value / one)
@@ -147,7 +149,7 @@ def _cell(value: float | None, half: float | None, one: float) -> str:
 
 
 def _fitting(what: Plan, sheet: Sheet, last: str, cell: Callable[[str, int, float], str]) -> str:
-    """A table of the axes and of as many numbers as there is room for."""
+    """A table of the axes and of as many numbers as fit."""
     left = [Column(text, left=True) for text in headings(what.axes)]
     rows = [[sheet.column(a.key)[n] for a in what.axes] for n in range(len(sheet))]
     left.append(Column(last))

@@ -57,13 +57,13 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
 
 
 def pad(text: str, width: int, left: bool) -> str:
-    """Fills a text with spaces to a width."""
+    """Pads a text with spaces to a width."""
     space = " " * (width - cells(text))
     return text + space if left else space + text
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, thousands grouped; a dash for none.
+    """A number with the given significant digits, thousands grouped; a dash for None.
 
     Whole digits are never rounded away: 1234.5 is ``1,234`` or ``1,235`` with three digits.
     """
@@ -85,5 +85,5 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def paragraph(text: str, indent: str = "", width: int = WIDTH) -> str:
-    """Wraps a text, every line after the same indentation."""
+    """Wraps a text, with the same indentation on every line."""
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

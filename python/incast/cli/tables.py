@@ -13,7 +13,7 @@ from incast.result import Result
 
 
 def title(label: str) -> str:
-    """What to call an algorithm in text and pictures: ``OSCAR``, ``Swift (oscar)``."""
+    """The name of an algorithm in text and pictures: ``OSCAR``, ``Swift (oscar)``."""
     name, _, preset = label.partition(":")
     algorithm = _core.algorithm(name)
     if algorithm is None:
@@ -22,11 +22,11 @@ def title(label: str) -> str:
 
 
 def queue_table(results: Mapping[str, Result]) -> str:
-    """The queues of the probed ports, nothing when none is probed.
+    """The queues of the probed ports; empty if none is probed.
 
-    Where all flows are there at once for long enough to be sampled (a microburst, an incast), how each
-    port responded; else, as under changing traffic, each port over the whole run. Of more than
-    a few ports only one table over all of them.
+    If all flows are active at once for long enough to be sampled (a microburst, an incast), the response of
+    each port; otherwise each port over the whole run. For more than a few ports, one table over all of
+    them.
 
     Args:
         results: A result for each algorithm, all of one scenario.
@@ -139,7 +139,7 @@ def _burst_row(result: Result, node: str, port: int) -> list[str]:
 
 
 def slowdown_table(results: Mapping[str, Result]) -> str:
-    """The slowdown of finished flows by size; nothing when no flow of a size finished.
+    """The slowdown of finished flows by size; empty if no flow of a given size finished.
 
     Args:
         results: A result for each algorithm, all of one scenario.
@@ -164,7 +164,7 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
         columns += [Column(name, "mean"), Column("", "p50"), Column("", "p99")]
     counts = {s["class"]: s["flows"] for s in next(iter(results.values())).info["summary"]["slowdowns"][:3]}
     notes = (
-        "Slowdown: completion time over that on the idle path without telemetry (no unit). "
+        "Slowdown: completion time divided by that on the idle path without telemetry (no unit). "
         f"Small: flows up to 150 KB ({counts.get('small', 0):,} of {counts.get('all', 0):,})."
     )
     if missing:

@@ -11,7 +11,7 @@ from incast.progress import simulated
 
 
 def act(options: argparse.Namespace) -> int:
-    """Prints what a scenario comes to, or the effective scenario."""
+    """Prints the size of a scenario, or the effective scenario."""
     if convert.is_foreign(options.file) and not options.overrides:
         return convert.describe(options.file)
     scenario = load(options)

@@ -1,8 +1,8 @@
-"""The ledger: figures of papers, what they claim, and whether it comes out here.
+"""The ledger: figures of papers, their claims, and whether these are reproduced.
 
-A figure is a folder ``papers/PAPER/FIGURE`` with scenarios and a ``claims.toml``. That file says which
-runs to make, what the paper claims, how the same is measured here, and by which rule the verdict
-follows. Nothing in it is a verdict: :func:`judge` computes them from the runs.
+A figure is a folder ``papers/PAPER/FIGURE`` with scenarios and a ``claims.toml``. That file gives the runs
+to make, the claims of the paper, how each is measured here, and the rule for the verdict. It contains no
+verdicts: :func:`judge` computes them from the runs.
 """
 
 from incast.ledger.figure import Claim, Figure, LedgerError, find, ids, papers_folder

@@ -21,7 +21,7 @@ FILE = "claims.toml"
 
 
 class LedgerError(ValueError):
-    """Something in a ``claims.toml`` is wrong, or there is no such figure. The text says what and where."""
+    """Something in a ``claims.toml`` is wrong, or a figure does not exist; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class RunSpec:
         name: Its name in the figure, like ``oscar`` or ``oscar/25Gbps/9``.
         scenario: The scenario file.
         overrides: Keys to set in it, as for ``incast run --set``.
-        values: What varies, by key: the point of a sweep at which the run stands.
+        values: The values of the varied keys: the run's point of the sweep.
     """
 
     name: str
@@ -43,13 +43,13 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What must hold for a reason to be believed.
+    """A condition that supports a reason.
 
     Attributes:
-        says: What is measured, in words.
-        measure: How.
+        says: What is measured, as text.
+        measure: The measure.
         unit: Unit to show it in.
-        band: Where it must lie.
+        band: The band in which it must lie.
     """
 
     says: str
@@ -60,20 +60,20 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that a paper says, and the rule by which it counts as reproduced.
+    """A claim of a paper, and the rule by which it counts as reproduced.
 
     Attributes:
         id: Its name within the figure.
         says: The paper's statement in our words.
-        place: Where in the paper it stands.
+        place: Its place in the paper.
         paper: The paper's value, as text.
         measure: How the value is computed here.
         unit: Unit to show it in.
-        reproduced: Where the value must lie to count as reproduced.
-        trend: Where it must lie for the direction to hold; nothing when there is no such middle ground.
+        reproduced: Band in which the value counts as reproduced.
+        trend: Band in which only the direction holds; None if there is no such band.
         rule: Where the bands come from.
-        reason: Why it does not come out here; shown only when it does not.
-        evidence: What must hold for the reason to be believed.
+        reason: Why it is not reproduced; shown only when it is not.
+        evidence: Conditions that support the reason.
     """
 
     id: str
@@ -95,16 +95,16 @@ class Figure:
 
     Attributes:
         id: Like ``oscar/fig9``.
-        folder: Where it lies.
-        title: What it is about.
+        folder: Its folder.
+        title: Its subject.
         place: The paper and the place in it.
         setup: What the paper states about the experiment.
-        choices: What was chosen where the paper is silent or cannot be followed, each with its reason.
-        shows: What the paper's picture shows, in words.
+        choices: Our choices where the paper is silent or cannot be followed, each with its reason.
+        shows: What the paper's picture shows, as text.
         runs: The runs to make.
         claims: What is checked.
-        panels: What is drawn.
-        across: Panels beside each other in the picture.
+        panels: The panels of the picture.
+        across: Number of panels side by side in the picture.
     """
 
     id: str
@@ -121,7 +121,7 @@ class Figure:
 
 
 class _Reader:
-    """Takes keys out of a table and complains about those that are missing, wrong or left over."""
+    """Reads the keys of a table, with errors for missing, wrong and unknown ones."""
 
     def __init__(self, table: object, where: str) -> None:
         if not isinstance(table, dict):
@@ -137,13 +137,13 @@ class _Reader:
         if value is None:
             raise self.fail(f"{key} is missing")
         if not isinstance(value, str):
-            raise self.fail(f"{key} must be a text")
+            raise self.fail(f"{key} must be a string")
         return " ".join(value.split())
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.left.pop(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.fail(f"{key} must be a list of texts")
+            raise self.fail(f"{key} must be a list of strings")
         return tuple(value)
 
     def table(self, key: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class _Reader:
         try:
             band = Band.parse(self.text(key))
             if band.dimension != unit_of(unit)[0]:
-                raise self.fail(f"{key} = {band.text!r} does not go with the unit {unit!r}")
+                raise self.fail(f"{key} = {band.text!r} does not match the unit {unit!r}")
         except LedgerError:
             raise
         except ValueError as error:
@@ -200,7 +200,7 @@ def read(folder: Path, name: str) -> Figure:
     """Reads the figure in a folder.
 
     Args:
-        folder: Where its ``claims.toml`` lies.
+        folder: The folder of its ``claims.toml``.
         name: Its id.
 
     Raises:
@@ -265,7 +265,7 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
             try:
                 return text.format_map(values)
             except (KeyError, IndexError, ValueError):
-                raise reader.fail(f"{text!r} names something that vary does not have") from None
+                raise reader.fail(f"{text!r} names a value that is not in vary") from None
 
         algorithm, _, preset = fill(cc).partition(":")
         table_of_cc = f'algorithm = "{algorithm}"' + (f', preset = "{preset}"' if preset else "")
@@ -304,7 +304,7 @@ def _claim(table: object, index: int, file: Path) -> Claim:
     )
     reader.finish()
     if claim.evidence and not claim.reason:
-        raise reader.fail("has evidence, but no reason that it could support")
+        raise reader.fail("has evidence but no reason")
     return claim
 
 
@@ -317,7 +317,7 @@ def _evidence(table: object, where: str) -> Evidence:
 
 
 def papers_folder(named: Path | None = None) -> Path:
-    """Where the papers are: the folder named, ``papers`` here, or that of the checkout in use.
+    """The folder of the papers: the given one, ``papers`` here, or that of the checkout in use.
 
     Raises:
         LedgerError: When there is none.
@@ -330,7 +330,7 @@ def papers_folder(named: Path | None = None) -> Path:
         raise LedgerError(f"{named}: contains no figure: there is no PAPER/FIGURE/{FILE}")
     raise LedgerError(
         "there is no folder `papers` here\n"
-        "    help: the figures lie in a checkout of Incast; run this there, or name the folder with --papers"
+        "    help: the figures are in a checkout of Incast; run this there, or give the folder with --papers"
     )
 
 

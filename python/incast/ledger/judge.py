@@ -33,9 +33,9 @@ class Judgement:
     Attributes:
         claim: The claim.
         ours: The value measured here.
-        verdict: What follows from it by the claim's rule.
-        evidence: For each evidence of the claim's reason the value measured, where the reason is asked
-            for; and whether it holds.
+        verdict: The verdict by the claim's rule.
+        evidence: For each evidence of the claim's reason, the measured value and whether it holds, if the
+            reason is needed.
     """
 
     claim: Claim
@@ -53,7 +53,7 @@ def judge(figure: Figure, results: Results) -> list[Judgement]:
     """Measures every claim of a figure and applies its rule.
 
     Raises:
-        LedgerError: When a measure cannot be made as it is written.
+        LedgerError: When a measure cannot be computed as written.
     """
     return [_judge(figure, claim, results) for claim in figure.claims]
 
@@ -92,7 +92,7 @@ def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -
 
 
 def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) -> Quantity:
-    """Works out a measure.
+    """Computes a measure.
 
     A measure is a table: ``do`` names it, ``run`` the run it is taken from, and the other keys are its
     arguments. Measures combine others, given as tables, the inner ones with the runs in place of which
@@ -143,14 +143,14 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
 
 
 def _filled(arguments: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments with what varies put in: ``{us}us`` becomes ``1003us`` where the run has us = 1003."""
+    """The arguments with varied values: ``{us}us`` becomes ``1003us`` where the run has us = 1003."""
     try:
         return {
             key: value.format_map(values) if isinstance(value, str) else value
             for key, value in arguments.items()
         }
     except (KeyError, IndexError):
-        raise LedgerError(f"an argument names something that does not vary: {dict(arguments)}") from None
+        raise LedgerError(f"an argument names a value that is not in vary: {dict(arguments)}") from None
 
 
 # `from` is a word of Python's own.
@@ -194,7 +194,7 @@ def _several(arguments: dict[str, Any], results: Results, run: str | None) -> tu
     else:
         raise LedgerError(f"takes all, or each and of, not {', '.join(arguments)}")
     if len({value.dimension for value in found}) != 1:
-        raise ValueError("values of different dimensions are put together")
+        raise ValueError("values of different dimensions are combined")
     return [value.value for value in found], found[0].dimension
 
 
@@ -239,7 +239,7 @@ def _fit(arguments: dict[str, Any], results: Results, run: str | None) -> Quanti
             return Quantity(float(np.polyfit(x, y, 1)[0]))
         case "exponent":
             return Quantity(float(np.polyfit(np.log(x), np.log(y), 1)[0]))
-    raise LedgerError(f"take = {arguments['take']!r} is none of r2, slope, exponent")
+    raise LedgerError(f"take = {arguments['take']!r} is not one of r2, slope, exponent")
 
 
 def points(spec: Mapping[str, Any], results: Results) -> tuple[Any, Any]:
@@ -252,7 +252,7 @@ def points(spec: Mapping[str, Any], results: Results) -> tuple[Any, Any]:
     try:
         x = [_leading(results.spec(name).values[spec["against"]]) for name in names]
     except KeyError:
-        raise LedgerError(f"nothing varies under the name {spec['against']!r}") from None
+        raise LedgerError(f"there is no varied value called {spec['against']!r}") from None
     return np.array(x), np.array([evaluate(spec["of"], results, name).value for name in names])
 
 
@@ -270,7 +270,7 @@ def _share_closer(arguments: dict[str, Any], results: Results, run: str | None) 
         raise LedgerError("takes each, than and of")
     first, second = (results.matching(arguments[key]) for key in ("each", "than"))
     if len(first) != len(second):
-        raise LedgerError(f"{len(first)} runs cannot be compared with {len(second)} one by one")
+        raise LedgerError(f"{len(first)} runs cannot be compared pairwise with {len(second)}")
     wins = [
         evaluate(arguments["of"], results, a).value < evaluate(arguments["of"], results, b).value
         for a, b in zip(first, second, strict=True)

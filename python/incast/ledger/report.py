@@ -1,4 +1,4 @@
-"""A judged figure as text for a terminal, and all of them as a page."""
+"""A judged figure as text for a terminal, and all figures as a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Page:
         figure: The figure.
         judgements: Its claims with their verdicts.
         wall_s: Seconds of wall time of its runs.
-        picture: Its picture; nothing when none was drawn.
+        picture: Its picture; None if none was drawn.
     """
 
     figure: Figure
@@ -46,7 +46,7 @@ def rule(judgement: Judgement) -> str:
 
 
 def reason(judgement: Judgement) -> str:
-    """Why a claim does not come out, with what supports it; nothing when it does."""
+    """Why a claim is not reproduced, with the evidence; None if it is."""
     if judgement.verdict is Verdict.REPRODUCED:
         return ""
     claim = judgement.claim
@@ -92,9 +92,9 @@ def markdown(pages: Sequence[Page], command: str, commit: str, beside: Path) -> 
 
     Args:
         pages: The figures.
-        command: What made the page.
+        command: The command that generated the page.
         commit: Of the checkout, when the runs began.
-        beside: The folder of the page, from which links to pictures lead.
+        beside: The folder of the page, to which links to pictures are relative.
     """
     every = [judgement for page in pages for judgement in page.judgements]
     lines = [
@@ -171,7 +171,7 @@ def _anchor(name: str) -> str:
 
 
 def commit_of(folder: Path) -> str:
-    """The commit of the checkout; said to be changed when code or papers differ from it."""
+    """The commit of the checkout, marked as changed if code or papers differ from it."""
     try:
         words = ["git", "-C", str(folder)]
         found = subprocess.run([*words, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True)

@@ -19,8 +19,8 @@ class Results(Mapping[str, Result]):
 
     Attributes:
         figure: The figure.
-        wall_s: Seconds of wall time that the runs took, each on one thread, added up. A result that was
-            reused counts with the time that it took when it was made.
+        wall_s: Seconds of wall time that the runs took, each on one thread, added up. A reused result
+            counts with the time that its run took.
     """
 
     def __init__(self, figure: Figure, results: Mapping[str, Result]) -> None:
@@ -46,7 +46,7 @@ class Results(Mapping[str, Result]):
         return self._views[name]
 
     def spec(self, name: str) -> RunSpec:
-        """What a run was."""
+        """The description of a run."""
         return self._specs[name]
 
     def matching(self, pattern: str) -> list[str]:
@@ -70,21 +70,21 @@ def run_figure(
     fresh: bool = False,
     watch: Callable[[State], None] | None = None,
 ) -> Results:
-    """Makes all runs of a figure. Stopped or killed and begun again, it makes only the missing ones.
+    """Makes all runs of a figure. When repeated after a stop or kill, it makes only the missing ones.
 
     Args:
         figure: The figure.
         folder: The folder of all results, like :data:`incast.store.DEFAULT`; None keeps the results in
             memory and makes the runs in this process.
         executor: Where the runs are made; None takes one run for each core of this machine.
-        fresh: Make all runs anew.
+        fresh: Make all runs again.
         watch: Called when something has changed, from any thread.
 
     Raises:
         ScenarioError: When a scenario is wrong; before anything runs.
-        LedgerError: When a run fails: it has no result, stalled, or broke an invariant.
+        LedgerError: When a run fails: it has no result, stalled, or violated an invariant.
         ResultError: When results cannot be saved or read.
-        KeyboardInterrupt: After Ctrl-C; what is done stays.
+        KeyboardInterrupt: After Ctrl-C; finished runs are kept.
     """
     jobs = []
     for spec in figure.runs:

@@ -166,7 +166,7 @@ class View:
         if what == "window":
             values = samples["window_bytes"].astype(float) / (float(line) * self.base_rtt_ps(flow) / 8e12)
         elif what == "rate":
-            # No limit but the line is the line.
+            # Without a limit the rate is line rate.
             values = np.nan_to_num(samples["rate_bps"].astype(float) / line, nan=1.0)
         else:
             raise ValueError(f"{what!r} is neither window nor rate")

@@ -1,9 +1,9 @@
 """Pictures for papers. Needs matplotlib: ``pip install 'incast[plot]'``.
 
-Each function takes a result, or several by the label of their algorithm (what :func:`incast.compare` gives),
-and returns matplotlib axes; with ``axes`` it draws into those. Those with several panels return their figure
-as well. An algorithm has the same colour in all of
-them, told apart with every common form of colour blindness; its presets differ in their dashes.
+Each function takes a result, or a mapping of results by algorithm label (as returned by
+:func:`incast.compare`), and returns matplotlib axes; with ``axes`` it draws into those. Those with several
+panels return their figure as well. An algorithm has the same colour in all of them, and the colours can be
+distinguished with every common form of colour blindness; presets differ in their dashes.
 """
 
 from incast.plot.completion import fct_cdf, slowdown_by_size

@@ -24,17 +24,17 @@ def slowdown_by_size(
 ) -> Axes:
     """Draws a percentile of the slowdown over the flow's size, one line for each algorithm.
 
-    Every point stands for a bin of sizes, at the largest size in it that occurs.
+    Each point is a bin of sizes, drawn at the largest size that occurs in it.
 
     Args:
         results: A result, or several by the label of their algorithm.
         rank: The percentile in percent.
-        edges: Where bins begin, in bytes; by default ten bins with about as many flows each, those of the
-            first result for all.
-        axes: Where to draw; by default in a new picture of one column's width.
+        edges: Lower bounds of the bins, in bytes; by default ten bins with about equally many flows of the
+            first result.
+        axes: Axes to draw into; by default a new picture of one column's width.
 
     Raises:
-        ValueError: When no flow of the first result transferred all of its size.
+        ValueError: When no flow of the first result transferred its whole size.
     """
     known = labelled(results)
     times = {label: result.flow_times() for label, result in known.items()}
@@ -64,7 +64,7 @@ def points(times: FlowTimes, edges: Sequence[int], rank: float) -> tuple[list[in
 
     Args:
         times: The flows.
-        edges: Where bins begin, in bytes.
+        edges: Lower bounds of the bins, in bytes.
         rank: The percentile in percent.
     """
     sizes, values = [], []

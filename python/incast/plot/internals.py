@@ -1,4 +1,4 @@
-"""The internal quantities of congestion controls over time."""
+"""Internal quantities of congestion control over time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {"_bytes": ("KB", 1e3), "_bps": ("Gbit/s", 1e9), "_ps": ("µs", 1e6)}
 
 
 def internals(result: Result, flows: Flows | None = None) -> tuple[Figure, Sequence[Axes]]:
-    """Draws the internal quantities of flows, a panel for each quantity, in it one line for each flow.
+    """Draws the internal quantities of flows: a panel for each quantity, with a line for each flow.
 
     Args:
         result: A result of a scenario with ``probe.internals``.
@@ -72,7 +72,7 @@ def _line(panel: Axes, values: Internal, scale: float, colour: str, name: str) -
 
 
 def _label(name: str) -> tuple[str, float]:
-    """What a panel is called, and what its values are divided by."""
+    """The label of a panel, and the divisor of its values."""
     for ending, (unit, scale) in _UNITS.items():
         if name.endswith(ending):
             return f"{name.removesuffix(ending)} ({unit})", scale

@@ -1,4 +1,4 @@
-"""The queue of a port over time, with the use of its link below."""
+"""The queue of a port over time, above the utilisation of its link."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def queue_and_utilisation(
         results: A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``).
         port: The port, like ``"s0:15"`` or ``"s0->h15"``, or name of the node and number of the port; by
             default the one with the longest queue.
-        titles: What to call the results in the picture; by default their labels.
+        titles: Names of the results in the picture; by default their labels.
 
     Returns:
         The figure, and its axes: queue and utilisation of the first algorithm, of the second, ….

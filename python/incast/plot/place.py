@@ -1,4 +1,4 @@
-"""Where pictures are drawn, and what their lines are called."""
+"""The axes of pictures, and the labels of their lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def place(axes: Axes | None, square: bool = False) -> Axes:
-    """The axes to draw in: those given, or new ones of one column's width."""
+    """The axes to draw into: those given, or new ones of one column's width."""
     if axes is not None:
         return axes
     import matplotlib.pyplot as plt
@@ -56,9 +56,9 @@ def ports(
 
 
 def legend(axes: Axes, lines: int, loc: Literal["best", "lower right"] = "best") -> None:
-    """Names the lines, where there is more than one."""
+    """Adds a legend, if there is more than one line."""
     if lines > 1:
         names = axes.legend(loc=loc, handletextpad=0.5, labelspacing=0.25, borderaxespad=0.3)
-        # A line that passes under the names stays to be seen, and the names to be read.
+        # Lines under the legend stay visible, and its text readable.
         names.set_frame_on(True)
         names.get_frame().set(facecolor="white", edgecolor="none", alpha=0.8)

@@ -1,4 +1,4 @@
-"""Flow completion times as slowdowns: how many times longer than on the idle path."""
+"""Flow completion times as slowdowns: relative to the time on the idle path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def slowdown(
 
     Args:
         results: A result, or several by the label of their algorithm (``"oscar"``, ``"swift:oscar"``).
-        titles: What to call the results in the picture; by default their labels.
+        titles: Names of the results in the picture; by default their labels.
         small_bytes: The largest size of a small flow.
 
     Returns:

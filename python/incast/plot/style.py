@@ -1,4 +1,4 @@
-"""How pictures look: sizes of a two-column paper, one colour per algorithm everywhere."""
+"""The style of pictures: sizes of a two-column paper, the same colour for an algorithm everywhere."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _RC = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """The style of all pictures, for what is drawn inside the context; nothing is changed outside."""
+    """A context with the style of all pictures; nothing is changed outside it."""
     import matplotlib as mpl
 
     with mpl.rc_context(_RC):  # type: ignore[arg-type]  # matplotlib lists every key as a literal
@@ -92,8 +92,7 @@ def colour(label: str, labels: Sequence[str] = ()) -> str:
 
     Args:
         label: The algorithm, with or without a preset.
-        labels: All labels of the picture; they decide the colour of an algorithm that has none of its
-            own.
+        labels: All labels of the picture; they determine the colour of an algorithm without a fixed one.
     """
     name = base(label)
     if name in _COLOURS:
@@ -114,7 +113,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
     Args:
         figure: The picture.
-        path: Where, without an ending.
+        path: Path without extension.
 
     Returns:
         The files written.
@@ -126,7 +125,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
 
 def title(label: str) -> str:
-    """What a picture calls an algorithm: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
+    """The name of an algorithm in a picture: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
     name, _, preset = label.partition(":")
     known = _core.algorithm(name, preset or None)
     if known is None:
@@ -135,7 +134,7 @@ def title(label: str) -> str:
 
 
 def line(label: str, labels: Sequence[str]) -> dict[str, Any]:
-    """How a line of an algorithm looks: colour, dashes, width and name.
+    """The style of an algorithm's line: colour, dashes, width and label.
 
     Args:
         label: The algorithm, with or without a preset.
@@ -145,12 +144,12 @@ def line(label: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def patch(label: str, labels: Sequence[str]) -> dict[str, Any]:
-    """The same for what matplotlib draws as a patch, like steps."""
+    """The same for matplotlib patches, like steps."""
     return {**line(label, labels), "linewidth": 1.0}
 
 
 def shades(of: str, number: int) -> list[str]:
-    """So many shades of a colour, from itself to one that is still seen on white."""
+    """The given number of shades of a colour, from itself to one still visible on white."""
     from matplotlib.colors import to_hex, to_rgb
 
     red, green, blue = to_rgb(of)

@@ -1,7 +1,7 @@
-"""Reports: results as one HTML file that needs nothing else.
+"""Reports: results as one self-contained HTML file.
 
-The file holds its data, its pictures and its script; it opens from a disk or from a mail, and it is
-forbidden by its own content security policy to load anything from anywhere.
+The file contains its data, its pictures and its script; it can be opened from disk or from a mail, and its
+content security policy forbids loading anything else.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
     """Writes a report.
 
     Args:
-        results: One result, several to compare, or several with what to call each. Without names they
-            are called after their algorithms, and after their seeds or folders where those are the
-            same.
-        path: The file, which is replaced if it is there. It appears under its name once it is whole.
+        results: One result, several to compare, or a mapping of several by name. Without names they are
+            labelled by algorithm, and if that is ambiguous also by seed or folder.
+        path: The file, which is replaced if it exists. It is written atomically.
 
     Returns:
         The file.
@@ -53,7 +52,7 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
 
 
 def refused(path: Path) -> str | None:
-    """Why a report cannot have a file name; None where it can."""
+    """Why a file name is not allowed for a report; None if it is."""
     if path.suffix.lower() in (".html", ".htm"):
         return None
     help_ = "name one that ends in .html (`incast plot` draws pdf, png and svg)"

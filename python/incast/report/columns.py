@@ -1,8 +1,8 @@
-"""Columns of numbers in a form that is small in a file and quick to read in a browser.
+"""Columns of numbers in a format that is small in a file and fast to read in a browser.
 
-All columns go into one blob, compressed and in base64. Integers are stored as differences from one to
-the next, their signs in the lowest bit, low bytes first and apart from high ones, so that what hardly
-changes nearly vanishes. Evenly spaced values take no space at all.
+All columns go into one compressed blob in base64. Integers are stored as differences from one to the next,
+with the sign in the lowest bit and the bytes of equal significance together, so that slowly changing values
+compress well. Evenly spaced values take almost no space.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Column = dict[str, Any]
 
 
 class Columns:
-    """A blob in the making."""
+    """A blob under construction."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What to call each result of a report, and which colour it has."""
+"""Names and colours of the results in a report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Entry:
 
     Attributes:
         result: The result.
-        title: What to call it.
+        title: Its name.
         colour: Its colour on white.
         dark: Its colour on the dark background.
         dashes: Lengths of its dashes and gaps in line widths; none for a solid line.
@@ -55,7 +55,7 @@ def algorithm(result: Result) -> str:
 
 
 def titles(results: Sequence[Result]) -> list[str]:
-    """What to call results: their algorithms, and whatever else tells them apart."""
+    """Names of results: their algorithms, and what else distinguishes them."""
     names = ["+".join(map(_title, result.info["algorithms"])) or "no flows" for result in results]
     for further in (_seed, _folder):
         twice = Counter(names)
@@ -75,7 +75,7 @@ def titles(results: Sequence[Result]) -> list[str]:
 
 
 def _title(label: str) -> str:
-    """What to call ``oscar:paper``: the preset is left out where it is the default."""
+    """The name of ``oscar:paper``: a default preset is left out."""
     name, _, preset = label.partition(":")
     known = _core.algorithm(name)
     if known is None:
@@ -92,7 +92,7 @@ def _folder(result: Result) -> str:
 
 
 def scenario(result: Result) -> str:
-    """The effective scenario of a result as text; empty where it was not saved."""
+    """The effective scenario of a result as text; empty if it was not saved."""
     if result.folder is None:
         return ""
     try:
@@ -113,7 +113,7 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
 
 
 def on_dark(colour: str) -> str:
-    """A colour that can be told from the dark background: black becomes white, dark ones lighter."""
+    """A colour with enough contrast to the dark background: black becomes white, dark ones lighter."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     if max(red, green, blue) < 0x30:
         return "#ffffff"

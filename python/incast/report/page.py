@@ -1,8 +1,8 @@
-"""The page itself: what can be said in words and tables, then what its script draws.
+"""The page itself: text and tables, then the data that its script draws.
 
-Everything that must be seen even where no script runs (how a run ended, the summary, the scenario) is
-plain HTML. Text from users goes through `text` on its way into HTML, and through `data` on its way
-into the script, where it is only ever set as text.
+Everything that must be visible without scripts (how a run ended, the summary, the scenario) is plain
+HTML. User text is escaped by `text` for HTML and by `data` for the script, where it is only ever set as
+text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def page(entries: Sequence[Entry]) -> str:
     """The whole page.
 
     Args:
-        entries: The results, with what to call them.
+        entries: The results, with their names.
     """
     columns = Columns()
     results = [entry.result for entry in entries]
@@ -70,12 +70,12 @@ def page(entries: Sequence[Entry]) -> str:
 
 
 def text(words: object) -> str:
-    """Text of whatever origin, for HTML and for attributes in double quotes."""
+    """Escapes any text for HTML and for attributes in double quotes."""
     return html.escape(str(words))
 
 
 def data(content: object) -> str:
-    """JSON that cannot end the script element that it is in."""
+    """JSON that cannot terminate the enclosing script element."""
     written = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -94,7 +94,7 @@ def _headline(entries: Sequence[Entry]) -> str:
 
 
 def _endings(entries: Sequence[Entry]) -> str:
-    """How each run ended, the bad news first, and what keeps the results from being compared."""
+    """How each run ended, failures first, and why results are not comparable."""
     said = sorted((ending(entry, len(entries) > 1) for entry in entries), key=lambda e: not e.bad)
     blocks = []
     for end in said:

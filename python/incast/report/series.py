@@ -25,8 +25,8 @@ def pictures(results: Sequence[Result], columns: Columns, samples: int = SAMPLES
 
     Args:
         results: The results.
-        columns: Where the numbers go.
-        samples: How many samples may go in.
+        columns: Receives the numbers.
+        samples: Maximum number of samples.
     """
     tables = [table for r in results for table in (r.port_series, r.flow_series)]
     there = sum(int(table.column("samples").sum()) for table in tables)
@@ -87,16 +87,16 @@ def _columns(
 
 
 def kept(values: npt.NDArray[Any], many: int) -> npt.NDArray[np.intp]:
-    """Which of many values to keep so that no peak and no trough is lost.
+    """The positions of values to keep so that no peak and no trough is lost.
 
-    Of each stretch of values the first, a smallest and a largest one stay.
+    Of each interval, the first, a smallest and a largest value are kept.
 
     Args:
         values: The values.
-        many: How many may stay, at least four.
+        many: Maximum number to keep, at least four.
 
     Returns:
-        Their places, ascending.
+        Their positions, ascending.
     """
     if len(values) <= many:
         return np.arange(len(values))

@@ -1,4 +1,4 @@
-"""What a report says in words and in its table."""
+"""The text and the summary table of a report."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Ending:
     """How a run ended, for the top of the page.
 
     Attributes:
-        title: The news in a few words; none where there is nothing to tell.
+        title: Headline; empty if there is nothing to report.
         bad: Whether the run failed.
-        lines: The news in sentences.
-        points: What waits for what, or what did not hold.
+        lines: The explanation, in sentences.
+        points: What each flow waits for, or which invariants were violated.
     """
 
     title: str | None
@@ -35,7 +35,7 @@ def ending(entry: Entry, named: bool) -> Ending:
 
     Args:
         entry: The result.
-        named: Whether to say which result this is about.
+        named: Whether to name the result.
     """
     result = entry.result
     info = result.info
@@ -55,7 +55,7 @@ def ending(entry: Entry, named: bool) -> Ending:
         lines = [why, "Its numbers cannot be trusted. Please report this."]
         return Ending(f"{who} run broke an invariant of the simulator", True, lines, violations)
     if outcome["end"] == "stalled":
-        waiting = [f"flow {w['flow']} waits: {w['waits_for']}" for w in outcome.get("waiting", [])]
+        waiting = [f"flow {w['flow']}: {w['waits_for']}" for w in outcome.get("waiting", [])]
         return Ending(f"{who} run failed: it stalled", True, [why], waiting)
     if outcome["end"] == "interrupted":
         return Ending(f"{who} run was stopped before its end", True, [why])
@@ -76,7 +76,7 @@ def _written(result: Result) -> str:
 
 
 def time(ps: float) -> str:
-    """A time in a unit of its size."""
+    """A time in a suitable unit."""
     for unit, size in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
         if abs(ps) >= size:
             return f"{number(ps / size)} {unit}"
@@ -113,7 +113,7 @@ def _all_of(one: str, many: str, values: Sequence[str]) -> str:
 
 
 def differences(entries: Sequence[Entry]) -> list[str]:
-    """What keeps the results from being compared."""
+    """Why the results are not comparable."""
     said = []
     if len({entry.result.info["incast_version"] for entry in entries}) > 1:
         said.append("These results were made by different versions of Incast; compare them with care.")

@@ -1,7 +1,7 @@
 """The runner: many runs at the same time, in processes, in threads or on a Ray cluster.
 
-Sweeps, replications and the ledger make their runs here. Results that are there already are reused, so
-that a batch that was stopped or killed goes on where it was.
+Sweeps, replications and the ledger make their runs here. Existing results are reused, so that a batch that
+was stopped or killed continues where it was.
 """
 
 from incast.runner.batch import Batch, Failure, Job, State

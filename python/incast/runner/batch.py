@@ -1,4 +1,4 @@
-"""A batch of runs: results that are there are reused, the others are made."""
+"""A batch of runs: existing results are reused, the others are computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Job:
     """A run to be made.
 
     Attributes:
-        label: What to call it in messages.
+        label: Its name in messages.
         scenario: What to run.
         folder: Where its result is or will be; None to keep the result in memory.
     """
@@ -46,14 +46,14 @@ class Failure:
 
 @dataclass
 class State:
-    """How far a batch is.
+    """The progress of a batch.
 
     Attributes:
-        runs: Runs in all.
-        reused: Runs whose results were there already.
+        runs: Total number of runs.
+        reused: Runs whose results existed already.
         made: Runs that were made.
         failures: Runs that failed.
-        shares: The share that is done of each run under way, from 0 to 1.
+        shares: The completed share of each active run, from 0 to 1.
     """
 
     runs: int
@@ -69,12 +69,12 @@ class State:
 
 
 class Batch:
-    """Several runs. Stopped or killed at any time and begun again, only the missing ones are made.
+    """Several runs. When repeated after a stop or kill, only the missing ones are made.
 
     Attributes:
         jobs: The runs.
-        state: How far they are.
-        infos: What ``result.json`` says of each run that has a result, by its index.
+        state: Their progress.
+        infos: The contents of ``result.json`` of each run that has a result, by its index.
         errors: Why a run has no result, by its index.
         results: Results that were kept in memory, by their index.
         causes: The exceptions behind ``errors``, of runs that were made within this process.
@@ -97,17 +97,17 @@ class Batch:
         watch: Callable[[State], None] | None = None,
         progressed: Callable[[Batch], None] | None = None,
     ) -> None:
-        """Makes the runs whose results are not there. A run that fails does not stop the others.
+        """Makes the runs without existing results. A run that fails does not stop the others.
 
         Args:
             executor: Where they are made; None takes processes of this machine, one for each core.
-            fresh: Make all runs anew.
+            fresh: Make all runs again.
             watch: Called when something has changed, from any thread.
             progressed: Called from this thread, once before the first run is made and after each one.
 
         Raises:
             ResultError: When the executor cannot make runs at all.
-            KeyboardInterrupt: After Ctrl-C; what is done stays.
+            KeyboardInterrupt: After Ctrl-C; finished runs are kept.
         """
         tasks = [task for task in map(self._task, range(len(self.jobs)), [fresh] * len(self.jobs)) if task]
         if progressed:
@@ -145,7 +145,7 @@ class Batch:
         return self.results[index] if folder is None else Result.open(folder)
 
     def _task(self, index: int, fresh: bool) -> Task | None:
-        """What is to be made of a job; None where its result is there."""
+        """The task of a job; None if its result exists."""
         job = self.jobs[index]
         if job.folder is not None and not fresh:
             info = store.read_info(job.folder, job.scenario)

@@ -15,7 +15,7 @@ from incast.scenario import Scenario
 
 @dataclass(frozen=True)
 class Task:
-    """One run, as it is sent to where it is made. Texts and numbers only.
+    """One run, as it is sent to an executor. It contains only strings and numbers.
 
     Attributes:
         index: Its number in the batch.
@@ -23,7 +23,7 @@ class Task:
         file: Name of the scenario file: for messages, and for the files that the scenario names.
         folder: Where its result is to be; empty to keep the result in memory, which only executors
             within this process can do.
-        fresh: Run it even if the result is there.
+        fresh: Run it even if the result exists.
     """
 
     index: int
@@ -35,12 +35,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """A run that is over.
+    """A finished or failed run.
 
     Attributes:
         index: Its number in the batch.
-        error: Why there is no result; None when there is one.
-        reused: Whether the result was there already, made by another process meanwhile.
+        error: Why there is no result; None if there is one.
+        reused: Whether the result existed already, made by another process meanwhile.
         result: The result of a task without a folder.
         cause: The exception behind ``error``, where the run was made within this process.
     """
@@ -64,9 +64,9 @@ class Executor(Protocol):
         """Runs at the same time."""
 
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
-        """Makes runs in any order, and yields each as soon as it is over and its result in its folder.
+        """Makes runs in any order, and yields each once its result is in its folder or it has failed.
 
-        A run that fails does not affect the others. Closing the iterator early stops what is under way.
+        A run that fails does not affect the others. Closing the iterator early stops active runs.
 
         Args:
             tasks: The runs.
@@ -82,7 +82,7 @@ def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> b
         progress: Called as it goes on.
 
     Returns:
-        Whether its result was there already.
+        Whether its result existed already.
 
     Raises:
         ScenarioError: When the scenario is wrong.

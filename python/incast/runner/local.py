@@ -27,11 +27,11 @@ def cores() -> int:
 class Local:
     """Makes runs in processes of this machine.
 
-    A process makes one run after the other. When it ends unexpectedly, its run has failed and another process
-    takes its place. When their parent ends, they stop at their next progress report.
+    A process makes one run after the other. When it ends unexpectedly, its run has failed and another
+    process replaces it. When the parent ends, the processes stop at their next progress report.
 
     Args:
-        jobs: Processes; none takes one for each core.
+        jobs: Number of processes; None takes one per core.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Local:
 
 
 class _Worker:
-    """A process, started anew when it died, and the thread that talks to it."""
+    """A process, restarted when it dies, and the thread that communicates with it."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class _Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def work(self) -> None:
-        """Has the runs made that are waiting."""
+        """Sends waiting runs to the process."""
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
             try:
                 while not self._stopped:
@@ -97,7 +97,7 @@ class _Worker:
                     _reap(self._process)
 
     def stop(self) -> None:
-        """Ends the process; what it was making stays incomplete."""
+        """Ends the process; its active run stays incomplete."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -145,7 +145,7 @@ class _Worker:
 def _reap(process: subprocess.Popen[str]) -> int:
     """Waits for a process that has ended or is about to, and closes its pipes; returns its exit code."""
     for pipe in (process.stdin, process.stdout):
-        # What it did not read any more cannot be flushed.
+        # Data that it no longer reads cannot be flushed.
         with contextlib.suppress(BrokenPipeError):
             if pipe is not None:
                 pipe.close()

@@ -23,14 +23,14 @@ from incast.runner.executor import Done, Task, Watch, execute
 class Ray:
     """Makes runs as tasks of a Ray cluster, one core each.
 
-    The machines of the cluster need the same version of Incast and share no file system with this one:
-    a result is sent back whole and moved into place in one step. Plugins are sent there; files that the
-    scenario names have to be at the same paths there.
+    The machines of the cluster need the same version of Incast and need no file system shared with this
+    one: a complete result is sent back and moved into place atomically. Plugins are sent to the cluster;
+    files that the scenario names must exist there at the same paths.
 
     Args:
-        where: ``ray`` for the cluster that the environment names (``RAY_ADDRESS``) or, where it names
-            none, one of its own on this machine; ``ray://HOST:PORT`` for another.
-        jobs: Runs at the same time at most; none takes one for each core of the cluster.
+        where: ``ray`` for the cluster given by ``RAY_ADDRESS`` or, without it, a local one;
+            ``ray://HOST:PORT`` for another.
+        jobs: Maximum number of concurrent runs; None takes one per core of the cluster.
 
     Raises:
         ResultError: When Ray is not installed, or the cluster cannot be reached.
@@ -110,7 +110,7 @@ def make(task: Task, version: str, plugins: Sequence[tuple[str, str]]) -> tuple[
         plugins: Names and sources of the plugins that it may need.
 
     Returns:
-        What went wrong, if anything, and the folder of the result as a tar archive.
+        The error, if any, and the folder of the result as a tar archive.
     """
     if version != __version__:
         return f"the cluster has Incast {__version__}, this machine {version}", b""
@@ -129,7 +129,7 @@ def make(task: Task, version: str, plugins: Sequence[tuple[str, str]]) -> tuple[
 
 
 def _receive(task: Task, packed: bytes) -> Done:
-    """Puts a result into its folder, whole or not at all."""
+    """Puts a result into its folder atomically."""
     folder = Path(task.folder)
     arriving = folder.with_name(f".{folder.name}.arriving")
     old = folder.with_name(f".{folder.name}.old")

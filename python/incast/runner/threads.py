@@ -14,12 +14,12 @@ from incast.scenario import Scenario
 class Threads:
     """Makes runs in threads of this process.
 
-    The simulator does not hold Python's global lock, so that runs go on at the same time; algorithms
-    written in Python do. Unlike :class:`incast.runner.Local` it knows algorithms that are registered in
-    this process only, and it can keep results in memory.
+    The simulator releases Python's global interpreter lock, so that runs are concurrent; algorithms written
+    in Python hold it. Unlike :class:`incast.runner.Local` it knows algorithms that are registered in this
+    process only, and it can keep results in memory.
 
     Args:
-        jobs: Runs at the same time.
+        jobs: Number of concurrent runs.
     """
 
     def __init__(self, jobs: int = 1) -> None:

@@ -1,7 +1,7 @@
 """The process that makes runs for :class:`incast.runner.Local`, one after the other.
 
-It reads tasks from its standard input, a JSON text on a line each, and answers on its standard output
-in the same form. It ends when its input does, and stops a run when its answers are no longer read.
+It reads tasks from its standard input, one JSON text per line, and answers on its standard output in the
+same format. It ends at the end of its input, and stops a run when its answers are no longer read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     # Ctrl-C is handled by the parent process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # Whatever else is printed, by a plugin for one, is not an answer.
+    # Other output, for example of a plugin, is not an answer.
     os.dup2(2, 1)
     for line in sys.stdin:
         _serve(Task(**json.loads(line)), answers)

@@ -1,4 +1,4 @@
-"""Sweeps: many runs of one scenario, in parallel, into one table.
+"""Sweeps: many runs of one scenario, in parallel, with one table.
 
 ```python
 from pathlib import Path

@@ -24,7 +24,7 @@ ALGORITHM = "cc"
 
 @dataclass(frozen=True)
 class Axis:
-    """A key of the scenario and the values that it takes in turn.
+    """A key of the scenario and the values that it takes.
 
     Attributes:
         key: The key, like ``traffic.0.load``; or ``cc`` for the algorithm.
@@ -78,24 +78,26 @@ class Plan:
 
 
 def axis(text: str) -> Axis:
-    """Reads ``KEY=VALUE,VALUE,…``. A comma inside brackets or quotes does not part values.
+    """Reads ``KEY=VALUE,VALUE,…``. A comma inside brackets or quotes does not separate values.
 
     Raises:
-        ScenarioError: When something is missing or is there twice.
+        ScenarioError: When something is missing or given twice.
     """
     key, equals, rest = text.partition("=")
     key = key.strip()
     help_ = '    help: write it like cc=oscar,hpcc or traffic.0.load=0.5,0.8 or topology.rate="100Gbps"'
     if not equals or not key:
-        raise ScenarioError(f"--vary {text}: a key and its values, parted by =, are missing\n{help_}")
+        raise ScenarioError(f"--vary {text}: expected a key and its values, separated by =\n{help_}")
     if key == "seed":
-        raise ScenarioError(f"--vary {text}: seeds are not varied but counted\n    help: --seeds 5")
+        raise ScenarioError(
+            f"--vary {text}: seeds cannot be varied; give their number instead\n    help: --seeds 5"
+        )
     values = tuple(value.strip() for value in _split(rest))
     if not all(values):
         raise ScenarioError(f"--vary {text}: a value is missing\n{help_}")
     twice = [value for n, value in enumerate(values) if value in values[:n]]
     if twice:
-        raise ScenarioError(f"--vary {text}: {twice[0]!r} is there twice")
+        raise ScenarioError(f"--vary {text}: {twice[0]!r} is given twice")
     return Axis(key, values)
 
 
@@ -174,7 +176,7 @@ def plan(
     by_folder: dict[Path, Run] = {}
     for run in runs:
         if run.folder in by_folder:
-            raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the very same scenario")
+            raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the same scenario")
         by_folder[run.folder] = run
     return Plan(file, name, axes, seeds, tuple(runs))
 
@@ -192,7 +194,7 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
 
 
 def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
-    # The algorithm comes last and puts itself in the place of the whole section.
+    # The algorithm comes last and replaces the whole section.
     ordered = sorted(values.items(), key=lambda item: item[0] == ALGORITHM)
     varied = [f"{key}={value}" for key, value in ordered]
     try:

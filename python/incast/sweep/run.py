@@ -109,7 +109,7 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         of = None
     if of is None:
-        # Left by a sweep that was killed before it wrote anything but this.
+        # Left by a sweep that was killed before it wrote anything else.
         others = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
         if others:
             raise ResultError(

@@ -7,7 +7,7 @@ use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
 use crate::grammar::write::Out;
 
-/// More kinds of flows than this become one block of traffic.
+/// If there are more kinds of flows than this, they become one traffic block.
 const MOST_BLOCKS: usize = 16;
 
 /// A file's path as the scenario names it, and its content.
@@ -23,14 +23,12 @@ pub struct Named<'a, T> {
 /// (`name` or `name:preset`). Where flows differ in priority group or port, each kind gets a block.
 #[must_use]
 pub fn scenario(topology: Named<'_, HpccTopology>, flows: Named<'_, HpccFlows>, cc: &str) -> String {
-    let mut text = String::from(
-        "# Made by `incast convert`. The files stay where they are; this scenario names them.\n",
-    );
+    let mut text = String::from("# Made by `incast convert`. The scenario refers to the original files.\n");
     let mut line = |content: String| text.push_str(&(content + "\n"));
     line("\n[topology]\nkind = \"hpcc-file\"".to_owned());
     line(format!("file = {}", quoted(topology.path)));
     if topology.content.lossy().is_some() {
-        line("# The file has links that lose packets; Incast takes them for links that do not.".to_owned());
+        line("# The file has links that lose packets; Incast treats them as lossless.".to_owned());
         line("ignore_loss = true".to_owned());
     }
     let mut types: Vec<&str> = Vec::new();
@@ -42,7 +40,7 @@ pub fn scenario(topology: Named<'_, HpccTopology>, flows: Named<'_, HpccFlows>, 
         }
     }
     if !types.is_empty() {
-        line("# The file does not say how fast these are: put in what is right.".to_owned());
+        line("# The file does not give the rate and delay of these types: fill them in.".to_owned());
         line("types = [".to_owned());
         for name in types {
             line(format!("    {{ name = {}, rate = \"100Gbps\", delay = \"1us\" }},", quoted(name)));
@@ -50,7 +48,7 @@ pub fn scenario(topology: Named<'_, HpccTopology>, flows: Named<'_, HpccFlows>, 
         line("]".to_owned());
     }
     line(
-        "\n# HPCC's switches are lossless by PFC; their parameters stand in config.txt, which is not read."
+        "\n# HPCC's switches are lossless by PFC; their parameters are in config.txt, which is not read."
             .to_owned(),
     );
     line("[switch]\npfc = true".to_owned());

@@ -1,4 +1,4 @@
-//! What a file of another program is, and what it comes to.
+//! The format and contents of a file of another program.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::grammar::foreign::read_text;
 use crate::problem::{Problem, Problems};
 use crate::sizes::{Scale, SizeDistribution};
 
-/// A format that is told by the first line of a file.
+/// A format, which is recognised by the first line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A network: [`HpccTopology`].
@@ -48,18 +48,18 @@ impl Format {
     }
 }
 
-/// A file in a few lines for people.
+/// A summary of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Its format: `HPCC topology`.
     pub format: String,
-    /// What is in it: names and texts.
+    /// Its contents: names and texts.
     pub rows: Vec<(String, String)>,
-    /// What of it Incast drops or takes differently.
+    /// What Incast does not take over or treats differently.
     pub notes: Vec<String>,
 }
 
-/// Checks a file and says what it comes to.
+/// Checks a file and returns a summary of its contents.
 ///
 /// # Errors
 /// When it is none of the known formats, and all that is wrong with it.
@@ -70,7 +70,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
         Some(Format::Topology) => HpccTopology::parse(&text, &file).map(|topology| of_topology(&topology)),
         Some(Format::Flows) => HpccFlows::parse(&text, &file).map(|flows| of_flows(&flows)),
         Some(Format::Sizes) => Ok(of_sizes(&SizeDistribution::from_text(&text, &file)?)),
-        None => Err(Problem::new("its first line is that of no known format")
+        None => Err(Problem::new("its first line matches no known format")
             .in_file(file)
             .on_line(1)
             .with_hint(

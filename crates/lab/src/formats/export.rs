@@ -21,8 +21,7 @@ fn problem(error: ResultError) -> Problem {
 /// Writes the finished flows of a result as an `fct.txt`. See [`hpcc_fct`].
 ///
 /// # Errors
-/// When the result cannot be read, or the file is there already and is not to be replaced, or cannot be
-/// written.
+/// When the result cannot be read, the file exists and must not be replaced, or it cannot be written.
 pub fn fct(result: &ResultFolder, path: &Path, replace: bool) -> Result<hpcc_fct::Written, Problem> {
     let flows = table(result, TableName::Flows)?;
     let ports = hpcc_fct::ports(&result.scenario().map_err(problem)?);
@@ -54,7 +53,7 @@ pub fn trace(result: &ResultFolder, path: &Path, replace: bool) -> Result<perfet
     write_whole(path, replace, |out| perfetto::write(&source, out))
 }
 
-/// Writes a file that appears under its name only once it is whole.
+/// Writes a file atomically: it appears under its name only when it is complete.
 fn write_whole<T>(
     path: &Path,
     replace: bool,
@@ -62,9 +61,7 @@ fn write_whole<T>(
 ) -> Result<T, Problem> {
     let file = path.display().to_string();
     if !replace && path.exists() {
-        return Err(Problem::new("there is such a file already")
-            .in_file(file)
-            .with_hint("--force replaces it"));
+        return Err(Problem::new("the file already exists").in_file(file).with_hint("--force replaces it"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tmp"));

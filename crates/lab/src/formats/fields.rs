@@ -2,7 +2,7 @@
 
 use crate::problem::{Problem, Problems};
 
-/// Most problems reported of one file; a file of another format has one on every line.
+/// Maximum number of problems reported for one file; a file of another format has one on every line.
 const MOST_PROBLEMS: usize = 20;
 
 /// A word between blanks.
@@ -43,7 +43,7 @@ impl Field<'_> {
     }
 }
 
-/// A text that may come from anywhere, short enough for a message.
+/// Any text, shortened for a message.
 fn shortened(text: &str) -> String {
     const MOST: usize = 40;
     if text.chars().count() <= MOST {
@@ -121,13 +121,13 @@ impl<'a> Found<'a> {
         Self { file, problems: Vec::new() }
     }
 
-    /// Notes a problem. False when there are so many that reading on makes no sense.
+    /// Records a problem. Returns false if there are too many to continue.
     pub(crate) fn add(&mut self, problem: Problem) -> bool {
         self.problems.push(problem.in_file(self.file));
         self.problems.len() < MOST_PROBLEMS
     }
 
-    /// Notes the problem, if there is one; the value otherwise.
+    /// Records the problem, if there is one; returns the value otherwise.
     pub(crate) fn check<T>(&mut self, value: Result<T, Problem>) -> Option<T> {
         value.map_err(|problem| self.add(problem)).ok()
     }

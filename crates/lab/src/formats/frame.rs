@@ -1,5 +1,5 @@
-//! The headers of a packet as they would stand on a wire: Ethernet, IPv4, UDP and RoCEv2's, or a PFC
-//! frame. The simulator's packets have no bytes; these are made from what is recorded of them.
+//! The headers of a packet as on the wire: Ethernet, IPv4, UDP and RoCEv2, or a PFC frame. The simulator's
+//! packets have no bytes; the headers are constructed from the recorded fields.
 
 use incast_sim::record::{PacketKind, PacketRecord};
 
@@ -11,7 +11,7 @@ pub(super) fn mac(node: u32, port: u16) -> [u8; 6] {
     [0x02, high, low, a, b, c]
 }
 
-/// What a packet's headers say beyond its record.
+/// Header fields of a packet that are not in its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     /// MAC address of the port at the far end.
@@ -80,7 +80,7 @@ pub(super) fn frame(record: &PacketRecord, context: &Context) -> Vec<u8> {
     let sum = checksum(&out[start..]);
     out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
 
-    // The source port tells flows apart for ECMP; RoCEv2 sends a zero UDP checksum.
+    // The source port distinguishes flows for ECMP; RoCEv2 sends a zero UDP checksum.
     out.extend((0xc000 | (flow & 0x3fff) as u16).to_be_bytes());
     out.extend(ROCE_PORT.to_be_bytes());
     out.extend((length - 20).to_be_bytes());
@@ -127,8 +127,8 @@ fn acknowledgement(record: &PacketRecord, context: &Context) -> [u8; 4] {
     [syndrome, 0, 0, u8::from(context.flow_size == Some(record.sequence))]
 }
 
-/// A PFC frame (IEEE 802.1Qbb; 802.3 annex 31D): the longest pause, as the simulator's pauses last until
-/// they are lifted, or none.
+/// A PFC frame (IEEE 802.1Qbb; 802.3 annex 31D): the longest pause, since the simulator's pauses last until
+/// a resume, or zero.
 fn pfc(out: &mut Vec<u8>, record: &PacketRecord) {
     out.extend([0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
     out.extend(mac(record.node, record.port));

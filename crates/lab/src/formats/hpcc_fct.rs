@@ -9,25 +9,25 @@ use super::address;
 use crate::results::Table;
 use crate::results::extract::{numbers, texts};
 
-/// UDP port of flows that are no incast, by which HPCC's scripts know them.
+/// UDP port by which HPCC's scripts recognise flows that are not incast.
 pub const PORT_NORMAL: u16 = 100;
 /// UDP port of incast flows.
 pub const PORT_INCAST: u16 = 200;
 /// HPCC numbers the senders' ports of a pair of hosts from here.
 const FIRST_SOURCE_PORT: u32 = 10_000;
 
-/// What was written and what was not.
+/// Numbers of flows written and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Flows in the file.
     pub flows: usize,
-    /// Flows that did not transfer all of their size, which such a file has no place for.
+    /// Flows that did not transfer their whole size, which the format cannot represent.
     pub left_out: usize,
 }
 
-/// Writes the finished flows of the table `flows`, in its order, one a line: `sip dip sport dport size
-/// start fct ideal`, addresses as eight hexadecimal digits, size in bytes, times in nanoseconds.
-/// `port` gives the receiver's UDP port of the flows of a group.
+/// Writes the finished flows of the table `flows`, in its order, one per line: `sip dip sport dport size
+/// start fct ideal`, addresses as eight hexadecimal digits, size in bytes, times in nanoseconds. `port`
+/// gives the receiver's UDP port of the flows of a group.
 ///
 /// # Errors
 /// When the file cannot be written, or the table has not the columns of a result.

@@ -18,7 +18,7 @@ pub struct HpccFlow {
     pub destination: u32,
     /// Its priority group, the queue that it uses in HPCC's switches.
     pub pg: u16,
-    /// Its UDP port at the receiver, by which HPCC's scripts tell kinds of flows apart; `None` in files
+    /// Its UDP port at the receiver, by which HPCC's scripts distinguish kinds of flows; `None` in files
     /// without that column.
     pub dport: Option<u16>,
     /// Its payload.
@@ -69,9 +69,9 @@ impl HpccFlows {
             read += 1;
             if read > promised {
                 let message =
-                    format!("the first line says that there are {promised} flows; here is another line");
+                    format!("the first line says that there are {promised} flows, but there is another line");
                 found.add(
-                    Problem::new(message).on_line(last).with_hint("correct the number or take the line out"),
+                    Problem::new(message).on_line(last).with_hint("correct the number or remove the line"),
                 );
                 break;
             }
@@ -93,7 +93,7 @@ impl HpccFlows {
             let message = format!(
                 "the first line says that there are {promised} flows, but the file ends after {read}"
             );
-            found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
+            found.add(Problem::new(message).on_line(last).with_hint("is the file truncated?"));
         }
         if promised == 0 && found.is_empty() {
             found.add(Problem::new("there is no flow in this file").on_line(1));
@@ -121,7 +121,7 @@ impl HpccFlows {
         self.first_start
     }
 
-    /// How many flows there are of each priority group and port.
+    /// Number of flows of each priority group and port.
     #[must_use]
     pub fn kinds(&self) -> BTreeMap<(u16, Option<u16>), usize> {
         let mut kinds = BTreeMap::new();
@@ -131,7 +131,7 @@ impl HpccFlows {
         kinds
     }
 
-    /// What other simulators make of the file and Incast does not, and what is dropped.
+    /// What other simulators do with the file and Incast does not, and what is not taken over.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -23,7 +23,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// What it is called.
+    /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,12 +34,12 @@ impl Header {
     }
 }
 
-/// How fast a link is.
+/// Rate and delay of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// Rate, one-way delay, and whether packets get lost on it at random.
+    /// Rate, one-way delay, and whether it loses packets at random.
     Given(Rate, Time, bool),
-    /// Of a type that is described elsewhere (OSCAR's artifact).
+    /// A type that is defined elsewhere (OSCAR's artifact).
     Type(String),
 }
 
@@ -48,7 +48,7 @@ pub enum Speed {
 pub struct HpccLink {
     /// Its ends, by their numbers in the file.
     pub ends: [u32; 2],
-    /// How fast it is.
+    /// Its rate and delay.
     pub speed: Speed,
     /// Its line in the file, from 1.
     pub line: u32,
@@ -59,21 +59,21 @@ pub struct HpccLink {
 pub struct HpccTopology {
     /// Which program's header it has.
     pub header: Header,
-    /// Numbers of the hosts, rising.
+    /// Numbers of the hosts, ascending.
     pub hosts: Vec<u32>,
-    /// Numbers of the switches, rising.
+    /// Numbers of the switches, ascending.
     pub switches: Vec<u32>,
-    /// Numbers of the switches inside of servers (NVSwitch), rising; they are not simulated.
+    /// Numbers of the switches inside servers (NVSwitch), ascending; they are not simulated.
     pub nvswitches: Vec<u32>,
     /// The links in the order of the file, without those of NVSwitches.
     pub links: Vec<HpccLink>,
     /// Links to NVSwitches or between two hosts of a server; they are not simulated.
     pub server_links: usize,
-    /// Lines behind the last link.
+    /// Number of lines after the last link.
     pub lines_behind: usize,
 }
 
-/// What the first line says.
+/// The contents of the first line.
 struct Counts {
     header: Header,
     nodes: u64,
@@ -119,7 +119,7 @@ fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
     }
     let switches = counts.switches + counts.nvswitches;
     if switches > counts.nodes {
-        let message = format!("of {} nodes {switches} cannot be switches", counts.nodes);
+        let message = format!("{switches} of {} nodes cannot be switches", counts.nodes);
         return Err(Problem::new(message).on_line(fields[0].line).with_hint(HEADERS));
     }
     Ok(counts)
@@ -149,7 +149,9 @@ impl HpccTopology {
                     counted(wanted, "switch").replace("switchs", "switches")
                 );
                 found.add(
-                    Problem::new(message).on_line(last).with_hint("here belong the numbers of the switches"),
+                    Problem::new(message)
+                        .on_line(last)
+                        .with_hint("this line lists the numbers of the switches"),
                 );
                 break;
             }
@@ -161,7 +163,7 @@ impl HpccTopology {
         }
         if found.is_empty() && ids.len() < wanted {
             let message = format!("the file ends after the numbers of {} of {wanted} switches", ids.len());
-            found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
+            found.add(Problem::new(message).on_line(last).with_hint("is the file truncated?"));
         }
         let mut seen = BTreeSet::new();
         if let (true, Some(twice)) = (found.is_empty(), ids.iter().find(|&&id| !seen.insert(id))) {
@@ -198,7 +200,7 @@ impl HpccTopology {
                     "the first line says that there are {} links, but the file ends after {read}",
                     counts.links
                 );
-                found.add(Problem::new(message).on_line(last).with_hint("is the file cut off?"));
+                found.add(Problem::new(message).on_line(last).with_hint("is the file truncated?"));
                 return;
             };
             last = first.line;
@@ -216,9 +218,11 @@ impl HpccTopology {
             let fields = lines.next_line();
             let Some(first) = fields.first() else { break };
             if link(fields, counts.nodes).is_ok() {
-                let message =
-                    format!("the first line says that there are {} links; here is another one", counts.links);
-                let help = "correct the number or take the line out";
+                let message = format!(
+                    "the first line says that there are {} links, but there is another one",
+                    counts.links
+                );
+                let help = "correct the number or remove the line";
                 found.add(Problem::new(message).on_line(first.line).with_hint(help));
                 break;
             }
@@ -226,14 +230,14 @@ impl HpccTopology {
         }
     }
 
-    /// Whether a link stays inside of a server.
+    /// Whether a link is inside a server.
     fn is_of_server(&self, link: &HpccLink) -> bool {
         let is = |ids: &[u32]| link.ends.map(|end| ids.binary_search(&end).is_ok());
         is(&self.nvswitches) != [false, false]
             || self.header == Header::Simai && is(&self.hosts) == [true, true]
     }
 
-    /// Checks what does not depend on the speed of links: who is joined to whom.
+    /// Checks the connections, which do not depend on the rates of links.
     fn check_shape(&self, found: &mut Found<'_>) {
         let hosts: BTreeSet<u32> = self.hosts.iter().copied().collect();
         if hosts.len() < 2 {
@@ -250,9 +254,9 @@ impl HpccTopology {
         for link in &self.links {
             let [a, b] = link.ends;
             let wrong = if a == b {
-                Some(Problem::new(format!("joins node {a} to itself")))
+                Some(Problem::new(format!("connects node {a} to itself")))
             } else if hosts.contains(&a) && hosts.contains(&b) {
-                Some(Problem::new(format!("joins two hosts, {a} and {b}; a host hangs on a switch")))
+                Some(Problem::new(format!("connects two hosts, {a} and {b}; hosts connect only to switches")))
             } else {
                 linked.extend(link.ends);
                 None
@@ -277,7 +281,7 @@ impl HpccTopology {
             let message = if self.nvswitches.is_empty() {
                 format!("host {lost} has no link")
             } else {
-                format!("host {lost} has no link but inside of its server, which is not simulated")
+                format!("host {lost} has links only inside its server, which are not simulated")
             };
             found.add(Problem::new(message));
         }
@@ -317,14 +321,14 @@ impl HpccTopology {
                 })?,
             };
             let [Some(&a), Some(&b)] = link.ends.map(|end| nodes.get(&end)) else {
-                return Err((link.line, "joins a node that is neither host nor switch".to_owned()));
+                return Err((link.line, "connects a node that is neither host nor switch".to_owned()));
             };
             network.add_link(a, b, rate, delay);
         }
         Ok(network)
     }
 
-    /// What the file says and Incast drops.
+    /// What Incast does not take over from the file.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -336,14 +340,14 @@ impl HpccTopology {
         }
         if !self.nvswitches.is_empty() || self.server_links > 0 {
             notes.push(format!(
-                "{} and {} inside of servers: not simulated; what the hosts of a server send each other takes \
-                 the network",
+                "{} and {} inside servers: not simulated; traffic between the hosts of a server uses the \
+                 network",
                 counted(self.nvswitches.len(), "NVSwitch").replace("NVSwitchs", "NVSwitches"),
                 counted(self.server_links, "link")
             ));
         }
         if self.lines_behind > 0 {
-            notes.push(format!("{} behind the last link", counted(self.lines_behind, "line")));
+            notes.push(format!("{} after the last link", counted(self.lines_behind, "line")));
         }
         notes
     }
@@ -363,7 +367,7 @@ fn within(field: &Field<'_>, name: &str, id: u64, nodes: u64) -> Result<u32, Pro
         return Ok(id as u32);
     }
     let message = match nodes {
-        0 => "there is no node at all".to_owned(),
+        0 => "there are no nodes".to_owned(),
         _ => format!("there is no such node; {nodes} nodes are numbered 0 to {}", nodes - 1),
     };
     Err(field.wrong(name, message))
@@ -404,7 +408,7 @@ fn rate(field: &Field<'_>) -> Result<Rate, Problem> {
         .or_else(|| unit.strip_suffix("b/s"))
         .map(|prefix| (prefix, 1))
         .or_else(|| unit.strip_suffix("Bps").or_else(|| unit.strip_suffix("B/s")).map(|prefix| (prefix, 8)))
-        .ok_or_else(|| field.wrong("rate", "no unit of a rate").with_hint(HELP))?;
+        .ok_or_else(|| field.wrong("rate", "unknown unit of a rate").with_hint(HELP))?;
     let (decimals, binary) = match prefix {
         "" => (0, 1),
         "k" | "K" => (3, 1),
@@ -414,7 +418,7 @@ fn rate(field: &Field<'_>) -> Result<Rate, Problem> {
         "Ki" => (0, 1 << 10),
         "Mi" => (0, 1 << 20),
         "Gi" => (0, 1 << 30),
-        _ => return Err(field.wrong("rate", "no unit of a rate").with_hint(HELP)),
+        _ => return Err(field.wrong("rate", "unknown unit of a rate").with_hint(HELP)),
     };
     let number = decimal(number, decimals).map_err(|m| field.wrong("rate", m).with_hint(HELP))?;
     let bps = number.checked_mul(per * binary);
@@ -425,8 +429,8 @@ fn rate(field: &Field<'_>) -> Result<Rate, Problem> {
     }
 }
 
-/// A delay as ns-3 reads it, to the nearest picosecond. ns-3 takes a bare number for seconds, which
-/// nobody means.
+/// A delay as ns-3 reads it, to the nearest picosecond. A bare number, which ns-3 takes for seconds, is
+/// refused.
 fn delay(field: &Field<'_>) -> Result<Time, Problem> {
     const HELP: &str = "a delay is written like `1us`, `1000ns` or `0.001ms`";
     let (number, unit) = split(field.text);
@@ -437,7 +441,7 @@ fn delay(field: &Field<'_>) -> Result<Time, Problem> {
         "ns" => 3,
         "ps" => 0,
         "" => return Err(field.wrong("delay", "has no unit").with_hint(HELP)),
-        _ => return Err(field.wrong("delay", "no unit of time").with_hint(HELP)),
+        _ => return Err(field.wrong("delay", "unknown unit of a time").with_hint(HELP)),
     };
     match decimal(number, decimals) {
         Ok(0) => Err(field.wrong("delay", "must be more than zero").with_hint(HELP)),

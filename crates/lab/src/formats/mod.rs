@@ -1,11 +1,11 @@
-//! Formats that users already have, and what other tools read.
+//! File formats of other programs, read and written.
 //!
 //! * [`hpcc_topology`], [`hpcc_flows`]: the inputs of HPCC's simulator, its descendants and SimAI.
 //! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
-//! * [`pcapng`]: captured packets, for Wireshark and its relatives.
+//! * [`pcapng`]: captured packets, for Wireshark and similar tools.
 //! * [`perfetto`]: a run as a trace for the Perfetto viewer.
 //! * [`convert`]: a scenario from foreign files.
-//! * [`describe`]: what a foreign file is and what it holds.
+//! * [`describe`]: the format and contents of a foreign file.
 //! * [`export`]: a saved result in these formats.
 //!
 //! Distributions of flow sizes are read by [`sizes`](crate::sizes).

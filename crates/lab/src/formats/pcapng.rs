@@ -1,7 +1,7 @@
-//! Captured packets as a pcapng file (draft-ietf-opsawg-pcapng), for Wireshark and its relatives.
+//! Captured packets as a pcapng file (draft-ietf-opsawg-pcapng), for Wireshark and similar tools.
 //!
 //! One interface for each captured port, with its name and the link's rate; times in nanoseconds of
-//! simulated time, rounded down. Headers are made from what is recorded; payload is not stored.
+//! simulated time, rounded down. Headers are constructed from the recorded fields; payload is not stored.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -135,7 +135,7 @@ impl<'a, W: Write> Capture<'a, W> {
         Ok(())
     }
 
-    /// Hands everything so far to the operating system.
+    /// Writes everything so far to the operating system.
     ///
     /// # Errors
     /// When it cannot be written.

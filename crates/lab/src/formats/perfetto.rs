@@ -355,7 +355,7 @@ impl PortTracks {
 }
 
 fn pauses<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, ports: &mut PortTracks) -> io::Result<usize> {
-    // Begin of the pause that goes on, by port and queue, and its track.
+    // Begin of the current pause, by port and queue, and its track.
     let mut open: BTreeMap<(Port, u16), (u64, Option<Time>)> = BTreeMap::new();
     let mut written = 0;
     let mut slice = |trace: &mut Trace<W>, track: u64, queue: u16, from: Time, to: Time| {

@@ -1,4 +1,4 @@
-//! Files of other programs that a scenario names instead of holding them.
+//! Files of other programs to which a scenario refers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::files;
 use crate::hash;
 use crate::problem::{Problem, Problems};
 
-/// A format that a scenario can name a file of.
+/// A file format to which a scenario can refer.
 pub(crate) trait Format: Sized {
     /// What may be written: `a file like "flow.txt"`.
     const NOUN: &'static str;
@@ -32,11 +32,11 @@ pub(crate) struct Foreign<T> {
 }
 
 section! {
-    /// A file, held to the content that it had.
+    /// A file with the hash of its content.
     pub(crate) struct Pinned {
         /// Where it is.
         path: String,
-        /// A hash of its text, in hexadecimal; the file is refused when it has another.
+        /// A hash of its text, in hexadecimal; the file is refused if its hash differs.
         fingerprint: Option<String> = None,
     }
 }
@@ -67,7 +67,7 @@ impl<T> PartialEq for Foreign<T> {
 /// The text of a file.
 ///
 /// # Errors
-/// When it cannot be read or is no text.
+/// When it cannot be read or is not text.
 pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
     let bytes = files::read(path, files::MAX_LIST).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Problem::new(format!("there is no file {}", path.display())),
@@ -98,8 +98,7 @@ impl<T: Format> Setting for Foreign<T> {
         };
         let fingerprint = hash::key(0, &text, 0);
         if pinned.fingerprint.is_some_and(|wanted| wanted != format!("{fingerprint:016x}")) {
-            let message =
-                format!("{} is no longer the file that this scenario was made with", path.display());
+            let message = format!("{} has changed since this scenario was made", path.display());
             reading.wrong(node.place, key, message);
             return None;
         }

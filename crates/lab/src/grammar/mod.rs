@@ -1,7 +1,7 @@
-//! What a scenario file *is*, apart from what it can say.
+//! The syntax of scenario files, independent of their sections.
 //!
-//! * `tree`: a TOML document in which every value knows where it was written, with overrides applied.
-//! * `reading`: one reading of one file, the problems found on the way, and where each key stands.
+//! * `tree`: a TOML document in which every value has its position, with overrides applied.
+//! * `reading`: the reading of one file: the problems found, and the position of each key.
 //! * [`setting`]: the types that a key can have, each read, bounded, written back and described.
 //! * [`section`]: sets of keys. One declaration for each key gives its field, reading, default, range,
 //!   writing, schema and description.
@@ -9,8 +9,8 @@
 //! * `suggest`: the nearest known word.
 //! * `foreign`: files of other programs that a scenario names.
 //!
-//! Nothing here knows any section, topology, traffic or algorithm: those know the grammar, and not the
-//! other way round. A test holds this against the `use` lines (`tests/modules.rs`).
+//! Nothing here depends on any section, topology, traffic or algorithm; these depend on the grammar. A test
+//! checks the `use` lines (`tests/modules.rs`).
 
 pub(crate) mod foreign;
 pub(crate) mod reading;

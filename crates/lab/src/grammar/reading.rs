@@ -12,20 +12,20 @@ use crate::problem::{Problem, Problems};
 /// Where each key was written, by its path; keys that were not written are absent.
 pub(crate) type Places = BTreeMap<String, Place>;
 
-/// Says what has a key of this name, when the table at this path does not.
+/// Finds what has a key of this name, if the table at this path does not.
 pub(crate) type Owner = fn(name: &str, path: &str) -> Option<String>;
 
 /// One reading of one scenario.
 pub(crate) struct Reading {
     /// Problems with their places, in the order found.
     problems: Vec<(Place, Problem)>,
-    /// What is possible, and hardly meant.
+    /// Warnings: what is possible but probably not intended.
     warnings: Vec<(Place, Problem)>,
     pub(crate) places: Places,
     /// Files that the scenario names and that were read.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) sources: Sources,
-    /// Files that a scenario names are found from here.
+    /// Folder to which the paths of files in a scenario are relative.
     pub(crate) folder: PathBuf,
     /// For messages about keys in the wrong place.
     owner: Owner,
@@ -44,7 +44,7 @@ impl Reading {
         }
     }
 
-    /// A reading that goes on from what was read before: problems are placed by its places.
+    /// Continues an earlier reading: problems are located by its positions.
     pub(crate) fn resume(sources: Sources, folder: PathBuf, places: Places) -> Self {
         Self {
             problems: Vec::new(),
@@ -62,7 +62,7 @@ impl Reading {
         self.report(place, message.into().about(key));
     }
 
-    /// Reports a problem at `place` that is already worded.
+    /// Reports a given problem at `place`.
     pub(crate) fn report(&mut self, place: Place, problem: Problem) {
         self.problems.push((place, problem));
     }
@@ -80,7 +80,7 @@ impl Reading {
         self.problems.push(placed);
     }
 
-    /// Notes what is possible in a section that was read before, and hardly meant.
+    /// Records a warning about a section that was read before.
     pub(crate) fn warn(&mut self, section: &str, problem: Problem) {
         let placed = self.placed(section, problem);
         self.warnings.push(placed);
@@ -134,15 +134,15 @@ impl Reading {
     }
 }
 
-/// Reads the keys of one table, and knows afterwards which ones nobody asked for.
+/// Reads the keys of one table, and keeps track of those that were not read.
 pub(crate) struct TableReader<'a, 'r> {
     table: &'a Table,
     place: Place,
     path: String,
     known: Vec<&'static str>,
-    /// What the table is called in messages.
+    /// Name of the table in messages.
     title: Option<String>,
-    /// Whether it is still clear which keys the table may have.
+    /// Whether the keys that the table may have are still known.
     clear: bool,
     pub(crate) reading: &'r mut Reading,
 }
@@ -158,7 +158,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
     }
 
     /// Reads a key. `fallback` gives the value of a key that is absent; without one the key is
-    /// required. A fallback of `None` rests on another key that has a problem of its own.
+    /// required. A fallback of `None` depends on another key that has a problem itself.
     pub(crate) fn read<T: Setting>(
         &mut self,
         key: &'static str,
@@ -186,7 +186,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         None
     }
 
-    /// The text of a key that decides which other keys there are, and its place.
+    /// The text of a key that determines which other keys are allowed, and its position.
     pub(crate) fn word(
         &mut self,
         key: &'static str,
@@ -231,7 +231,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         self.table.get(key).is_some()
     }
 
-    /// All keys that nobody has asked for so far; every key is allowed from now on.
+    /// All keys that were not read so far; every key is allowed from now on.
     pub(crate) fn rest(&mut self) -> Vec<(String, Node)> {
         self.clear = false;
         let unasked = self.table.0.iter().filter(|(name, _, _)| !self.known.contains(&name.as_str()));
@@ -243,7 +243,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         self.title = Some(title);
     }
 
-    /// Refuses every key that nobody asked for.
+    /// Reports every key that was not read as unknown.
     pub(crate) fn finish(self) {
         if !self.clear {
             return;

@@ -1,22 +1,22 @@
-//! One declaration for each section of a scenario: it gives the struct, the reading with places and
-//! defaults, the writing, and the description that lists, schemas and pages are made from.
+//! One declaration for each section of a scenario: it generates the struct, the reading with positions and
+//! defaults, the writing, and the description for lists, schemas and pages.
 
 use super::reading::TableReader;
 use super::setting::{Bound, Shape};
 use super::write::Out;
 
-/// What a list says of a key.
+/// The description of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
     /// What may be written.
     pub shape: Shape,
     /// The range.
     pub bound: Bound,
-    /// What holds when it is absent.
+    /// Its value when it is absent.
     pub fallback: Fallback,
     /// Where the default comes from: a paper, an artifact, a standard.
     pub source: Option<&'static str>,
@@ -24,7 +24,7 @@ pub struct KeyInfo {
     pub section: Option<(String, Vec<Self>)>,
 }
 
-/// What holds when a key is absent.
+/// The value of a key that is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fallback {
     /// It must be written.
@@ -33,7 +33,7 @@ pub enum Fallback {
     Value(String),
     /// The value of another key, or something computed from it.
     From(String),
-    /// Nothing: what it describes is not there.
+    /// None: what it describes is absent.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl core::fmt::Display for Fallback {
     }
 }
 
-/// What a list says of a section, of a kind of topology or traffic, of an algorithm.
+/// The description of a section, of a kind of topology or traffic, or of an algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its name in scenario files.
@@ -93,7 +93,7 @@ pub(crate) fn first_paragraph(lines: &[&str]) -> String {
     joined(&lines[..end]).trim_end_matches('.').to_owned()
 }
 
-/// A section in which every key has its default.
+/// A section in which all keys have their defaults.
 pub(crate) fn defaults<S: Section>() -> Option<S> {
     let sources = super::tree::Sources { file: String::new(), overrides: Vec::new() };
     let mut reading = super::reading::Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
@@ -104,7 +104,7 @@ pub(crate) fn defaults<S: Section>() -> Option<S> {
 /// Declares a section.
 ///
 /// Each key is `name: Type = default; bound => "source",` where default, bound and source may be left
-/// out. A default may rest on a key above it, whose value is then an `Option`: `= rate?`. A key of a
+/// out. A default may depend on a key above it, whose value is then an `Option`: `= rate?`. A key of a
 /// section without default must be written.
 ///
 /// `for Type { … }` makes a type of the simulator a section: its fields are the keys. With
@@ -271,7 +271,7 @@ pub(crate) fn describe(value: Option<Option<Out>>, expression: &str) -> Fallback
     }
 }
 
-/// Declares a section whose first key, `kind`, decides which keys follow.
+/// Declares a section whose first key, `kind`, determines which keys follow.
 macro_rules! kinds {
     (
         $(#[doc = $doc:literal])+
@@ -370,7 +370,7 @@ macro_rules! choice {
                     return Some(*value);
                 }
                 let words: Vec<&str> = all.iter().map(|(_, word, _)| *word).collect();
-                let message = format!("{text:?} is none of: {}", words.join(", "));
+                let message = format!("{text:?} is not one of: {}", words.join(", "));
                 reading.wrong(node.place, key, $crate::grammar::suggest::unknown(message, text, words));
                 None
             }
@@ -401,7 +401,7 @@ macro_rules! choice {
                     _ => {}
                 }
                 let words = [$($word),+];
-                let message = format!("{text:?} is none of: {}", words.join(", "));
+                let message = format!("{text:?} is not one of: {}", words.join(", "));
                 reading.wrong(node.place, key, $crate::grammar::suggest::unknown(message, text, words));
                 None
             }

@@ -39,7 +39,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// How a person would write such a value at `path`, for a key that is missing.
+    /// How to write such a value at `path`, for a key that is missing.
     pub(crate) fn wanted(&self, path: &str) -> String {
         match self {
             Self::Table(_) | Self::Variants(..) | Self::Algorithm => format!("a section [{path}]"),
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// What a person calls such a value: `a time like "12us"`.
+    /// The description of such a value in messages: `a time like "12us"`.
     #[must_use]
     pub fn noun(&self) -> String {
         match self {
@@ -63,7 +63,7 @@ impl Shape {
                 words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
             }
             Self::Either(shapes) => shapes.iter().map(Self::noun).collect::<Vec<_>>().join(" or "),
-            Self::List(of) => format!("a list, each {}", of.noun()),
+            Self::List(of) => format!("a list, each entry {}", of.noun()),
             Self::Table(_) | Self::Variants(..) => "a table".to_owned(),
             Self::Algorithm => "a table with an algorithm and its parameters".to_owned(),
         }
@@ -73,7 +73,7 @@ impl Shape {
 /// The range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Whatever the type holds.
+    /// Any value of the type.
     Any,
     /// More than zero.
     Positive,
@@ -245,7 +245,7 @@ impl Setting for bool {
 
 impl Setting for String {
     fn shape() -> Shape {
-        Shape::Text("a text")
+        Shape::Text("a string")
     }
 
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
@@ -354,7 +354,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 }
 
-/// A value that may be left to the program, written `"auto"`.
+/// A value that may be computed automatically, written `"auto"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Auto<T>(pub(crate) Option<T>);
 
@@ -382,7 +382,7 @@ impl<T: Setting> Setting for Auto<T> {
 /// Reads a decimal number exactly, rounded down to the resolution of [`Fixed`].
 fn read_decimal(text: &str) -> Result<Fixed, &'static str> {
     const DIGITS: &str = "has more digits than a number can hold";
-    const LARGE: &str = "is too large; numbers end at 2147483647";
+    const LARGE: &str = "is too large; the largest number is 2147483647";
     let (negative, magnitude) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

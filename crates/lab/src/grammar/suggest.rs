@@ -1,8 +1,8 @@
-//! The nearest known word to what somebody wrote.
+//! Suggestions: the known word nearest to an unknown one.
 
 use crate::problem::Problem;
 
-/// The problem of a word that is not among the `known` ones. Its hint is the one that was most likely meant.
+/// The problem of a word that is not among the `known` ones. Its hint is the most likely one.
 pub(crate) fn unknown<'a>(
     problem: impl Into<Problem>,
     word: &str,
@@ -15,9 +15,9 @@ pub(crate) fn unknown<'a>(
     }
 }
 
-/// The word of `known` that `word` most likely means, if any is near enough: at most a third of its
-/// letters differ (by insertion, deletion, replacement or exchange of neighbours), or one begins
-/// with the other.
+/// The word of `known` that is most likely meant by `word`, if any is near enough: at most a third of its
+/// letters differ (by insertion, deletion, replacement or exchange of neighbours), or one begins with the
+/// other.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' ', '.'], "_");
     let word = plain(word);

@@ -1,5 +1,5 @@
-//! A TOML document as a tree in which every value knows where it was written, with the overrides
-//! of the command line applied.
+//! A TOML document as a tree in which every value has its position, with the overrides of the command line
+//! applied.
 
 use core::ops::Range;
 
@@ -62,10 +62,10 @@ impl Table {
 }
 
 impl Value {
-    /// What a person calls this kind of value.
+    /// The name of this kind of value in messages.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
-            Self::Text(_) => "a text",
+            Self::Text(_) => "a string",
             Self::Integer(_) => "a whole number",
             Self::Decimal(_) => "a decimal number",
             Self::Flag(_) => "true or false",
@@ -88,7 +88,7 @@ impl Value {
     }
 }
 
-/// The texts that a tree came from, to turn places back into what a person sees.
+/// The texts from which a tree was read, to convert positions to lines and columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     pub(crate) file: String,
@@ -182,7 +182,7 @@ pub(crate) fn parse(text: &str, sources: &Sources) -> Result<Table, Vec<Problem>
         let offset = error.span().map_or(0, |span| span.start);
         let mut problem = Problem::new(format!("this is not TOML: {}", error.message()));
         if offset >= end {
-            problem = problem.with_hint("the file ends in the middle of something; is it cut off?");
+            problem = problem.with_hint("the file ends unexpectedly; is it truncated?");
         }
         sources.locate(problem, lines.place(offset.min(text.len())))
     };
@@ -215,7 +215,7 @@ pub(crate) fn parse_value(text: &str, source: u32) -> Node {
 /// A step of the path into a list is a number, or the `name` of the block that is meant.
 ///
 /// # Errors
-/// When the text has no `=`, or when the path leads nowhere.
+/// When the text has no `=`, or when the path does not exist.
 pub(crate) fn apply_override(root: &mut Table, text: &str, index: usize) -> Result<(), Problem> {
     let source = index as u32 + 1;
     let fail = |message: String| Problem::new(message).in_file(format!("--set {text}"));

@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ResultError {
-    /// The operating system refused.
+    /// An error of the operating system.
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What was tried: "write", "create".
         tried: &'static str,
-        /// What it said.
+        /// The error.
         error: io::Error,
     },
-    /// The folder holds something that is not of a result.
+    /// The folder contains something that is not part of a result.
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// A name in it that no result has.
+        /// The name of a file in it that is not part of a result.
         name: String,
     },
-    /// The folder holds a complete result, and replacing it was not asked for.
+    /// The folder contains a complete result, and replacing it was not requested.
     Exists(PathBuf),
-    /// Another run writes into the folder right now.
+    /// Another run is writing into the folder.
     Running(PathBuf),
     /// There is no result here.
     NoResult(PathBuf),
-    /// Another result is in the folder than the one that was opened.
+    /// The folder contains a different result from the one that was opened.
     Replaced(PathBuf),
-    /// A file of the result cannot be understood.
+    /// A file of the result is damaged or has an unknown format.
     Damaged {
         /// The file.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! From a result's tables to what the functions of [`summary`](crate::summary) take.
+//! Converts a result's tables to the arguments of the functions of [`summary`](crate::summary).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -119,12 +119,12 @@ pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>
     Ok(ends.into_iter().filter_map(|(flow, ends)| Some((flow, goodput(ends)?))).collect())
 }
 
-/// Goes through the batches of a table, in order; called again it does so again.
+/// Iterates over the batches of a table, in order; may be called again.
 pub(crate) type Batches<'a> = dyn Fn(&mut EachBatch<'_>) -> Result<(), ResultError> + 'a;
 
 impl Summary {
-    /// The summary of a run with these tables, with these classes of size. Samples of ports, of which
-    /// there can be more than fit into memory, are gone through twice.
+    /// The summary of a run with these tables, with these classes of size. Samples of ports, which may not
+    /// fit into memory, are read twice.
     ///
     /// # Errors
     /// When a table cannot be read, or a column is missing or of another type.

@@ -1,4 +1,4 @@
-//! A result's folder after the run, also of a run that was killed.
+//! A result's folder after the run, including that of a killed run.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -11,12 +11,12 @@ use super::writer::{check_part, merged_name, names, part, read_info};
 use super::{ResultError, ResultInfo, SCENARIO_FILE, Table, TableName, parquet_io};
 use crate::hash::Digest;
 
-/// Whether a result is all there.
+/// Whether a result is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The run ended cleanly; everything is there.
+    /// The run ended cleanly; the result is complete.
     Complete,
-    /// The run goes on at this moment; what is there so far can be read.
+    /// The run is in progress; what was written so far can be read.
     Running,
     /// The run was killed or could not write; what it had written can be read.
     Incomplete,
@@ -34,7 +34,7 @@ impl ResultFolder {
     /// Opens the result in the folder `root`.
     ///
     /// # Errors
-    /// When there is none or its `result.json` cannot be understood.
+    /// When there is none or its `result.json` is damaged.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ResultError> {
         let root = root.into();
         let info = read_info(&root)?.ok_or_else(|| ResultError::NoResult(root.clone()))?;
@@ -74,13 +74,13 @@ impl ResultFolder {
         &self.root
     }
 
-    /// Whether it was all there when it was opened.
+    /// Whether it was complete when it was opened.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// What made it, how the run ended, totals and summary.
+    /// Its origin, how the run ended, totals and summary.
     #[must_use]
     pub fn info(&self) -> &ResultInfo {
         &self.info
@@ -97,7 +97,7 @@ impl ResultFolder {
         Ok(text)
     }
 
-    /// A table, as far as it was written: from its merged file, else from its parts. Totals per port
+    /// A table, as far as it was written: from its merged file, or else from its parts. Totals per port
     /// exist only after a clean end; before it that table is empty.
     ///
     /// # Errors
@@ -132,14 +132,14 @@ impl ResultFolder {
         if sound {
             return Ok(());
         }
-        // Whoever keeps a result open for long may find another one in its place.
+        // A result that is kept open for long may have been replaced by another one.
         match read_info(&self.root) {
             Ok(Some(now)) if now.digest != self.info.digest => Err(ResultError::Replaced(self.root.clone())),
             _ => Err(damaged_content(&self.root.join(name))),
         }
     }
 
-    /// What a table's file says of its origin, as keys and values: `version`, `name`, `seed`,
+    /// The origin of a table as recorded in its file, as keys and values: `version`, `name`, `seed`,
     /// `scenario` and, after a clean end, `fingerprint`.
     ///
     /// # Errors
@@ -182,13 +182,13 @@ pub(super) fn digest_of(path: &Path) -> Result<String, ResultError> {
     }
 }
 
-/// Whether somebody writes the result at this moment.
+/// Whether a process is writing the result.
 fn is_locked(scenario: &Path) -> bool {
     File::open(scenario)
         .is_ok_and(|f| matches!(retry_while_locked(|| f.try_lock_shared()), Err(TryLockError::WouldBlock)))
 }
 
-/// How often a lock is tried for, and how long is waited in between.
+/// Number of attempts to take a lock, and the time between them.
 const LOCK_RETRIES: (u32, Duration) = (40, Duration::from_millis(5));
 
 /// Tries for a lock for a fifth of a second before it counts as held: a reader holds one for an

@@ -1,4 +1,4 @@
-//! `result.json`: what made a result, how the run ended, and what came of it in numbers.
+//! `result.json`: the origin of a result, how the run ended, and its summary.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::summary::Summary;
 
 /// The value of `format` in every `result.json`.
 pub const FORMAT: &str = "incast-result";
-/// Raised when a column or key changes its meaning or goes away.
+/// Incremented when a column or key changes its meaning or is removed.
 pub const FORMAT_VERSION: u32 = 3;
 
 /// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
@@ -19,11 +19,11 @@ pub const FORMAT_VERSION: u32 = 3;
 pub struct ResultInfo {
     /// [`FORMAT`].
     pub format: String,
-    /// [`FORMAT_VERSION`] of whoever wrote it.
+    /// [`FORMAT_VERSION`] of the program that wrote it.
     pub format_version: u32,
     /// Version of Incast that made the result.
     pub incast_version: String,
-    /// The build of Incast that made the result, where whoever asked for the run names it.
+    /// The build of Incast that made the result, if the caller names it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub build: Option<String>,
     /// `running` until a clean end, then `complete`.
@@ -34,23 +34,23 @@ pub struct ResultInfo {
     pub seed: u64,
     /// The congestion control algorithms in use, with their presets.
     pub algorithms: Vec<String>,
-    /// How many of the nodes are hosts: those with the lowest numbers.
+    /// Number of hosts: the nodes with the lowest numbers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hosts: Option<u32>,
-    /// Threads that it ran on. The results do not depend on it.
+    /// Number of threads. The results do not depend on it.
     pub threads: usize,
     /// When the run began, in seconds since 1970 (UTC).
     pub started_unix_s: u64,
     /// What the endings of keys and columns mean.
     pub units: BTreeMap<String, String>,
-    /// What came of the run; absent until its end.
+    /// Outcome of the run; absent until its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outcome: Option<OutcomeInfo>,
-    /// Slowdowns by size and the sampled ports in numbers; absent until the end of the run.
+    /// Slowdowns by size and statistics of the sampled ports; absent until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub summary: Option<Summary>,
-    /// Digests of the result's other files by their names, by which damage is noticed; until the end of the
-    /// run only that of the scenario. The parts of tables have theirs in their names.
+    /// Digests of the result's other files by their names, by which damage is detected; until the end of
+    /// the run only that of the scenario. The parts of tables have theirs in their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub files: BTreeMap<String, String>,
     /// The digest of all of the above.
@@ -58,38 +58,38 @@ pub struct ResultInfo {
     pub digest: Option<String>,
 }
 
-/// How far the writing of a result came.
+/// Progress of writing a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Written {
-    /// The run goes on, or was killed.
+    /// The run is in progress, or was killed.
     Running,
-    /// Everything is there.
+    /// The result is complete.
     Complete,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeInfo {
     /// `finished`, `time limit`, `interrupted` or `stalled`.
     pub end: String,
     /// The same in a sentence, with the reason.
     pub why: String,
-    /// Ports that wait on each other in a cycle of pauses, each for the next: `leaf0 port 3`.
+    /// Ports that wait for each other in a cycle of pauses, each for the next: `leaf0 port 3`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub deadlock: Vec<String>,
     /// Some of the flows that could not go on, with what each waits for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub waiting: Vec<Waiting>,
-    /// A hash of everything that the run produced, in hexadecimal. Equal fingerprints: equal results.
+    /// A hash of all results of the run, in hexadecimal. Equal fingerprints mean equal results.
     pub fingerprint: String,
     /// Simulated time at the end.
     pub now_ps: u64,
-    /// Flows in all.
+    /// Total number of flows.
     pub flows: u64,
     /// Flows that finished.
     pub flows_finished: u64,
-    /// Flows whose start the run did not reach.
+    /// Flows that had not started when the run ended.
     #[serde(default)]
     pub flows_not_started: u64,
     /// Packet-hops: one hop is one packet that left one port.
@@ -100,12 +100,12 @@ pub struct OutcomeInfo {
     pub packets_delivered: u64,
     /// Data packets dropped.
     pub packets_dropped: u64,
-    /// Data packets lost on links that failed, or for which no way was left.
+    /// Data packets lost on links that failed, or for which there was no route.
     #[serde(default)]
     pub packets_lost: u64,
-    /// Data packets still on their way at the end.
+    /// Data packets still in flight or queued at the end.
     pub packets_in_flight: u64,
-    /// Invariants that did not hold; empty in a sound run.
+    /// Violated invariants; empty in a correct run.
     pub violations: Vec<String>,
     /// Wall time of the simulation.
     pub wall_s: f64,
@@ -173,7 +173,7 @@ impl ResultInfo {
 }
 
 impl OutcomeInfo {
-    /// What came of a run of `simulation` that took `wall_s` seconds and ended before the start of
+    /// The outcome of a run of `simulation` that took `wall_s` seconds and ended before the start of
     /// `not_started` flows.
     #[must_use]
     pub fn new(simulation: &Simulation, outcome: &Outcome, not_started: u64, wall_s: f64) -> Self {
@@ -206,15 +206,11 @@ impl OutcomeInfo {
                 let done = outcome.flows_finished;
                 (
                     "finished",
-                    format!(
-                        "{done} flows finished; {left} without an end lasted as long as the run, to {at}"
-                    ),
+                    format!("{done} flows finished; {left} open-ended until the end of the run at {at}"),
                 )
             }
             End::Finished => ("finished", format!("all {flows} flows finished by {at}")),
-            End::TimeLimit => {
-                ("time limit", format!("the time limit {at} came with {left} flows unfinished"))
-            }
+            End::TimeLimit => ("time limit", format!("time limit {at} reached with {left} flows unfinished")),
             End::Interrupted => {
                 ("interrupted", format!("stopped on request at {at} with {left} flows unfinished"))
             }
@@ -230,10 +226,7 @@ impl OutcomeInfo {
                 };
                 (
                     "stalled",
-                    format!(
-                        "nothing moved any more at {at} with {} flows unfinished{cause}",
-                        stall.unfinished
-                    ),
+                    format!("no progress since {at}, with {} flows unfinished{cause}", stall.unfinished),
                 )
             }
         };

@@ -1,10 +1,10 @@
-//! What a run leaves behind: tables in memory, and the same tables in a folder on disk.
+//! The result of a run: tables in memory, and the same tables in a folder on disk.
 //!
 //! * [`tables`]: the tables, their columns and units.
-//! * [`info`]: `result.json`, which says what made the result and how the run ended.
-//! * [`writer`]: the folder while the run goes on.
-//! * [`extract`]: from tables to what the functions of the summary take.
-//! * [`folder`]: the folder afterwards, also that of a run that was killed.
+//! * [`info`]: `result.json`, with the origin of the result and how the run ended.
+//! * [`writer`]: the folder during the run.
+//! * [`extract`]: converts tables to the arguments of the summary functions.
+//! * [`folder`]: the folder after the run, including that of a killed run.
 //!
 //! A result is one folder:
 //!
@@ -21,9 +21,10 @@
 //! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!
-//! While a run goes on, each growing table is a folder of numbered parts (`flows/part-00000.DIGEST.parquet`).
-//! A part is a whole Parquet file of one row group, written under another name first, so that what
-//! has a part's name is complete; its name carries its digest. A clean end merges the parts and writes `result.json` last.
+//! During a run, each growing table is a folder of numbered parts (`flows/part-00000.DIGEST.parquet`). A
+//! part is a whole Parquet file of one row group, written under another name first, so that what has a
+//! part's name is complete; its name carries its digest. A clean end merges the parts and writes
+//! `result.json` last.
 
 pub mod extract;
 pub mod folder;
@@ -44,7 +45,7 @@ pub use writer::write_sheet;
 
 /// Name of the file with captured packets.
 pub const CAPTURE_FILE: &str = "capture.pcapng";
-/// Name of the file that says what made a result.
+/// Name of the file with the origin and outcome of a result.
 const INFO_FILE: &str = "result.json";
-/// Name of the file with the effective scenario. Whoever writes the result holds a lock on it.
+/// Name of the file with the effective scenario. The process that writes the result holds a lock on it.
 const SCENARIO_FILE: &str = "scenario.toml";

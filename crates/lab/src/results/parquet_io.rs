@@ -25,10 +25,10 @@ use parquet::schema::types::ColumnPath;
 
 use super::ResultError;
 
-/// Most rows of a row group.
+/// Maximum number of rows of a row group.
 pub(crate) const GROUP_ROWS: usize = 64 << 10;
 
-/// What every file says of its origin: `incast.scenario`, `incast.seed`, …
+/// The origin recorded in every file: `incast.scenario`, `incast.seed`, …
 pub(super) type Origin = Vec<(&'static str, String)>;
 
 fn properties(schema: &Schema, origin: &Origin) -> WriterProperties {
@@ -110,7 +110,7 @@ pub(super) fn merge(
     Ok(Ok(()))
 }
 
-/// A merged file in the making.
+/// A merged file under construction.
 struct Merged<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     factory: ArrowRowGroupWriterFactory,
@@ -184,7 +184,7 @@ pub(super) fn read_bytes(bytes: Vec<u8>, path: &Path) -> Result<(SchemaRef, Vec<
 /// What is done with each batch of a table; it says what is wrong with the batch's columns.
 pub(crate) type EachBatch<'a> = dyn FnMut(&RecordBatch) -> Result<(), String> + 'a;
 
-/// Goes through the batches of a file.
+/// Iterates over the batches of a file.
 pub(super) fn read_each(path: &Path, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
     let file = File::open(path).map_err(ResultError::io("read", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| read_error(e, path))?;

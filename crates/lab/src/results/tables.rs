@@ -1,9 +1,9 @@
-//! The tables of a result: names, columns, units, and how records become rows.
+//! The tables of a result: names, columns, units, and the conversion of records to rows.
 //!
 //! A column's name ends in its unit (`_ps`, `_bytes`, `_bps`), and its Arrow field carries the unit
 //! and a sentence of meaning in its metadata. Quantities are signed 64-bit integers, because the
-//! difference of two unsigned ones wraps around in most data frame libraries. What has no value (the
-//! finish of a flow that did not, a window without limit) is null.
+//! difference of two unsigned ones wraps around in most data frame libraries. A missing value (the finish
+//! time of an unfinished flow, an unlimited window) is null.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,12 +36,12 @@ pub enum TableName {
     FlowSeries,
     /// Pauses and resumes of ports, by time. A result has it only where the scenario asks for it.
     Pauses,
-    /// Samples of the internal quantities of the probed flows' congestion controls, by time. A result has
-    /// it only where the scenario asks for it.
+    /// Samples of internal quantities of the probed flows' congestion control, by time. A result has it
+    /// only if the scenario asks for it.
     Internals,
 }
 
-/// How many tables there are.
+/// Number of tables.
 pub const TABLES: usize = TableName::ALL.len();
 
 impl TableName {
@@ -62,7 +62,7 @@ impl TableName {
         }
     }
 
-    /// Whether a result has it only where the scenario asks for it.
+    /// Whether a result has it only if the scenario asks for it.
     #[must_use]
     pub const fn is_optional(self) -> bool {
         matches!(self, Self::Pauses | Self::Internals)
@@ -106,28 +106,28 @@ impl Table {
     /// The table that [`to_parquet`](Self::to_parquet) gave.
     ///
     /// # Errors
-    /// When the bytes are no Parquet file.
+    /// When the bytes are not a Parquet file.
     pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, ResultError> {
         let name = std::path::Path::new("a table in memory");
         let (schema, batches) = super::parquet_io::read_bytes(bytes, name)?;
         Ok(Self { schema, batches })
     }
 
-    /// Goes through the batches.
+    /// Iterates over the batches.
     pub(crate) fn each(&self, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
         let name = std::path::Path::new("a table in memory");
         self.batches.iter().try_for_each(each).map_err(|reason| ResultError::damaged(name, reason))
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 }
 
-/// The tables of a run that came to an end: in memory, or in the folder of its result, from where they are
-/// read when they are asked for.
+/// The tables of a run that has ended: in memory, or in the folder of its result, from which they are read
+/// on demand.
 #[derive(Clone, Debug)]
 pub enum Tables {
     /// In the order of [`TableName::ALL`].
@@ -164,14 +164,14 @@ const FLOWS: &[Column] = &[
     Column("destination", TEXT, "", ALWAYS, "name of the receiving host"),
     Column("source_id", ID, "", ALWAYS, "number of the sending host"),
     Column("destination_id", ID, "", ALWAYS, "number of the receiving host"),
-    Column("group", TEXT, "", ALWAYS, "name of the traffic block that made the flow"),
+    Column("group", TEXT, "", ALWAYS, "name of the flow's traffic block"),
     Column("algorithm", TEXT, "", ALWAYS, "its congestion control algorithm, with its preset"),
-    Column("size_bytes", INT, "B", MAYBE, "payload to transfer; null: until the flow is stopped"),
+    Column("size_bytes", INT, "B", MAYBE, "payload to transfer; null: sends until it is stopped"),
     Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged"),
     Column("start_ps", INT, "ps", ALWAYS, "when it began to offer data"),
     Column("delivered_ps", INT, "ps", MAYBE, "when its last byte arrived at the receiver"),
     Column("finish_ps", INT, "ps", MAYBE, "when its last byte was acknowledged at the sender"),
-    Column("fct_ps", INT, "ps", MAYBE, "flow completion time: finish less start"),
+    Column("fct_ps", INT, "ps", MAYBE, "flow completion time: finish minus start"),
     Column(
         "ideal_fct_ps",
         INT,
@@ -184,7 +184,7 @@ const FLOWS: &[Column] = &[
         DataType::Float64,
         "",
         MAYBE,
-        "flow completion time over the ideal one; null unless all of the size was transferred",
+        "flow completion time divided by the ideal one; null unless the whole size was transferred",
     ),
     Column(
         "own_ideal_fct_ps",
@@ -198,11 +198,11 @@ const FLOWS: &[Column] = &[
         DataType::Float64,
         "",
         MAYBE,
-        "flow completion time over its own ideal one; null unless all of the size was transferred",
+        "flow completion time divided by its own ideal one; null unless the whole size was transferred",
     ),
     Column("base_rtt_ps", INT, "ps", ALWAYS, "round-trip time of the path without queues"),
-    Column("packets", INT, "packets", ALWAYS, "data packets sent, with those sent again"),
-    Column("resent_packets", INT, "packets", ALWAYS, "data packets sent again"),
+    Column("packets", INT, "packets", ALWAYS, "data packets sent, including retransmissions"),
+    Column("resent_packets", INT, "packets", ALWAYS, "data packets retransmitted"),
     Column("marked_packets", INT, "packets", ALWAYS, "acknowledged packets that carried an ECN mark"),
     Column("timeouts", ID, "", ALWAYS, "retransmission timeouts"),
     Column("finished", DataType::Boolean, "", ALWAYS, "whether it finished"),
@@ -217,8 +217,8 @@ const PORTS: &[Column] = &[
     Column("rate_bps", INT, "bit/s", MAYBE, "rate of the link"),
     Column("transmitted_bytes", INT, "B", ALWAYS, "bytes transmitted, all packets"),
     Column("transmitted_packets", INT, "packets", ALWAYS, "packets transmitted"),
-    Column("dropped_bytes", INT, "B", ALWAYS, "bytes dropped on their way into the port's queues"),
-    Column("dropped_packets", INT, "packets", ALWAYS, "packets dropped on their way into the port's queues"),
+    Column("dropped_bytes", INT, "B", ALWAYS, "bytes dropped on admission to the port's queues"),
+    Column("dropped_packets", INT, "packets", ALWAYS, "packets dropped on admission to the port's queues"),
     Column("marked_packets", INT, "packets", ALWAYS, "packets that got an ECN mark"),
     Column("peak_queue_bytes", INT, "B", ALWAYS, "longest queue"),
     Column("paused_ps", INT, "ps", ALWAYS, "time spent paused by the far end"),
@@ -250,7 +250,7 @@ const FLOW_SERIES: &[Column] = &[
     Column("time_ps", INT, "ps", ALWAYS, "when"),
     Column("flow", ID, "", ALWAYS, "number of the flow"),
     Column("window_bytes", INT, "B", MAYBE, "window; null: none"),
-    Column("rate_bps", INT, "bit/s", MAYBE, "sending rate; null: no limit but the line"),
+    Column("rate_bps", INT, "bit/s", MAYBE, "sending rate; null: limited only by line rate"),
     Column("rtt_ps", INT, "ps", MAYBE, "last measured round-trip time; null before the first"),
     Column("inflight_bytes", INT, "B", ALWAYS, "bytes in flight"),
     Column("acked_bytes", INT, "B", ALWAYS, "payload acknowledged since the flow's start"),
@@ -259,11 +259,11 @@ const FLOW_SERIES: &[Column] = &[
 
 const PAUSES: &[Column] = &[
     Column("time_ps", INT, "ps", ALWAYS, "when"),
-    Column("node", TEXT, "", ALWAYS, "name of the node that must wait or may go on"),
+    Column("node", TEXT, "", ALWAYS, "name of the node that is paused or resumed"),
     Column("node_id", ID, "", ALWAYS, "number of the node"),
     Column("port", DataType::UInt16, "", ALWAYS, "number of the port at its node"),
     Column("queue", DataType::UInt16, "", ALWAYS, "number of the queue (priority)"),
-    Column("paused", DataType::Boolean, "", ALWAYS, "whether it must wait from now on, or may go on"),
+    Column("paused", DataType::Boolean, "", ALWAYS, "true for a pause, false for a resume"),
 ];
 
 const INTERNALS: &[Column] = &[
@@ -285,7 +285,7 @@ fn schema(columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// What rows say beyond the records: names, and what the simulation was given.
+/// The contents of rows that are not in records: names, and the description of the simulation.
 #[derive(Debug)]
 pub struct Labels<'a> {
     simulation: &'a Simulation,
@@ -453,7 +453,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// What an internal quantity is called in tables, with its unit.
+/// The name of an internal quantity in tables, with its unit.
 fn internal_name(name: &str, value: Value) -> Cow<'_, str> {
     let unit = match value {
         Value::Time(_) => "_ps",
@@ -482,7 +482,7 @@ fn fct(record: &FlowRecord) -> Option<Time> {
     (record.finish != Time::NEVER).then(|| record.finish - record.start)
 }
 
-/// Completion time over the ideal one, of a flow that finished and has an ideal.
+/// Completion time divided by the ideal one, for a flow that finished and has an ideal time.
 fn slowdown(record: &FlowRecord, ideal: Time) -> Option<f64> {
     let ideal = Some(ideal).filter(|&t| t != Time::ZERO && t != Time::NEVER)?;
     fct(record).map(|fct| fct.ps() as f64 / ideal.ps() as f64)
@@ -500,7 +500,7 @@ fn flags(values: impl Iterator<Item = bool>) -> ArrayRef {
     Arc::new(values.map(Some).collect::<BooleanArray>())
 }
 
-/// Quantities that are always there. What is beyond 63 bits becomes the largest.
+/// Quantities that are always present. Values beyond 63 bits become the largest.
 fn count(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(values.map(|v| i64::try_from(v).unwrap_or(i64::MAX))))
 }

@@ -1,4 +1,4 @@
-//! The folder of a result while the run goes on.
+//! The folder of a result during the run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -25,17 +25,17 @@ pub struct ResultWriter {
     scenario: String,
     /// The digest of the captured packets, once they are all written.
     capture: Option<String>,
-    /// `scenario.toml`, locked: the operating system lets go of it however the process ends.
+    /// `scenario.toml`, locked: the operating system releases the lock however the process ends.
     _lock: File,
 }
 
 impl ResultWriter {
-    /// Claims the folder `root`, which is made if need be, for a new result. Says what it cleared
-    /// away, if anything: an incomplete result, or, with `replace`, a complete one.
+    /// Claims the folder `root`, which is created if necessary, for a new result. Returns what it removed,
+    /// if anything: an incomplete result or, with `replace`, a complete one.
     ///
     /// # Errors
-    /// When the folder holds anything else, holds a complete result and `replace` is not set, belongs
-    /// to a run that goes on, or cannot be written.
+    /// When the folder contains anything else, contains a complete result and `replace` is not set, belongs
+    /// to a run in progress, or cannot be written.
     pub fn create(
         root: &Path,
         info: &ResultInfo,
@@ -55,7 +55,7 @@ impl ResultWriter {
     ) -> Result<(Self, Option<String>), ResultError> {
         let path = root.join(SCENARIO_FILE);
         let mut lock = lock(root, &path)?;
-        // Only now does nobody else change the folder any more.
+        // From here on no other process changes the folder.
         let old = occupant(root)?;
         if old == Some(Written::Complete) && !replace {
             return Err(ResultError::Exists(root.to_owned()));
@@ -102,7 +102,7 @@ impl ResultWriter {
         &self.root
     }
 
-    /// Makes the file for captured packets, which grows while the run goes on.
+    /// Creates the file for captured packets, which grows during the run.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -121,7 +121,7 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// Goes through the rows of a table that were written so far, in order.
+    /// Iterates over the rows of a table that were written so far, in order.
     ///
     /// # Errors
     /// When a part cannot be read, or `each` says that its columns are not those of the table.
@@ -328,8 +328,8 @@ fn write_info(root: &Path, mut info: ResultInfo) -> Result<ResultInfo, ResultErr
     Ok(info)
 }
 
-/// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears
-/// under its name only once it is whole.
+/// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears under
+/// its name only when it is complete.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -352,7 +352,7 @@ impl Digested {
         Self { out: BufWriter::with_capacity(1 << 18, file), digest: Digest::default() }
     }
 
-    /// Brings everything to the disk; gives the digest.
+    /// Flushes everything to disk; returns the digest.
     fn finish(mut self) -> io::Result<String> {
         self.out.flush()?;
         self.out.get_ref().sync_all()?;
@@ -372,7 +372,7 @@ impl Write for Digested {
     }
 }
 
-/// Writes a file that appears under its name only once it is whole and on the disk; gives its digest.
+/// Writes a file that appears under its name only when it is complete and on disk; returns its digest.
 fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut Digested) -> io::Result<()>,

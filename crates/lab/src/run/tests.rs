@@ -241,7 +241,7 @@ fn flows_that_the_run_ends_before_are_in_the_table() {
     assert_eq!(rows, [(true, true), (true, true), (true, true), (false, false), (false, false)]);
     let outcome = result.info.outcome.as_ref().unwrap();
     assert_eq!((outcome.flows, outcome.flows_finished, outcome.flows_not_started), (5, 3, 2));
-    assert_eq!(outcome.why, "the time limit 50us came with 2 flows unfinished, 2 of them not started");
+    assert_eq!(outcome.why, "time limit 50us reached with 2 flows unfinished, 2 of them not started");
     let all = &result.info.summary.as_ref().unwrap().slowdowns;
     let over_all = all.iter().find(|s| s.class == "all" && s.group.is_none()).unwrap();
     assert_eq!((over_all.flows, over_all.unfinished), (2, 2));

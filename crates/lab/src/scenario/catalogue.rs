@@ -1,6 +1,6 @@
-//! What a scenario can say: sections, topologies, traffic, distributions, algorithms, with their keys.
+//! The vocabulary of scenarios: sections, topologies, traffic, distributions, algorithms, with their keys.
 //!
-//! Everything here comes from the declarations that scenarios are read with.
+//! Everything here comes from the declarations by which scenarios are read.
 
 use super::sections::Root;
 use crate::cc;
@@ -64,7 +64,7 @@ pub fn algorithms() -> Vec<Entry> {
     incast_cc::any::CATALOGUE.iter().filter_map(|info| cc::entry(info.name)).collect()
 }
 
-/// What has a key called `name`, when the table at `path` does not.
+/// What has a key called `name`, if the table at `path` does not.
 pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
     let holds = |entries: Vec<Entry>| {
         entries

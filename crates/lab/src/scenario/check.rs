@@ -1,4 +1,4 @@
-//! What can only be judged when all sections of a scenario are read.
+//! Checks that need all sections of a scenario.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::grammar::reading::Reading;
 use crate::problem::Problem;
 use crate::topology::Fabric;
 
-/// What the checks found out.
+/// The result of the checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     pub(crate) fabric: Arc<Fabric>,
@@ -16,18 +16,18 @@ pub(crate) struct Checked {
     pub(crate) algorithms: Vec<Cc>,
     /// For every traffic block its algorithm, an index into `algorithms`.
     pub(crate) uses: Vec<u16>,
-    /// What is possible, and hardly meant.
+    /// Warnings: what is possible but probably not intended.
     pub(crate) warnings: Vec<Problem>,
 }
 
 impl Checked {
-    /// What sections are checked against and applied with.
+    /// The context in which sections are checked and applied.
     pub(super) fn scope<'a>(&'a self, root: &'a Root) -> Scope<'a> {
         Scope { root, fabric: Some(&self.fabric), algorithms: &self.algorithms, uses: &self.uses }
     }
 }
 
-/// Keys that cannot matter with the other settings as they are, each with the reason.
+/// Keys that have no effect with the other settings, each with the reason.
 pub(super) fn idle(root: &Root) -> Vec<(String, String)> {
     let mut idle = Idle::default();
     root.sections().into_iter().for_each(|section| section.idle(root, &mut idle));
@@ -35,7 +35,7 @@ pub(super) fn idle(root: &Root) -> Vec<(String, String)> {
 }
 
 /// Checks a scenario whose sections were read without problems. `None` when its network cannot be
-/// built; otherwise whether the result holds is for `reading` to say.
+/// built; otherwise `reading` has the problems, if any.
 pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
     for (key, reason) in idle(root) {
         if reading.written(&key) {

@@ -1,8 +1,8 @@
 //! Scenarios: from a description on disk to a checked one, and from that to a simulation.
 //!
-//! A scenario is a TOML file in which every quantity has its unit. It is checked as a whole before
-//! anything runs: an unknown key, a missing unit, an impossible combination, or a setting that cannot
-//! have any effect is a [`Problem`] with file, line and key, and all of them are reported together.
+//! A scenario is a TOML file in which every quantity has its unit. It is checked completely before anything
+//! runs: an unknown key, a missing unit, an impossible combination, or a setting that cannot have any
+//! effect is a [`Problem`] with file, line and key, and all of them are reported together.
 //!
 //! ```
 //! use incast_lab::Scenario;
@@ -83,7 +83,7 @@ impl Scenario {
     /// Reads and checks a scenario.
     ///
     /// `file_name` is for messages; other files that the scenario names are found from its folder, and
-    /// its stem is the scenario's name where the text gives none. `overrides` are texts like
+    /// its stem is the scenario's name if the text gives none. `overrides` are texts like
     /// `topology.rate=400Gbps` or `traffic.background.load=0.8`, applied in order before anything is
     /// checked.
     ///
@@ -193,7 +193,7 @@ impl Scenario {
         self.root.traffic.iter().map(traffic::Block::name).collect()
     }
 
-    /// What is possible and hardly meant, like a link that the traffic overloads as long as it lasts.
+    /// Warnings: what is possible but probably not intended, like a link that the traffic overloads.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.checked.warnings
@@ -270,10 +270,10 @@ impl Scenario {
         Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }
     }
 
-    /// Makes the flows and everything else that the simulator needs.
+    /// Creates the flows and everything else that the simulator needs.
     ///
     /// # Errors
-    /// When the traffic turns out too large, or a probe names a flow that did not come up.
+    /// When the traffic turns out too large, or a probe names a flow that does not exist.
     pub fn build(&self) -> Result<Built, Problems> {
         let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
         let fabric = &self.checked.fabric;
@@ -333,7 +333,7 @@ impl Scenario {
     }
 }
 
-/// Takes out preset and parameters of an algorithm in whose place an override puts another one.
+/// Removes preset and parameters of an algorithm that an override replaces by another one.
 fn forget_parameters(table: &mut Table, text: &str) {
     let Some((path, value)) = text.split_once('=') else { return };
     let Some(Node { value: Value::Table(cc), .. }) = table.get_mut("cc") else { return };
@@ -343,7 +343,7 @@ fn forget_parameters(table: &mut Table, text: &str) {
     }
 }
 
-/// Takes out the keys that have no effect.
+/// Removes the keys that have no effect.
 fn prune(entries: &mut Vec<(String, write::Out)>, path: &str, idle: &[(String, String)]) {
     entries.retain_mut(|(key, value)| {
         let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };

@@ -92,7 +92,7 @@ fn what_is_wrong_is_said_with_its_line() {
     let cases = [
         ("", "mine.cdf: no points"),
         ("# nothing\n", "mine.cdf: no points"),
-        ("10 0\n", "mine.cdf:1: one point is no distribution"),
+        ("10 0\n", "mine.cdf:1: one point is not a distribution"),
         ("0 0\n100\n", "mine.cdf:2: \"100\": not a size and a share"),
         ("0 0\n100 50 1\n", "mine.cdf:2: \"100 50 1\": not a size and a share"),
         ("0 0\n-5 50\n9 100\n", "mine.cdf:2: size \"-5\": a size cannot be negative"),

@@ -9,19 +9,19 @@ use crate::grammar::setting::Bound;
 use crate::limits::{MAX_HOSTS, MAX_SWITCHES};
 use crate::problem::{Problem, fault};
 
-/// Which core switches an aggregation switch is joined to.
+/// Which core switches an aggregation switch is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CoreLinks {
     /// The cores are divided among the aggregation switches of a pod.
     Divided,
-    /// Every aggregation switch is joined to every core.
+    /// Every aggregation switch is connected to every core.
     All,
 }
 
 choice! {
     CoreLinks {
         "divided" => Divided: "the cores are divided among the aggregation switches of a pod",
-        "all" => All: "every aggregation switch is joined to every core",
+        "all" => All: "every aggregation switch is connected to every core",
     }
 }
 
@@ -29,13 +29,13 @@ section! {
     /// A fat-tree (Al-Fares et al., SIGCOMM 2008): pods of edge and aggregation switches under a layer
     /// of cores.
     ///
-    /// Either `k` alone, for a full one of `k` ports a switch, or the five numbers one by one for any
-    /// other; oversubscription follows from them.
+    /// Either `k` alone, for a full fat-tree of switches with `k` ports, or all five numbers for any other;
+    /// oversubscription follows from them.
     pub(crate) struct FatTree {
         /// Ports of every switch, an even number: k pods of k/2 edge and k/2 aggregation switches, k/2
         /// hosts on each edge, k²/4 cores.
         k: Option<u32> = None; Bound::Count(2, 64),
-        /// How many pods.
+        /// Number of pods.
         pods: Option<u32> = None; Bound::Count(1, 1024),
         /// Edge switches in each pod.
         edge: Option<u32> = None; Bound::Count(1, 1024),
@@ -45,7 +45,7 @@ section! {
         core: Option<u32> = None; Bound::Count(1, 16_384),
         /// Hosts on each edge switch.
         hosts: Option<u32> = None; Bound::Count(1, 4096),
-        /// Which cores an aggregation switch is joined to.
+        /// Which cores an aggregation switch is connected to.
         core_links: CoreLinks = CoreLinks::Divided,
         /// Rate of the hosts' links.
         rate: Rate; Bound::Positive,
@@ -87,7 +87,7 @@ impl FatTree {
                     .iter()
                     .filter(|(_, value)| value.is_some())
                     .map(|(key, _)| {
-                        let message = format!("k = {k} already says this; leave out one of the two");
+                        let message = format!("is already determined by k = {k}; leave out one of the two");
                         fault(key, message)
                     })
                     .collect();

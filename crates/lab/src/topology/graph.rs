@@ -22,9 +22,9 @@ section! {
         hosts: Vec<String>,
         /// Names of the switches.
         switches: Vec<String>,
-        /// Rate of the links that give none.
+        /// Rate of links that do not give one.
         rate: Option<Rate> = None; Bound::Positive,
-        /// One-way delay of the links that give none.
+        /// One-way delay of links that do not give one.
         delay: Option<Time> = None; Bound::Positive,
         /// The links.
         links: Vec<GraphLink>,
@@ -36,7 +36,7 @@ section! {
     pub(crate) struct GraphLink {
         /// The two ends, like `["h0-h3", "s0"]`.
         between: Vec<String>,
-        /// How many of them in parallel.
+        /// Number of parallel links.
         parallel: u16 = 1; Bound::Count(1, 256),
         /// Rate in each direction.
         rate: Option<Rate> = None; Bound::Positive,
@@ -66,7 +66,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
         (Some((stem, from)), Some((other, to))) if stem == other => {
             Err(format!("{text:?} runs backward; write \"{stem}{to}-{stem}{from}\""))
         }
-        _ => Err(format!("{text:?} is no range of nodes; write one like \"h0-h3\"")),
+        _ => Err(format!("{text:?} is not a range of nodes; write one like \"h0-h3\"")),
     }
 }
 
@@ -140,13 +140,13 @@ impl Graph {
     ) -> Result<(), Problem> {
         let [a, b] = link.between.as_slice() else {
             return Err(format!(
-                "between names {} ends; a link has two, like [\"h0\", \"s0\"]",
+                "between has {} entries; a link has two ends, like [\"h0\", \"s0\"]",
                 link.between.len()
             )
             .into());
         };
-        let rate = link.rate.or(self.rate).ok_or("has no rate, and topology.rate gives none for all")?;
-        let delay = link.delay.or(self.delay).ok_or("has no delay, and topology.delay gives none for all")?;
+        let rate = link.rate.or(self.rate).ok_or("has no rate, and topology.rate is not set")?;
+        let delay = link.delay.or(self.delay).ok_or("has no delay, and topology.delay is not set")?;
         let (left, right) = (expand(a)?, expand(b)?);
         if left.len() > 1 && right.len() > 1 {
             return Err(format!("{a:?} and {b:?} are both ranges; only one end may be").into());
@@ -163,11 +163,13 @@ impl Graph {
                     return Err(format!("joins {a:?} to itself").into());
                 }
                 if network.is_host(x) && network.is_host(y) {
-                    return Err(format!("joins two hosts, {a} and {b}; a host hangs on a switch").into());
+                    return Err(
+                        format!("connects two hosts, {a} and {b}; hosts connect only to switches").into()
+                    );
                 }
                 if !joined.insert((x.min(y), x.max(y))) {
                     return Err(format!(
-                        "{a} and {b} are joined already; for several links write parallel = 2"
+                        "{a} and {b} are already connected; for several links write parallel = 2"
                     )
                     .into());
                 }
@@ -183,11 +185,11 @@ impl Graph {
     }
 }
 
-/// What to say of hosts between which there is no way.
+/// The error for hosts without a path between them.
 fn unreachable_node(network: &Network) -> Option<Problem> {
     let (from, lost) = super::Fabric::new(network.clone()).unreachable()?;
     let more = if lost.len() > 1 { format!(", nor to {} more", lost.len() - 1) } else { String::new() };
     let [from, to] = [from, *lost.first()?].map(|host| &network.nodes[host as usize]);
-    let message = format!("the network falls apart: there is no way from {from} to {to}{more}");
+    let message = format!("the network is not connected: there is no path from {from} to {to}{more}");
     Some(fault("links", message))
 }

@@ -20,8 +20,7 @@ section! {
         file: Foreign<HpccTopology>,
         /// Rate and delay of each type of links, for files that name types (OSCAR's artifact).
         types: Vec<LinkType> = Vec::new(),
-        /// Take links that lose packets at random for links that do not. Without it such a file is
-        /// refused.
+        /// Treat links that lose packets at random as lossless. Without it such a file is refused.
         ignore_loss: bool = false,
     }
 }
@@ -45,7 +44,7 @@ impl HpccFile {
         match topology.lossy() {
             Some(link) if !self.ignore_loss => {
                 let message = "the link loses packets at random, which Incast does not simulate; ignore_loss = \
-                               true takes it for one that does not";
+                               true treats it as lossless";
                 faults.push(fault("file", message).in_file(path).on_line(link.line));
             }
             None if self.ignore_loss => {
@@ -77,7 +76,7 @@ impl HpccFile {
         let apart = Fabric::new(network.clone()).unreachable();
         if let Some((from, lost)) = apart {
             let [from, to] = [from, lost[0]].map(|host| &network.nodes[host as usize]);
-            let message = format!("the network falls apart: there is no way from {from} to {to}");
+            let message = format!("the network is not connected: there is no path from {from} to {to}");
             faults.push(fault("file", message).in_file(path));
         }
         if faults.is_empty() { Ok(network) } else { Err(faults) }

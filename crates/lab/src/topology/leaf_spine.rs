@@ -1,4 +1,4 @@
-//! Two tiers, every leaf joined to every spine.
+//! Two tiers, every leaf connected to every spine.
 
 use incast_sim::Network;
 use incast_units::{Rate, Time};
@@ -10,15 +10,15 @@ use crate::limits::MAX_HOSTS;
 use crate::problem::{Problem, fault};
 
 section! {
-    /// Leaf switches with hosts, each joined to every spine.
+    /// Leaf switches with hosts, each connected to every spine.
     ///
-    /// Host `h` hangs on leaf `h / hosts`.
+    /// Host `h` is connected to leaf `h / hosts`.
     pub(crate) struct LeafSpine {
-        /// How many leaves.
+        /// Number of leaves.
         leaves: u32; Bound::Count(1, 4096),
-        /// How many spines.
+        /// Number of spines.
         spines: u32; Bound::Count(1, 4096),
-        /// How many hosts on each leaf.
+        /// Number of hosts on each leaf.
         hosts: u32; Bound::Count(1, 4096),
         /// Rate of the hosts' links.
         rate: Rate; Bound::Positive,

@@ -31,11 +31,11 @@ kinds! {
         "dumbbell" => Dumbbell(dumbbell::Dumbbell),
         /// hosts along a chain of switches.
         "parking-lot" => ParkingLot(parking_lot::ParkingLot),
-        /// two tiers, every leaf joined to every spine.
+        /// two tiers, every leaf connected to every spine.
         "leaf-spine" => LeafSpine(leaf_spine::LeafSpine),
         /// three tiers in pods.
         "fat-tree" => FatTree(fat_tree::FatTree),
-        /// nodes and links one by one.
+        /// nodes and links listed individually.
         "graph" => Graph(graph::Graph),
         /// the network of an HPCC `topology.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
@@ -46,7 +46,7 @@ impl Topology {
     /// Builds it.
     ///
     /// # Errors
-    /// A list of (key within the section, message) of what does not fit together.
+    /// A list of (key within the section, message) for settings that contradict each other.
     pub(crate) fn build(&self) -> Result<Fabric, Vec<Problem>> {
         let network = match self {
             Self::Star(topology) => topology.build(),
@@ -61,7 +61,7 @@ impl Topology {
     }
 }
 
-/// A network with what the lab needs to know of it.
+/// A network with the properties that the lab needs.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     /// Nodes and links.
@@ -70,10 +70,10 @@ pub struct Fabric {
     ports: Vec<Vec<(NodeId, Rate, Time)>>,
 }
 
-/// What one tier of switches gets from below and gives upward.
+/// The downlink and uplink capacity of one tier of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// What its switches are called: `edge`.
+    /// Common name of its switches: `edge`.
     pub name: String,
     /// How many there are.
     pub switches: u32,
@@ -97,7 +97,7 @@ impl Fabric {
     /// The node called `name`.
     ///
     /// # Errors
-    /// When there is none: what to say.
+    /// When there is none, with a suggestion.
     pub(crate) fn node(&self, name: &str) -> Result<NodeId, Problem> {
         let nodes = &self.network.nodes;
         let found = nodes.iter().position(|known| known == name);
@@ -118,7 +118,7 @@ impl Fabric {
         self.ports(host).first().map_or(host, |port| port.0)
     }
 
-    /// The switches that a host is joined to, sorted: one for each of its links.
+    /// The switches that a host is connected to, sorted: one for each of its links.
     #[must_use]
     pub fn switches_of(&self, host: u32) -> Vec<NodeId> {
         let mut switches: Vec<NodeId> = self.ports(host).iter().map(|port| port.0).collect();
@@ -132,7 +132,7 @@ impl Fabric {
         self.ports(host).iter().map(|port| port.1).sum()
     }
 
-    /// A host from which there is no way to some others, and these.
+    /// A host with no path to some other hosts, and these hosts.
     pub(crate) fn unreachable(&self) -> Option<(u32, Vec<u32>)> {
         // The part of the network that each switch is in; paths do not lead through hosts.
         let hosts = self.network.hosts;
@@ -162,7 +162,7 @@ impl Fabric {
         apart.map(|(host, parts)| (*host, lost(parts)))
     }
 
-    /// A port as people write it: `s0->h15`.
+    /// The name of a port: `s0->h15`.
     #[must_use]
     pub fn port_name(&self, node: NodeId, port: PortId) -> String {
         let name = |node: NodeId| self.network.nodes.get(node as usize).map_or("?", String::as_str);
@@ -197,8 +197,8 @@ impl Fabric {
         distances
     }
 
-    /// The tiers of switches that have something above them, lowest first. The tier of a switch is
-    /// its distance to the nearest host.
+    /// The tiers of switches that have a tier above them, lowest first. The tier of a switch is its
+    /// distance to the nearest host.
     #[must_use]
     pub fn tiers(&self) -> Vec<Tier> {
         let mut level = vec![u32::MAX; self.ports.len()];
@@ -230,7 +230,7 @@ impl Fabric {
             .collect()
     }
 
-    /// One line for people: counts, and the oversubscription of each tier.
+    /// A summary in one line: counts, and the oversubscription of each tier.
     #[must_use]
     pub fn summary(&self) -> String {
         let network = &self.network;

@@ -13,9 +13,9 @@ section! {
     /// With three switches of two hosts, flows h0→h2, h3→h4 and h1→h5 make the parking lot of OSCAR,
     /// appendix A.2: the third shares one bottleneck with each of the others.
     pub(crate) struct ParkingLot {
-        /// How many switches.
+        /// Number of switches.
         switches: u32 = 3; Bound::Count(2, 1024),
-        /// How many hosts on each switch.
+        /// Number of hosts on each switch.
         hosts: u32 = 2; Bound::Count(1, 64),
         /// Rate of the hosts' links.
         rate: Rate; Bound::Positive,

@@ -10,7 +10,7 @@ use crate::limits::MAX_PORTS;
 section! {
     /// Hosts around one switch, `s0`.
     pub(crate) struct Star {
-        /// How many hosts.
+        /// Number of hosts.
         hosts: u32; Bound::Count(2, MAX_PORTS),
         /// Rate of every link.
         rate: Rate; Bound::Positive,

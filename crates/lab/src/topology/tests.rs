@@ -184,7 +184,8 @@ fn what_does_not_fit_together_is_named() {
     let link = r#"rate = "1Gbps", delay = "1us""#;
     assert!(message(&format!("{{ kind = \"fat-tree\", k = 3, {link} }}"))[0].contains("odd"));
     assert!(
-        message(&format!("{{ kind = \"fat-tree\", k = 4, pods = 4, {link} }}"))[0].contains("already says")
+        message(&format!("{{ kind = \"fat-tree\", k = 4, pods = 4, {link} }}"))[0]
+            .contains("already determined")
     );
     assert!(message(&format!("{{ kind = \"fat-tree\", pods = 4, {link} }}"))[0].contains("absent: edge"));
     assert!(
@@ -198,10 +199,10 @@ fn what_does_not_fit_together_is_named() {
         .join("\n")
     };
     let pair = |a: &str, b: &str| format!("{{ between = [\"{a}\", \"{b}\"] }},");
-    assert!(graph(&(pair("h0", "s0") + &pair("h1", "s1"))).contains("no way from h0 to h1"));
-    assert!(graph(&pair("h0", "h1")).contains("joins two hosts"));
+    assert!(graph(&(pair("h0", "s0") + &pair("h1", "s1"))).contains("no path from h0 to h1"));
+    assert!(graph(&pair("h0", "h1")).contains("connects two hosts"));
     assert!(graph(&pair("h0", "s9")).contains("no node \"s9\""));
-    assert!(graph(&(pair("h0", "s0") + &pair("s0", "h0"))).contains("joined already"));
+    assert!(graph(&(pair("h0", "s0") + &pair("s0", "h0"))).contains("already connected"));
     // h0 is at both switches, and hosts do not forward.
     let three = |links: &str| {
         let text = format!(
@@ -210,7 +211,7 @@ fn what_does_not_fit_together_is_named() {
         message(&text).join("\n")
     };
     let bridged = pair("h0-h1", "s0") + &pair("h0", "s1") + &pair("h2", "s1");
-    assert!(three(&bridged).contains("no way from h1 to h2"), "{}", three(&bridged));
+    assert!(three(&bridged).contains("no path from h1 to h2"), "{}", three(&bridged));
     assert!(graph(&pair("h0", "s0")).contains("host h1 has no link"));
     assert!(graph(&pair("h1-h0", "s0")).contains("backward"));
     assert!(!Topology::summary().is_empty() && Topology::keys().len() == 1);

@@ -13,7 +13,7 @@ section! {
     /// Flows listed by their ends: one sender to each receiver, each sender to one receiver, or one to
     /// one when both lists are equally long.
     ///
-    /// A flow without size and stop lasts until the run ends.
+    /// A flow without size and stop lasts until the end of the run.
     pub(crate) struct Flows {
         /// Senders.
         from: Hosts,
@@ -21,13 +21,13 @@ section! {
         to: Hosts,
         /// Payload of each flow.
         size: Option<Bytes> = None; Bound::Positive,
-        /// When the first flow starts.
+        /// Start of the first flow.
         start: Time = Time::ZERO,
-        /// When the flows stop offering data.
+        /// Time at which the flows stop sending new data.
         stop: Option<Time> = None,
-        /// Flows for each pair of hosts.
+        /// Number of flows for each pair of hosts.
         count: u32 = 1; Bound::Count(1, 1_000_000),
-        /// From the start of one flow to the start of the next.
+        /// Time between the starts of successive flows.
         stagger: Time = Time::ZERO,
     }
 }
@@ -51,7 +51,7 @@ impl Flows {
             faults.push(fault("stop", message));
         }
         if self.size.is_none() && self.stop.is_none() && setting.until.is_none() {
-            let message = "is missing; a flow without size and stop lasts until the run ends, and run.until gives no end";
+            let message = "is missing; a flow without size and stop lasts until the end of the run, and run.until is not set";
             faults.push(fault("size", message.to_owned()));
         }
         if faults.is_empty() { Ok(Reach::Pairs(pairs)) } else { Err(faults) }

@@ -89,7 +89,7 @@ impl<'a> World<'a> {
             return Ok(host);
         }
         if self.fabric.network.nodes.iter().any(|node| node == name) {
-            return Err(format!("{name} is a switch; here belongs a host").into());
+            return Err(format!("{name} is a switch; expected a host").into());
         }
         let nodes = &self.fabric.network.nodes;
         let count = self.fabric.network.hosts as usize;

@@ -24,8 +24,8 @@ section! {
         pg: Option<u16> = None,
         /// Only flows to this UDP port.
         dport: Option<u16> = None,
-        /// When the first flow of the whole file starts; the others keep their distance to it. When
-        /// absent, flows start when the file says.
+        /// Start of the first flow of the file; all others are shifted by the same time. By default flows
+        /// start as given in the file.
         first: Option<Time> = None,
     }
 }
@@ -91,7 +91,7 @@ impl HpccFile {
             && earliest >= until
         {
             let message = format!(
-                "the first flow starts at {earliest}, when the run has ended (run.until is {until}); first = \
+                "the first flow starts at {earliest}, not before the end of the run (run.until is {until}); first = \
                  \"0s\" moves the flows to the beginning"
             );
             faults.push(fault("first", message));

@@ -36,7 +36,7 @@ section! {
     /// One request at `start`, or with `load` or `interval` a Poisson process of them, which ends after
     /// `requests`, after `duration`, or with the run.
     pub(crate) struct Incast {
-        /// Senders of each request; when absent all hosts of `from` but the receiver.
+        /// Number of senders of each request; by default all hosts of `from` except the receiver.
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),
         /// Payload from each sender.
         size: Bytes; Bound::Positive,
@@ -46,19 +46,19 @@ section! {
         to: Hosts = Hosts::all(),
         /// Where the senders of one request are.
         spread: Spread = Spread::Anywhere,
-        /// When the one request happens, or when the process begins.
+        /// Time of the single request, or start of the process.
         start: Time = Time::ZERO,
         /// Requested payload as a share of the capacity of the links of all hosts of `from`.
         load: Option<Fixed> = None; Bound::Between(Fixed::ZERO, Fixed::ONE),
         /// Mean time between two requests.
         interval: Option<Time> = None; Bound::Positive,
-        /// How many requests.
+        /// Number of requests.
         requests: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
-        /// How long the process lasts.
+        /// Duration of the process.
         duration: Option<Time> = None; Bound::Positive,
-        /// From the start of one sender to the next within a request.
+        /// Time between the starts of successive senders of a request.
         stagger: Time = Time::ZERO,
-        /// Every sender starts later by a random time, uniform from zero to this.
+        /// Each sender is delayed by a random time, uniform from zero to this.
         jitter: Time = Time::ZERO,
     }
 }
@@ -110,7 +110,10 @@ impl Incast {
         let requested = u128::from(self.size.get()) * u128::from(self.fan_in.unwrap_or(from.len() as u32));
         let gap = match (self.load, self.interval) {
             (Some(_), Some(_)) => {
-                faults.push(fault("interval", "load already says this; leave out one of the two".to_owned()));
+                faults.push(fault(
+                    "interval",
+                    "is already determined by load; leave out one of the two".to_owned(),
+                ));
                 None
             }
             (Some(load), None) => {
@@ -119,7 +122,7 @@ impl Incast {
                     let percent = offered * 100 / (world.capacity(&to) << 32).max(1);
                     faults.push(fault(
                         "load",
-                        format!("offers {percent} % of what the receivers' links carry"),
+                        format!("offers {percent} % of the rate of the receivers' links"),
                     ));
                 }
                 Some(mean_gap(requested.saturating_mul(8 * u128::from(PS_PER_SECOND)), offered))
@@ -154,7 +157,10 @@ impl Incast {
             }
         }
         if end <= self.start {
-            faults.push(fault("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+            faults.push(fault(
+                "start",
+                format!("starts at {}, not before the end of the run ({end})", self.start),
+            ));
         }
         if faults.is_empty() { Ok(Plan { from, to, racks, gap, end }) } else { Err(faults) }
     }

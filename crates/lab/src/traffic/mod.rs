@@ -1,8 +1,8 @@
 //! Traffic: from a few numbers to a list of flows.
 //!
 //! Every block of traffic has a name, and all its random draws come from streams named by the
-//! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block leaves the flows
-//! of all others as they are.
+//! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block does not
+//! change the flows of others.
 
 mod flows;
 pub(crate) mod hosts;
@@ -25,15 +25,15 @@ use hosts::World;
 kinds! {
     /// Who sends how much to whom, and when.
     pub(crate) enum Pattern ("traffic") {
-        /// flows listed by their ends.
+        /// flows listed by senders and receivers.
         "flows" => Flows(flows::Flows),
         /// flows of random sizes between random hosts, at random times.
         "poisson" => Poisson(poisson::Poisson),
-        /// many hosts send to one at the same time, once or again and again.
+        /// many hosts send to one at the same time, once or repeatedly.
         "incast" => Incast(incast::Incast),
-        /// every host sends to one other, and receives from one other.
+        /// every host sends to one other host and receives from one.
         "permutation" => Permutation(permutation::Permutation),
-        /// long flows that join and leave one after the other.
+        /// long flows that start and end one after the other.
         "staggered" => Staggered(staggered::Staggered),
         /// the flows of an HPCC `flow.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
@@ -41,13 +41,13 @@ kinds! {
 }
 
 section! {
-    /// What every block of traffic has.
+    /// Keys of every traffic block.
     pub(crate) struct Common {
-        /// Its name in results, and of its random draws; the kind when absent.
+        /// Name of the block in results and for its random draws; by default its kind.
         name: Option<String> = None,
-        /// Its queue (priority) in the switches.
+        /// Queue (priority) of its flows in the switches.
         queue: u8 = 0,
-        /// Its own algorithm, in place of the scenario's.
+        /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
     }
 }
@@ -128,7 +128,7 @@ pub(crate) enum Reach {
     Pairs(Vec<(u32, u32)>),
 }
 
-/// What a block offers while it lasts, where that is a rate.
+/// The offered load of a block while it lasts, if it is a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
     /// How much payload each of its senders sends, in bit/s.
@@ -137,7 +137,7 @@ pub(crate) struct Offered {
     pub(crate) to: Vec<u32>,
 }
 
-/// What is wrong with a block, by its own keys.
+/// The errors in a block, by its own keys.
 pub(crate) type Faults = Vec<Problem>;
 
 /// What a block's pattern is checked and made with.
@@ -163,7 +163,7 @@ impl Pattern {
         }
     }
 
-    /// What it offers, if it is a process with a rate, and is sound.
+    /// Its offered load, if it is a process with a rate and has no errors.
     pub(crate) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
@@ -175,7 +175,7 @@ impl Pattern {
     /// Makes the flows of a block called `name`.
     ///
     /// # Errors
-    /// What does not fit.
+    /// Settings that contradict the network.
     pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
         match self {
             Self::Flows(pattern) => pattern.make(setting),

@@ -17,11 +17,11 @@ section! {
         hosts: Hosts = Hosts::all(),
         /// Payload of each flow.
         size: Bytes; Bound::Positive,
-        /// Places from sender to receiver in the list of hosts.
+        /// Distance from sender to receiver in the list of hosts.
         shift: Option<u32> = None; Bound::Count(1, 65_535),
-        /// When the flows start.
+        /// Start of the flows.
         start: Time = Time::ZERO,
-        /// Every flow starts later by a random time, uniform from zero to this.
+        /// Each flow is delayed by a random time, uniform from zero to this.
         jitter: Time = Time::ZERO,
     }
 }
@@ -35,7 +35,7 @@ impl Permutation {
         if let Some(shift) = self.shift
             && (shift as usize).is_multiple_of(hosts.len())
         {
-            let message = format!("{shift} places on in a ring of {} hosts is the host itself", hosts.len());
+            let message = format!("with {} hosts, {shift} places further is the host itself", hosts.len());
             return Err(vec![fault("shift", message)]);
         }
         Ok(hosts)

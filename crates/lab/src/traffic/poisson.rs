@@ -12,7 +12,7 @@ use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
 use crate::problem::fault;
 
-/// What a load is a share of.
+/// The capacity to which a load is relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadOf {
     /// The senders' links.
@@ -34,23 +34,23 @@ choice! {
 section! {
     /// Flows that arrive as a Poisson process, each from a random sender to a random other receiver.
     ///
-    /// It ends after `flows` flows, after `duration`, or with the run, whichever comes first.
+    /// It ends after `flows` flows, after `duration`, or at the end of the run, whichever comes first.
     pub(crate) struct Poisson {
-        /// How large the flows are: a distribution, a file, or one size.
+        /// Flow sizes: a distribution, a file, or one size.
         sizes: Sizes,
         /// Offered payload as a share of capacity.
         load: Fixed; Bound::Between(Fixed::ZERO, Fixed::ONE),
-        /// Of which capacity.
+        /// The capacity to which `load` is relative.
         load_of: LoadOf = LoadOf::Senders,
         /// Senders; each is drawn in proportion to its capacity.
         from: Hosts = Hosts::all(),
         /// Receivers; each is equally likely.
         to: Hosts = Hosts::all(),
-        /// When it begins.
+        /// Start of the process.
         start: Time = Time::ZERO,
-        /// How long it lasts.
+        /// Duration of the process.
         duration: Option<Time> = None; Bound::Positive,
-        /// How many flows it makes.
+        /// Number of flows.
         flows: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
     }
 }
@@ -118,7 +118,7 @@ impl Poisson {
         if offered >= received << 32 {
             let percent = offered * 100 / (received << 32);
             let message = format!(
-                "offers {percent} % of what the receivers' links carry; below 100 % is possible (load_of = \"receivers\" counts by them)"
+                "offers {percent} % of the rate of the receivers' links; it must be below 100 % (load_of = \"receivers\" makes the load relative to them)"
             );
             faults.push(fault("load", message));
         }
@@ -131,7 +131,10 @@ impl Poisson {
             faults.push(fault("duration", message.to_owned()));
         }
         if end <= self.start {
-            faults.push(fault("start", format!("starts at {}, when the run has ended ({end})", self.start)));
+            faults.push(fault(
+                "start",
+                format!("starts at {}, not before the end of the run ({end})", self.start),
+            ));
         }
         let expected = (u128::from((end - self.start).ps()) << 32) / gap;
         if self.flows.is_none() && end != Time::NEVER && expected > u128::from(MAX_FLOWS) {

@@ -8,7 +8,7 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
 
-/// In which order the flows leave.
+/// The order in which flows end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
     /// The first to come is the first to go.
@@ -25,19 +25,19 @@ choice! {
 }
 
 section! {
-    /// Long flows, each joining `interval` after the one before, and leaving one after the other.
+    /// Long flows that start one after the other, `interval` apart, and end one after the other.
     pub(crate) struct Staggered {
         /// Senders.
         from: Hosts,
         /// Receivers: one for all, or one for each sender.
         to: Hosts,
-        /// When the first flow joins.
+        /// Start of the first flow.
         start: Time = Time::ZERO,
-        /// From one flow's start to the next.
+        /// Time between the starts of successive flows.
         interval: Time; Bound::Positive,
-        /// How long the first flow stays.
+        /// Duration of the first flow.
         duration: Time; Bound::Positive,
-        /// In which order they leave.
+        /// The order in which they end.
         leave: Leave = Leave::FirstInFirstOut,
     }
 }

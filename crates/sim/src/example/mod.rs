@@ -1,5 +1,5 @@
-//! Small complete examples of what can be added to the simulator, one file each, as CONTRIBUTING.md
-//! shows them. They are compiled and run in the tests only.
+//! Small complete examples of extensions of the simulator, one file each, as shown in CONTRIBUTING.md. They
+//! are compiled and run in the tests only.
 
 pub(crate) mod node;
 pub(crate) mod recovery;

@@ -1,5 +1,5 @@
-//! A kind of node: a repeater with two ports, which passes what comes in through one on to the other at
-//! once, bit by bit.
+//! A kind of node: a repeater with two ports, which forwards packets from one port to the other
+//! immediately, bit by bit.
 
 use incast_units::{Bytes, Rate};
 
@@ -42,10 +42,10 @@ impl Behaviour for Repeater {
         self.ports[usize::from(to)].pass(now, to, packet, int, effects);
     }
 
-    /// It asks for no events.
+    /// It schedules no events.
     fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
 
-    /// There is one way on, whatever the table says.
+    /// There is only one other port, whatever the table says.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {

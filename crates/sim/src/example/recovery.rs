@@ -1,5 +1,5 @@
-//! A loss recovery: one packet in flight at a time, sent again until it is acknowledged (the
-//! alternating-bit protocol).
+//! A loss recovery: one packet in flight at a time, retransmitted until it is acknowledged (stop-and-wait,
+//! as in the alternating-bit protocol).
 
 use crate::host::recovery::{Acknowledged, Cut, Lost, Record, Recovery};
 use crate::packet::Ack;
@@ -10,7 +10,7 @@ pub(crate) struct ResendOldest {
     cut: Cut,
     /// The packet that is sent until it is acknowledged.
     oldest: u64,
-    /// Whether it is in flight, and what is kept of it.
+    /// Whether it is in flight, and its record.
     in_flight: bool,
     record: Record,
 }

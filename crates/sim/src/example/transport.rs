@@ -1,4 +1,4 @@
-//! A transport: datagrams, sent back to back at the rate of the link, of which none is acknowledged.
+//! A transport: datagrams, sent back to back at line rate and never acknowledged.
 
 use incast_units::{Bytes, Time};
 
@@ -11,18 +11,18 @@ use crate::host::transport::{Context, Transport};
 use crate::packet::{Data, IntRecords, Kind, Packet};
 use crate::record::{FlowRecord, FlowSample};
 
-/// The flows from one host. A source is a flow's place here.
+/// The flows from one host. A source is a flow's index here.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     flows: Vec<Flow>,
     incoming: u32,
 }
 
-/// A flow from here.
+/// A flow from this host.
 #[derive(Debug)]
 struct Flow {
     step: Step,
-    /// The network card that it leaves by.
+    /// The network card that it uses.
     card: PortId,
     start: u64,
     /// Payload sent.
@@ -184,7 +184,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Keeps the flows that finish.
+    /// Collects the flows that finish.
     #[derive(Default)]
     pub(crate) struct Finished(pub(crate) Vec<FlowRecord>);
 

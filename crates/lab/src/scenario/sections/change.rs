@@ -1,4 +1,4 @@
-//! `[[change]]`: what becomes of links while the run goes on.
+//! `[[change]]`: changes of links during the run.
 
 use std::collections::BTreeMap;
 
@@ -22,29 +22,30 @@ pub(crate) enum State {
 
 choice! {
     State {
-        "down" => Down: "what is on its way is lost, what waits for the link goes on waiting, and routes avoid it",
+        "down" => Down: "packets on the link are lost, packets queued for it stay queued, and routes avoid it",
         "up" => Up: "it works",
     }
 }
 
 section! {
-    /// What becomes of a link, or of several, at some time of the run; any number of such blocks. Before it
-    /// links are as the topology says and work.
+    /// A change of one or several links at a given time; any number of such blocks. Initially every link is
+    /// up and as in the topology.
     pub(crate) struct Change {
-        /// When.
+        /// Time of the change.
         at: Time,
         /// The two ends of the link, like `["s0", "h3"]`; one of them may be a range, like `"h0-h3"`.
         between: Vec<String>,
-        /// Which of several links between the same two nodes, from 0 in the order of the topology; all of
-        /// them when absent.
+        /// Which of several links between the same two nodes, from 0 in the order of the topology; by
+        /// default all of them.
         number: Option<u16> = None; Bound::Count(0, 65_535),
-        /// Rate in each direction, for packets that begin to leave from then on.
+        /// Rate in each direction, for packets whose transmission begins after the change.
         rate: Option<Rate> = None; Bound::Positive,
-        /// One-way delay, for packets that begin to leave from then on.
+        /// One-way delay, for packets whose transmission begins after the change.
         delay: Option<Time> = None; Bound::Positive,
-        /// Whether the link works.
+        /// Whether the link is up.
         state: Option<State> = None,
-        /// When that which the block changes is again as the topology says; when absent it lasts.
+        /// Time at which the change ends and the link is as in the topology again; by default it lasts
+        /// until the end of the run.
         until: Option<Time> = None; Bound::Positive,
     }
 }
@@ -134,8 +135,8 @@ impl Change {
             faults.push(Problem::new("changes nothing; give it a rate, a delay or a state"));
         }
         if self.state.is_some() && scope.root.switch.pfc.is_some() {
-            let message = "links can fail only where PFC is off: an outage would lose its frames";
-            faults.push(fault("state", message).with_hint("take [switch.pfc] out, or change the rate"));
+            let message = "links can fail only without PFC, since an outage would lose PFC frames";
+            faults.push(fault("state", message).with_hint("remove [switch.pfc], or change the rate instead"));
         }
         if let Some(until) = self.until
             && until <= self.at
@@ -143,12 +144,13 @@ impl Change {
             faults.push(fault("until", format!("ends at {until}, not after it begins at {}", self.at)));
         }
         if self.until.is_some() && (self.rate, self.delay, self.state) == (None, None, Some(State::Up)) {
-            faults.push(fault("until", "has no effect on state = \"up\": by the topology the link works"));
+            faults
+                .push(fault("until", "has no effect with state = \"up\": in the topology every link is up"));
         }
         if let Some(end) = scope.root.run.until {
             for (key, time) in [("at", Some(self.at)), ("until", self.until)] {
                 if let Some(time) = time.filter(|time| *time >= end) {
-                    faults.push(fault(key, format!("is at {time}, when the run has ended ({end})")));
+                    faults.push(fault(key, format!("is at {time}, not before the end of the run ({end})")));
                 }
             }
         }
@@ -163,7 +165,7 @@ impl Change {
         let wrong = |message| fault("between", message);
         let [a, b] = self.between.as_slice() else {
             let n = self.between.len();
-            return Err(wrong(format!("names {n} ends; a link has two, like [\"s0\", \"h3\"]")));
+            return Err(wrong(format!("{n} given; a link has two ends, like [\"s0\", \"h3\"]")));
         };
         let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
         if left.len() > 1 && right.len() > 1 {

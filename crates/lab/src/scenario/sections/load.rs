@@ -53,8 +53,8 @@ pub(super) fn warn(scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
         let percent = 100.0 * load / rate;
         let rates = [load, rate].map(|bps| Rate::from_mbps((bps / 1e6).round() as u64));
         let message = format!(
-            "offers {percent:.0} % of what the link {} carries ({} of {}, headers included): its queue \
-             grows as long as the traffic lasts",
+            "offers {percent:.0} % of the rate of the link {} ({} of {}, headers included): its queue \
+             grows while the traffic lasts",
             fabric.port_name(node, port),
             rates[0],
             rates[1]

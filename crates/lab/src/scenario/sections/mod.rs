@@ -1,7 +1,7 @@
 //! The sections of a scenario.
 //!
-//! A section is one file: its keys, declared once with [`section!`], and its [`Effect`]: what it must
-//! agree with, and what it does to the simulation. It is registered by its line in [`Root`], from which
+//! A section is one file: its keys, declared once with [`section!`], and its [`Effect`]: its checks against
+//! other sections, and its effect on the simulation. It is registered by its line in [`Root`], from which
 //! reading, writing, lists, schema, documentation and the checks follow.
 
 mod change;
@@ -54,9 +54,9 @@ macro_rules! root {
 }
 
 root! {
-    /// A scenario: everything that decides the result of a run.
+    /// A scenario: everything that determines the result of a run.
     keys {
-        /// Its name; the file's when absent.
+        /// Its name; by default that of the file.
         name: Option<String> = None,
         /// Seed of every random draw.
         seed: u64 = 1,
@@ -64,33 +64,33 @@ root! {
     sections {
         /// The network.
         topology: Topology,
-        /// What becomes of links while the run goes on.
+        /// Changes of links during the run.
         change: Vec<Change> = Vec::new(),
-        /// What every switch does.
+        /// Behaviour of every switch.
         switch: Switch = defaults()?,
-        /// What every host does.
+        /// Behaviour of every host.
         transport: Transport = defaults()?,
         /// The congestion control algorithm.
         cc: Option<Cc> = None,
         /// The flows.
         traffic: Vec<Block>,
-        /// What to measure beyond totals and flow completions.
+        /// What to record in addition to totals and flow completions.
         probe: Probe = defaults()?,
         /// When the run ends.
         run: Run = defaults()?,
     }
 }
 
-/// What a section does beyond being read and written. By default it does nothing.
+/// The behaviour of a section beyond being read and written; by default none.
 pub(crate) trait Effect {
-    /// Notes the section's keys that cannot matter with the other settings as they are, each with the
-    /// reason. Writing one of them is refused; the effective scenario leaves them out.
+    /// Records the section's keys that have no effect with the other settings, each with the reason.
+    /// Writing one of them is an error; the effective scenario leaves them out.
     fn idle(&self, _root: &Root, _idle: &mut Idle) {}
 
     /// Checks the section against the others and the network.
     fn check(&self, _scope: &Scope<'_>, _reading: &mut Reading) {}
 
-    /// Writes what the section says into the simulation, whose network, algorithms and flows are there.
+    /// Applies the section to the simulation, whose network, algorithms and flows exist already.
     fn apply(&self, _scope: &Scope<'_>, _simulation: &mut Simulation, _reading: &mut Reading) {}
 }
 

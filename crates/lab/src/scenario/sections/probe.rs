@@ -27,13 +27,13 @@ section! {
         interval: Time = Time::from_us(1); Bound::Positive,
         /// Time between two samples of a flow.
         flow_interval: Time = interval?; Bound::Positive,
-        /// Whether the internal quantities of those flows' congestion controls are sampled as well.
+        /// Whether internal quantities of those flows' congestion control are sampled too.
         internals: bool = false,
-        /// Ports whose packets are captured as they begin to leave; written like `ports`.
+        /// Ports whose packets are captured when their transmission begins; written like `ports`.
         captures: Vec<String> = Vec::new(),
         /// Whether every pause and resume of a port is recorded.
         pauses: bool = false,
-        /// First sample.
+        /// Time of the first sample.
         from: Time = Time::ZERO,
         /// No sample after this.
         until: Option<Time> = None,
@@ -81,7 +81,7 @@ impl Effect for Probe {
         if let Some(end) = scope.root.run.until
             && self.from >= end
         {
-            let message = format!("begins at {}, when the run has ended ({end})", self.from);
+            let message = format!("begins at {}, not before the end of the run ({end})", self.from);
             reading.wrong_key("probe.from", message);
         }
     }

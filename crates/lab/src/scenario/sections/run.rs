@@ -11,10 +11,11 @@ use crate::grammar::setting::Bound;
 section! {
     /// When the run ends.
     pub(crate) struct Run {
-        /// Simulated time at which it ends even when flows are left; when absent it ends with the last
+        /// Simulated time at which the run ends even if flows are unfinished; by default it ends with the last
         /// flow.
         until: Option<Time> = None; Bound::Positive,
-        /// It gives up when nothing has arrived anywhere for this long while flows are unfinished.
+        /// The run is ended as stalled when no packet has arrived anywhere for this long while flows are
+        /// unfinished.
         stall_after: Time = Time::from_s(1); Bound::Positive,
     }
 }

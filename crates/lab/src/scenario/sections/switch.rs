@@ -57,44 +57,47 @@ fn read_listed<T: Copy + Setting>(
         return Some(*value);
     }
     let words = || all.iter().map(|(_, word, _)| *word);
-    let message = format!("{text:?} is none of: {}", words().collect::<Vec<_>>().join(", "));
+    let message = format!("{text:?} is not one of: {}", words().collect::<Vec<_>>().join(", "));
     reading.wrong(node.place, key, unknown(message, text, words()));
     None
 }
 
 section! {
-    /// What every switch does with packets.
+    /// Behaviour of every switch: buffer, queues, paths, telemetry.
     pub(crate) struct Switch {
         /// The packet buffer: an amount shared by all ports with dynamic thresholds, `"unlimited"`, or
         /// `{ per_port = "800KB" }` for a drop-tail limit for each port.
         buffer: BufferSize = BufferSize::Shared(Bytes::new(32_000_000)); Bound::Positive => "OSCAR's public artifact: 32 MiB",
-        /// Guaranteed to every (ingress port, priority) of a shared buffer under PFC.
+        /// Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC.
         reserve: Bytes = Bytes::new(4096) => "public artifacts of HPCC and OSCAR",
-        /// With PFC, an (ingress port, priority) may hold this times the free part of a shared buffer.
+        /// With PFC, an (ingress port, priority) may occupy at most this times the free part of a shared
+        /// buffer.
         ingress_alpha: Fixed = Fixed::ratio(1, 4); Bound::Positive => "OSCAR's public artifact",
-        /// Without PFC, an (egress port, queue) may hold this times the free part of a shared buffer.
+        /// Without PFC, an (egress port, queue) may occupy at most this times the free part of a shared
+        /// buffer.
         egress_alpha: Fixed = Fixed::ONE; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
-        /// Queues (priorities) of each port; queue 0 is served first under strict priority.
+        /// Number of queues (priorities) of each port; queue 0 is served first under strict priority.
         queues: u8 = 1; Bound::Count(1, MAX_QUEUES as u64),
-        /// In which order the queues are served.
+        /// The order in which queues are served.
         scheduler: Scheduler = Scheduler::StrictPriority,
-        /// Bytes that `"drr"` grants each queue at a visit, from queue 0 on; 1518 B for those not named.
+        /// Quantum of each queue under `"drr"`, from queue 0 on; 1518 B for queues not listed.
         quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
-        /// How a switch chooses among equally short ports.
+        /// How a switch chooses among equal-cost ports.
         path: PathPolicy = PathPolicy::Ecmp,
-        /// The order in which equally short ports are counted.
+        /// The order in which equal-cost ports are numbered.
         next_hops: NextHops = NextHops::Ascending,
         /// Telemetry records are rounded as in HPCC's packed format: queue lengths down to units of 80 B
         /// times this, transmitted bytes to 128 B times this, times to nanoseconds. When absent they are
         /// exact.
         packed_telemetry: Option<u32> = None; Bound::Count(1, 64),
-        /// Other buffers for some switches; of two entries for the same switch the later one holds.
+        /// Different buffers for some switches; of two entries for the same switch the later one applies.
         buffers: Vec<OwnBuffer> = Vec::new(),
-        /// The port rate that `ingress_alpha` is meant for: for a faster port it is doubled, up to 1, until
-        /// the rate, halved each time, is no more than this. When absent it holds at every rate.
+        /// The port rate to which `ingress_alpha` applies: for a faster port it is doubled, up to 1, for
+        /// each halving of the port's rate that is needed to bring it down to this rate. By default it is
+        /// the same at every rate.
         ingress_alpha_rate: Option<Rate> = None; Bound::Positive,
-        /// With PFC too, a packet is dropped whose egress queue would exceed `egress_alpha` times what is
-        /// free of the whole buffer.
+        /// With PFC too, drop a packet if its egress queue would exceed `egress_alpha` times the free part
+        /// of the whole buffer.
         egress_limit: bool = false,
         /// Priority flow control; without it the fabric drops packets.
         pfc: Option<Pfc> = None,
@@ -106,14 +109,14 @@ section! {
 section! {
     /// Priority flow control (IEEE 802.1Qbb) on every queue.
     pub(crate) struct Pfc {
-        /// Pause at this much; `"auto"`: at the dynamic threshold of the shared buffer.
+        /// Amount at which to pause; `"auto"`: the dynamic threshold of the shared buffer.
         xoff: Auto<Bytes> = Auto(None); Bound::Positive,
         /// Resume this far below the threshold.
         xon_offset: Bytes = Bytes::new(3072) => "public artifacts of HPCC and OSCAR: 3 KiB",
-        /// Room for what is on its way when the pause goes out, for each (ingress port, priority);
-        /// `"auto"`: from the link's rate and delay and the largest packet.
+        /// Buffer for packets that arrive after a pause was triggered, for each (ingress port, priority);
+        /// `"auto"`: computed from the link's rate and delay and the largest packet.
         headroom: Auto<Bytes> = Auto(None),
-        /// Automatic headroom is so many times rate times delay of the link instead.
+        /// Automatic headroom is this multiple of the link's rate times delay instead.
         headroom_factor: Option<u64> = None; Bound::Count(1, 1000),
     }
 }
@@ -121,7 +124,7 @@ section! {
 section! {
     /// The buffer of some switches.
     pub(crate) struct OwnBuffer {
-        /// Names of switches (`"s0"`), or what switches of one tier are called without their numbers
+        /// Names of switches (`"s0"`), or the common name of the switches of a tier without their numbers
         /// (`"core"`).
         switches: Vec<String>,
         /// Their buffer, written like `switch.buffer`.
@@ -130,17 +133,17 @@ section! {
 }
 
 section! {
-    /// Random early marking by queue length: none up to `kmin`, all above `kmax`, in between rising
+    /// Random early marking by queue length: none up to `kmin`, all packets above `kmax`, in between rising
     /// linearly to `pmax`.
     for Ecn {
         /// No marks up to this length.
         kmin: Bytes,
-        /// Certain marks above this length.
+        /// All packets are marked above this length.
         kmax: Bytes; Bound::Positive,
         /// Probability of a mark just below `kmax`.
         pmax: Fixed; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
-        /// The link rate that `kmin` and `kmax` are meant for: they scale with a port's rate. When
-        /// absent they hold at every rate.
+        /// The port rate to which `kmin` and `kmax` apply; they scale with a port's rate. By default they
+        /// are the same at every rate.
         reference: Option<Rate> = None; Bound::Positive,
     }
 }
@@ -247,14 +250,15 @@ impl Switch {
         };
         if !fits(1) {
             let message = format!(
-                "lets no packet in: {} times the buffer of {size} is {}, less than one packet ({packet})",
+                "admits no packet: {} times the buffer of {size} is {}, less than one packet ({packet})",
                 write_decimal(self.egress_alpha),
                 Bytes::new(alpha.scale(size.get()))
             );
             reading.wrong_key("switch.egress_alpha", message);
         } else if !fits(2) {
-            let message =
-                format!("{size} has room for one packet ({packet}) in a queue: whatever meets there is lost");
+            let message = format!(
+                "{size} has room for one packet ({packet}) in a queue: a second packet that arrives meanwhile is lost"
+            );
             reading.warn("switch", fault("buffer", message));
         }
     }
@@ -308,7 +312,7 @@ impl Switch {
             if headroom + reserve >= size {
                 let key = if pfc.headroom.0.is_some() { "switch.pfc.headroom" } else { "switch.buffer" };
                 let message = format!(
-                    "leaves nothing to share: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
+                    "leaves no shared pool: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
                      {headroom} and the reserves {reserve}, of a buffer of {size}",
                     fabric.network.nodes[switch as usize],
                     ports.len()
@@ -367,7 +371,7 @@ impl Effect for Switch {
                     BufferSize::PerPort(_) => {
                         let key =
                             if key == "switch" { "switch.pfc".to_owned() } else { format!("{key}.buffer") };
-                        let message = "needs a shared or an unlimited buffer: PFC counts by ingress, per_port by egress";
+                        let message = "needs a shared or an unlimited buffer: PFC accounts by ingress port, per_port by egress port";
                         reading.wrong_key(&key, message);
                     }
                     BufferSize::Unlimited if pfc.xoff.0.is_none() => {

@@ -49,13 +49,13 @@ impl Setting for BaseRtt {
 }
 
 section! {
-    /// What every host does: packet sizes, acknowledgements, loss recovery.
+    /// Behaviour of every host: packet sizes, acknowledgements, loss recovery.
     for Transport with its defaults {
-        /// Which transport.
+        /// The transport protocol.
         kind: Kind,
-        /// How losses are repaired.
+        /// The loss recovery.
         recovery: Recovery,
-        /// The base RTT that algorithms are told: each flow's own, the network's largest, or a value.
+        /// The base RTT that algorithms are given: each flow's own, the network's largest, or a value.
         base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
         /// Which bytes of a packet count against a window.
         counting: Counting => "OSCAR's public artifact; HPCC's counts payload",
@@ -63,25 +63,25 @@ section! {
         payload: Bytes; Bound::Positive => "public artifacts of HPCC and OSCAR",
         /// Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH 12.
         header: Bytes => "OSCAR's public artifact",
-        /// What an acknowledgement carries beyond the header.
+        /// Additional bytes of an acknowledgement.
         ack_extra: Bytes => "OSCAR's public artifact",
-        /// Size of an acknowledgement before what the algorithm adds; when absent header and ack_extra.
+        /// Size of an acknowledgement before what the algorithm adds; by default header and ack_extra.
         ack_size: Option<Bytes>; Bound::Positive,
         /// Smallest packet on the wire.
         smallest: Bytes; Bound::Positive => "Ethernet",
-        /// One acknowledgement for so many data packets.
+        /// Number of data packets per acknowledgement.
         ack_every: u32; Bound::Count(1, 255) => "public artifacts of HPCC and OSCAR",
-        /// A held acknowledgement leaves after this long at the latest.
+        /// Longest time for which an acknowledgement is held.
         ack_delay: Time; Bound::Positive => "chosen here",
-        /// Queue of acknowledgements; when absent that of their flow.
+        /// Queue of acknowledgements; by default that of their flow.
         ack_queue: Option<u8>,
         /// Queue of congestion notification packets.
         cnp_queue: u8,
-        /// Shortest time between two congestion notifications to one flow.
+        /// Shortest time between two congestion notifications of one flow.
         cnp_interval: Time; Bound::Positive => "DCQCN, section 3.1",
         /// Shortest time between two NACKs for the same missing packet.
         nack_interval: Time; Bound::Positive => "HPCC's public artifact",
-        /// Retransmission timer; doubles with each expiry in a row, up to 64 times.
+        /// Retransmission timeout; doubles with each consecutive expiry, up to 64 times this.
         rto: Time; Bound::Positive => "OSCAR's public artifact",
     }
 }
