@@ -5,7 +5,7 @@
 use crate::contract::{CongestionControl, Internal, Overhead, Signals};
 use crate::params::{Described, Kind, Value};
 
-/// What a list or an error message says of a parameter.
+/// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamInfo {
     /// Its name in scenario files.
@@ -18,7 +18,7 @@ pub struct ParamInfo {
     pub source: &'static str,
 }
 
-/// What a list says of an algorithm.
+/// The description of an algorithm for lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Its name in scenario files.
@@ -33,15 +33,15 @@ pub struct Info {
     pub internals: &'static [Internal],
 }
 
-/// Something to do with an algorithm whose type is not known before the run ([`AnyParams::visit`]).
+/// An operation on an algorithm whose type is only known at run time ([`AnyParams::visit`]).
 ///
-/// The state of a flow has the type of its algorithm, so that no flow pays for the state of the
-/// largest; whoever keeps flows of any algorithm is generic over it and is entered here.
+/// The state of a flow has the type of its algorithm, so that no flow needs memory for the largest state;
+/// code that keeps flows of any algorithm is generic over it and is called through this trait.
 pub trait Visitor {
-    /// What comes out.
+    /// The result.
     type Output;
 
-    /// Does it with the algorithm `C` and these parameters.
+    /// Performs it with the algorithm `C` and these parameters.
     fn visit<C>(self, params: &C::Params) -> Self::Output
     where
         C: CongestionControl + Copy + core::fmt::Debug,
@@ -50,7 +50,7 @@ pub trait Visitor {
 
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident: $controller:ty, $params:ty;)+) => {
-        /// The parameters of whichever algorithm.
+        /// The parameters of any algorithm.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum AnyParams {
             $($(#[$doc])* $variant($params),)+
@@ -115,7 +115,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Sets the parameter called `name`. Says whether there is one and it admits the value.
+            /// Sets the parameter called `name`. Returns whether it exists and admits the value.
             pub fn set(&mut self, name: &str, value: Value) -> bool {
                 match self {
                     $(Self::$variant(p) => match <$params>::PARAMS.iter().find(|q| q.name == name) {

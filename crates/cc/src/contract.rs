@@ -1,4 +1,4 @@
-//! The contract between an algorithm and whatever carries its packets.
+//! The interface between an algorithm and the transport that carries its packets.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::params::Value;
 
-/// What is known of a flow's path when the flow starts; constant for its life.
+/// Properties of a flow's path, known when the flow starts and constant for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Path {
@@ -33,7 +33,7 @@ impl Path {
     }
 }
 
-/// What an acknowledgement tells the sender. All byte counts are bytes on the wire, headers
+/// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers
 /// included, unless they say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -56,21 +56,21 @@ pub struct Ack {
     pub sequence: u64,
     /// Position of the next new payload byte that the sender will send (snd_nxt).
     pub next_sequence: u64,
-    /// Bytes in flight when the acknowledged packet was sent, that packet included. Where one
-    /// acknowledgement stands for several packets: their mean.
+    /// Bytes in flight when the acknowledged packet was sent, that packet included. If the acknowledgement
+    /// covers several packets: their mean.
     pub inflight: Bytes,
     /// Bytes in flight now, after this acknowledgement.
     pub inflight_now: Bytes,
-    /// How many data packets this acknowledgement stands for, at least 1.
+    /// Number of data packets that this acknowledgement covers, at least 1.
     pub packets: u32,
     /// How many of them carried an ECN congestion mark.
     pub marked: u32,
-    /// Largest queueing delay of any single hop on the packet's way; zero where not measured.
+    /// Largest queueing delay of any single hop on the packet's path; zero if not measured.
     pub hop_delay: Time,
-    /// Flows that the receiver has open; zero where not told.
+    /// Number of open flows at the receiver; zero if not reported.
     pub receiver_flows: u32,
-    /// What [`CongestionControl::tag`] gave when that packet was sent; zero without
-    /// [`Signals::PACKET_TAG`], and for a packet of which no record is left.
+    /// The result of [`CongestionControl::tag`] when that packet was sent; zero without
+    /// [`Signals::PACKET_TAG`], and for a packet whose record is no longer kept.
     pub tag: u32,
     /// Whether the receiver reports a hole: a later packet arrived before an earlier one.
     pub hole: bool,
@@ -91,7 +91,7 @@ impl Ack {
     }
 }
 
-/// What one switch port wrote into a packet as it began to transmit it (in-band telemetry).
+/// The record that one switch port wrote into a packet when it began to transmit it (in-band telemetry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct IntHop {
@@ -105,7 +105,7 @@ pub struct IntHop {
     pub rate: Rate,
 }
 
-/// Most hops that an INT header carries (42 B: 5 records of 8 B and 2 B of count and path).
+/// Maximum number of hops in an INT header (42 B: 5 records of 8 B and 2 B of count and path).
 pub const MAX_INT_HOPS: usize = 5;
 
 /// The telemetry that came back with an acknowledgement, first hop first.
@@ -114,7 +114,7 @@ pub const MAX_INT_HOPS: usize = 5;
 pub struct IntStack {
     /// How many of `hops` are valid.
     pub count: u32,
-    /// One record per switch port on the way.
+    /// One record per switch port on the path.
     pub hops: [IntHop; MAX_INT_HOPS],
 }
 
@@ -132,15 +132,15 @@ impl IntStack {
     }
 }
 
-/// How the transport learnt of a loss.
+/// How the transport detected a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LossKind {
     /// The receiver reported a hole: a NACK, or selective acknowledgements of later packets.
     Hole,
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout,
-    /// A switch cut the payload off and the header arrived (packet trimming).
+    /// A switch removed the payload and the header arrived (packet trimming).
     Trim,
 }
 
@@ -152,17 +152,17 @@ pub struct Loss {
     pub now: Time,
     /// How.
     pub kind: LossKind,
-    /// Bytes on the wire that the transport takes to be lost: with go-back-N everything in flight.
+    /// Bytes on the wire that the transport considers lost: with go-back-N everything in flight.
     pub bytes: Bytes,
     /// When the first lost packet was last sent.
     pub sent: Time,
-    /// Position in payload bytes from which the transport sends again.
+    /// Position in payload bytes from which the transport retransmits.
     pub sequence: u64,
     /// Position of the next new payload byte before it does.
     pub next_sequence: u64,
 }
 
-/// A packet that has just begun to leave the sender.
+/// A packet whose transmission has just begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sent {
@@ -174,14 +174,14 @@ pub struct Sent {
     pub inflight: Bytes,
 }
 
-/// What the transport may do until it hears more.
+/// What the transport may send until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Allowance {
     /// A packet may be sent while the bytes in flight are fewer than this; one packet may always be
     /// in flight, however small the window is. [`Bytes::UNLIMITED`] for an algorithm without window.
     pub window: Bytes,
-    /// Packets leave no faster than this.
+    /// Sending rate.
     pub rate: Rate,
 }
 
@@ -215,7 +215,7 @@ impl Signals {
     pub const ONE_WAY_DELAY: Self = Self(16);
     /// The number of flows at the receiver.
     pub const RECEIVER_FLOWS: Self = Self(32);
-    /// A word of the algorithm's own, kept with each packet ([`CongestionControl::tag`]).
+    /// A word of the algorithm, stored with each packet ([`CongestionControl::tag`]).
     pub const PACKET_TAG: Self = Self(64);
 
     /// Both sets together.
@@ -231,9 +231,9 @@ impl Signals {
     }
 }
 
-/// The parameters of an algorithm, and the constants that follow from them on a path.
+/// The parameters of an algorithm, and the constants derived from them on a path.
 pub trait Parameters: Clone + fmt::Debug + Send + Sync + 'static {
-    /// What an algorithm derives once from its parameters and a path; `()` where there is nothing.
+    /// The constants that an algorithm derives once from its parameters and a path; `()` for none.
     type Derived: fmt::Debug + Send + Sync + 'static;
 
     /// Derives it.
@@ -247,7 +247,7 @@ impl Parameters for () {
     fn derive(&self, _path: &Path) {}
 }
 
-/// What all flows of an algorithm with the same parameters on the same kind of path share.
+/// The data shared by all flows of an algorithm with the same parameters on paths with the same properties.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Setup<P: Parameters> {
@@ -308,28 +308,28 @@ pub trait CongestionControl: Sized + Send + 'static {
     /// The receiver reports congestion (only with [`Signals::CNP`]).
     fn on_cnp(&mut self, _setup: &Setup<Self::Params>, _now: Time) {}
 
-    /// The transport found a loss and is about to send again.
+    /// The transport detected a loss and is about to retransmit.
     fn on_loss(&mut self, _setup: &Setup<Self::Params>, _loss: &Loss) {}
 
-    /// A packet begins to leave.
+    /// Transmission of a packet begins.
     fn on_sent(&mut self, _setup: &Setup<Self::Params>, _sent: &Sent) {}
 
-    /// The word to keep with a packet that begins to leave (only with [`Signals::PACKET_TAG`]). It
-    /// comes back in [`Ack::tag`].
+    /// The word to store with a packet whose transmission begins (only with [`Signals::PACKET_TAG`]). It is
+    /// returned in [`Ack::tag`].
     fn tag(&self, _setup: &Setup<Self::Params>) -> u32 {
         0
     }
 
-    /// The deadline of [`deadline`](Self::deadline) has come.
+    /// The deadline of [`deadline`](Self::deadline) is reached.
     fn on_timer(&mut self, _setup: &Setup<Self::Params>, _now: Time) {}
 
-    /// When [`on_timer`](Self::on_timer) is to be called next; [`Time::NEVER`] without a timer.
-    /// Asked for after every other call; it may move in either direction.
+    /// The time of the next [`on_timer`](Self::on_timer); [`Time::NEVER`] without a timer. Called after
+    /// every other method; it may change in either direction.
     fn deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// What the flow may do now.
+    /// What the flow may send now.
     fn allowance(&self, setup: &Setup<Self::Params>) -> Allowance;
 
     /// The internal quantity at `place` in [`INTERNALS`](Self::INTERNALS); `None` beyond its end, and

@@ -1,8 +1,8 @@
 //! Forwarding tables: which ports lead to which hosts over the fewest links.
 //!
-//! Hosts that are attached alike are one *place*, and tables have one entry for each place: hosts with one
-//! link to the same switch, and hosts with several links whose switches are the same at all times. Switches
-//! have a table, and so do hosts with several ports, which choose as any switch would.
+//! Hosts that are attached in the same way share one *place*, and tables have one entry per place: hosts
+//! with one link to the same switch, and hosts with several links whose switches are the same at all times.
+//! Switches have a table, and so do hosts with several ports, which choose ports as switches do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,19 +18,19 @@ pub(crate) struct Table {
     pub(crate) own: u16,
     /// For every place: which of `groups` leads there, or [`HERE`].
     toward: Arc<[u16]>,
-    /// The different sets of equally short ports: where each begins in `ports`, and their number.
+    /// The different sets of equal-cost ports: where each begins in `ports`, and their number.
     groups: Arc<[(u32, u32)]>,
-    /// The hosts with several ports that this switch is joined to, sorted: the host, where its ports begin
-    /// in `ports`, and their number.
+    /// The hosts with several ports that are connected to this switch, sorted: the host, where its ports
+    /// begin in `ports`, and their number.
     local: Arc<[(NodeId, u32, u32)]>,
     ports: Arc<[PortId]>,
 }
 
-/// In place of a group: this switch is joined to the hosts of the place, to each by ports of its own.
+/// Instead of a group: this switch is connected to the hosts of the place, to each by separate ports.
 const HERE: u16 = u16::MAX;
 
 impl Table {
-    /// The equally short ports toward a host at a place other than `own`, by number.
+    /// The equal-cost ports toward a host at a place other than `own`, by number.
     #[inline]
     pub(crate) fn group(&self, place: u16, host: u32) -> &[PortId] {
         let group = match self.toward.get(usize::from(place)) {
@@ -41,7 +41,7 @@ impl Table {
         group.and_then(|(start, len)| self.ports.get(start as usize..(start + len) as usize)).unwrap_or(&[])
     }
 
-    /// Where the ports to a host with several ports that is joined to this switch are.
+    /// The range of ports to a host with several ports that is connected to this switch.
     fn local(&self, host: u32) -> Option<(u32, u32)> {
         let at = self.local.binary_search_by_key(&host, |entry| entry.0).ok()?;
         self.local.get(at).map(|&(_, start, len)| (start, len))
@@ -52,7 +52,7 @@ impl Table {
 #[derive(Debug)]
 pub(crate) struct Tables {
     hosts: u32,
-    /// Of the switches, by node less the number of hosts.
+    /// Of the switches, by node minus the number of hosts.
     switches: Vec<Table>,
     /// Of the hosts with several ports.
     cards: BTreeMap<NodeId, Table>,
@@ -67,7 +67,7 @@ impl Tables {
         }
     }
 
-    /// Lets tables that are the same as before share their memory.
+    /// Makes tables that are the same as before share their memory.
     fn share(&mut self, before: &Self) {
         let switches = self.switches.iter_mut().zip(&before.switches);
         let cards = self.cards.values_mut().zip(before.cards.values());
@@ -77,8 +77,8 @@ impl Tables {
     }
 }
 
-/// A forwarding table in the making. Most nodes use few sets of ports for very many places: each is kept
-/// once.
+/// A forwarding table under construction. Most nodes use few sets of ports for many places: each set is
+/// stored once.
 #[derive(Debug, Default)]
 struct NewTable {
     toward: Vec<u16>,
@@ -89,7 +89,7 @@ struct NewTable {
 }
 
 impl NewTable {
-    /// Adds the equally short ports toward the next place.
+    /// Adds the equal-cost ports toward the next place.
     fn add(&mut self, ports: &[PortId]) {
         let Self { toward, known, groups, ports: all, .. } = self;
         // There are no more groups than places, of which there are fewer than 65535.
@@ -123,18 +123,18 @@ impl NewTable {
     }
 }
 
-/// Where hosts are attached.
+/// An attachment point of hosts.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     /// Whether its hosts have several ports.
     several: bool,
-    /// The switches that they are joined to, sorted: at the beginning, and if that ever changes after each
-    /// change of the routes.
+    /// The switches that they are connected to, sorted: at the beginning, and if that ever changes, after
+    /// each change of the routes.
     switches: Vec<Vec<NodeId>>,
 }
 
 impl Place {
-    /// The switches after so many changes of the routes.
+    /// The switches after the given number of changes of the routes.
     fn after(&self, changes: usize) -> &[NodeId] {
         self.switches.get(changes).or(self.switches.first()).map_or(&[], Vec::as_slice)
     }
@@ -147,13 +147,13 @@ pub(crate) struct Forwarding<'a> {
     timeline: &'a Timeline,
     hosts: usize,
     places: Vec<Place>,
-    /// For every host its place, and the port of its switch that leads to it; of a host with several
-    /// links that counts for nothing.
+    /// For every host its place, and the port of its switch that leads to it (not used for a host with
+    /// several links).
     pub(crate) attachment: Vec<(u16, PortId)>,
 }
 
 impl<'a> Forwarding<'a> {
-    /// Finds out where the first `hosts` nodes are attached.
+    /// Determines where the first `hosts` nodes are attached.
     ///
     /// # Errors
     /// When there are too many places.
@@ -191,20 +191,20 @@ impl<'a> Forwarding<'a> {
         Place { several, switches }
     }
 
-    /// Whether the link of a port works at `time`; at the beginning (`None`) all do. (ps)
+    /// Whether the link of a port is up at `time`; at the beginning (`None`) all are. (ps)
     fn works(&self, node: usize, port: PortId, time: Option<u64>) -> bool {
         time.is_none_or(|time| self.timeline.is_up(node as NodeId, port, time))
     }
 
-    /// The ports of a host whose links work at `time`; all of them if none does, so that what is sent to it
-    /// or from it waits for a link to return. (ps)
+    /// The ports of a host whose links are up at `time`; all of them if none is, so that packets to it or
+    /// from it wait for a link to return. (ps)
     fn usable(&self, host: usize, time: Option<u64>) -> Vec<(PortId, &'a Out)> {
         let all = || (0..).zip(&self.ports[host]);
         let working: Vec<_> = all().filter(|(port, _)| self.works(host, *port, time)).collect();
         if working.is_empty() { all().collect() } else { working }
     }
 
-    /// The switches that a host is joined to at `time`, sorted. (ps)
+    /// The switches that a host is connected to at `time`, sorted. (ps)
     fn switches_of(&self, host: usize, time: Option<u64>) -> Vec<NodeId> {
         let mut switches: Vec<NodeId> = self.usable(host, time).iter().map(|(_, out)| out.node).collect();
         switches.sort_unstable();
@@ -239,9 +239,9 @@ impl<'a> Forwarding<'a> {
         epochs
     }
 
-    /// The tables after so many changes, the last at the time that is given with the tables of the
-    /// beginning. A host with several ports that has no way to another goes on as at the beginning: what it
-    /// sends waits or is lost where there is no way on. (ps)
+    /// The tables after the given number of changes, the last at the time that is given with the initial
+    /// tables. A host with several ports that has no path to another keeps its initial entry: its packets
+    /// wait, or are lost where there is no path. (ps)
     fn tables(&self, changes: usize, last: Option<(u64, &Tables)>) -> Tables {
         let (hosts, time) = (self.hosts, last.map(|last| last.0));
         let neighbours = neighbours(self.ports, hosts, |node, port| self.works(node, port, time));
@@ -303,7 +303,7 @@ impl<'a> Forwarding<'a> {
     }
 }
 
-/// The neighbours of every switch over the links that work, by node less `hosts`. Hosts never forward.
+/// The neighbours of every switch over links that are up, by node minus `hosts`. Hosts never forward.
 pub(crate) fn neighbours(
     ports: &[Vec<Out>],
     hosts: usize,

@@ -1,9 +1,9 @@
 //! An exact, parallel, bit-deterministic packet-level simulator of datacenter networks.
 //!
-//! A simulation is described by plain data (module [`describe`]), run by [`run`], and tells what
-//! happened to a [`Sink`] while it runs and in an [`Outcome`] at the end. The same description gives
-//! the same results, bit by bit, on any number of threads and on the plain engine
-//! ([`run_reference`]); [`Outcome::fingerprint`] says so.
+//! A simulation is described by plain data (module [`describe`]) and run by [`run`]; it passes records to a
+//! [`Sink`] while it runs and returns an [`Outcome`] at the end. The same description gives the same
+//! results, bit by bit, on any number of threads and on the reference engine ([`run_reference`]), which
+//! [`Outcome::fingerprint`] shows.
 
 pub mod describe;
 mod engine;
@@ -45,7 +45,7 @@ impl std::error::Error for Invalid {}
 /// Runs a simulation to its end on `simulation.threads` threads.
 ///
 /// # Errors
-/// When the description contradicts itself; nothing has run then.
+/// When the description is inconsistent; nothing has run then.
 pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
     let world = World::new(simulation)?;
     let slots = world.nodes(simulation)?;
@@ -54,7 +54,7 @@ pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
     Ok(remains.outcome(cause, now, simulation, &world, flusher, sink))
 }
 
-/// The records of flows that a run ended before: nothing sent, no completion time.
+/// The records of flows that had not started when the run ended: nothing sent, no completion time.
 ///
 /// # Errors
 /// When the description contradicts itself.
@@ -80,8 +80,8 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
     Ok(flows.iter().map(record).collect())
 }
 
-/// Runs a simulation on the plain engine: one heap, one event at a time. Slow, and equal in every
-/// result; the measure for the other one.
+/// Runs a simulation on the reference engine: one heap, one event at a time. It is slow and gives the same
+/// results; the other engine is tested against it.
 ///
 /// # Errors
 /// When the description contradicts itself; nothing has run then.

@@ -1,9 +1,9 @@
-//! Packets, by value: one cache line, and an INT stack beside it only where an algorithm needs it.
+//! Packets, by value: one cache line, and a separate INT stack only if an algorithm needs it.
 
 use incast_cc::{IntHop, IntStack};
 use incast_units::{Bytes, Rate, Time};
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Cnp,
     /// PFC frame: stop sending from queue `queue`.
     Pause,
-    /// PFC frame: go on.
+    /// PFC frame: resume.
     Resume,
 }
 
@@ -28,7 +28,7 @@ pub(crate) const PFC_FRAME: u16 = 64;
 pub(crate) mod flag {
     /// Congestion experienced (ECN).
     pub(crate) const MARKED: u8 = 1;
-    /// An INT stack travels beside this packet.
+    /// An INT stack accompanies this packet.
     pub(crate) const INT: u8 = 2;
     /// The last packet of its flow: its acknowledgement is not held back.
     pub(crate) const LAST: u8 = 4;
@@ -40,13 +40,13 @@ pub(crate) mod flag {
 const HOP_DELAY_STEP_SHIFT: u32 = 6;
 
 /// A packet on a link or in a queue: a header of 28 bytes that switches read and write, and a body of
-/// 36 bytes that only its ends read, in the form of their transport ([`Data`], [`Ack`]).
+/// 36 bytes that only hosts read, in the format of their transport ([`Data`], [`Ack`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// On a link: when its last bit arrives at the far end. In a queue: when it came in. (ps)
+    /// On a link: the time at which its last bit arrives at the far end. In a queue: its arrival time. (ps)
     pub(crate) time: u64,
-    /// The host it goes to.
+    /// The destination host.
     pub(crate) destination: u32,
     /// The flow's hash for ECMP.
     pub(crate) hash: u32,
@@ -54,11 +54,11 @@ pub(crate) struct Packet {
     pub(crate) hop_delay: u32,
     /// Size on the wire.
     pub(crate) size: u16,
-    /// The port of the present switch through which it came in.
+    /// The ingress port at the current switch.
     pub(crate) ingress: u16,
     /// What it is.
     pub(crate) kind: Kind,
-    /// Its queue (priority); for a PFC frame the queue that it is about.
+    /// Its queue (priority); for a PFC frame the queue that it pauses or resumes.
     pub(crate) queue: u8,
     /// Bits of [`flag`].
     pub(crate) flags: u8,
@@ -69,7 +69,7 @@ pub(crate) struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// What only the ends of a packet read, as words.
+/// The part of a packet that only hosts read, as words.
 ///
 /// The first two words are the packet's identity: random draws about it depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Data {
     }
 }
 
-/// Longest one-way delay and holding time that an acknowledgement tells: 40 bits of picoseconds, 1.1 s.
+/// Longest one-way delay and holding time that an acknowledgement can carry: 40 bits of picoseconds, 1.1 s.
 const LONGEST: u64 = (1 << 40) - 1;
 
 /// The body of an acknowledgement, a NACK or a CNP of the window transport.
@@ -146,15 +146,15 @@ pub(crate) struct Ack {
     pub(crate) held: u64,
     /// The sender's index of the flow.
     pub(crate) slot: u32,
-    /// Bytes in flight when the data packet was sent, echoed; the mean where it stands for several.
+    /// Bytes in flight when the data packet was sent, echoed; the mean if it covers several packets.
     pub(crate) inflight: u32,
     /// Number of the packet that the receiver expects next, modulo 2^32.
     pub(crate) expected: u32,
-    /// How far the number of the packet that caused this lies from `expected`; saturates.
+    /// Distance of the number of the packet that caused this from `expected`; saturates.
     pub(crate) offset: i16,
     /// Flows open at the receiver.
     pub(crate) flows: u16,
-    /// Data packets that it stands for.
+    /// Data packets that it covers.
     pub(crate) packets: u8,
     /// How many of them were marked.
     pub(crate) marked: u8,
@@ -196,7 +196,7 @@ impl Ack {
 }
 
 impl Packet {
-    /// A packet with nothing in it but its kind.
+    /// A packet with only its kind set.
     pub(crate) const fn blank(kind: Kind) -> Self {
         Self {
             time: 0,
@@ -223,7 +223,7 @@ impl Packet {
         joined(self.body.0[0], self.body.0[1])
     }
 
-    /// Takes note of a queueing delay at one hop.
+    /// Records the queueing delay at one hop.
     pub(crate) fn note_hop_delay(&mut self, ps: u64) {
         let steps = u32::try_from(ps >> HOP_DELAY_STEP_SHIFT).unwrap_or(u32::MAX);
         self.hop_delay = self.hop_delay.max(steps);
@@ -235,7 +235,7 @@ impl Packet {
     }
 }
 
-/// What one switch port writes into a packet, in the simulator's compact form.
+/// The record that one switch port writes into a packet, in the simulator's compact format.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct IntRecord {
@@ -249,14 +249,14 @@ pub(crate) struct IntRecord {
     pub(crate) rate: u32,
 }
 
-/// The INT stack of one packet; how many records are valid stands in [`Packet::hops`].
+/// The INT stack of one packet; [`Packet::hops`] is the number of valid records.
 pub(crate) type IntRecords = [IntRecord; incast_cc::contract::MAX_INT_HOPS];
 
 /// The stack of a packet that carries none.
 pub(crate) static NO_INT: IntRecords =
     [IntRecord { at: 0, transmitted: 0, queue: 0, rate: 0 }; incast_cc::contract::MAX_INT_HOPS];
 
-/// Writes the first `count` records in the algorithms' form.
+/// Writes the first `count` records in the format of the algorithms.
 pub(crate) fn read_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &mut IntStack) {
     stack.count = u32::from(count);
     for (hop, record) in stack.hops.iter_mut().zip(records).take(usize::from(count)) {
@@ -269,11 +269,11 @@ pub(crate) fn read_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &
     }
 }
 
-/// A first-in first-out line that stays at the beginning of its memory.
+/// A FIFO queue that stays at the beginning of its memory.
 ///
-/// A ring buffer walks through all the memory that its longest moment took; with thousands of lines
-/// that is what falls out of the cache. This one moves what is left to the front once as much has been
-/// taken out as is left, which costs at most one more copy of an item.
+/// A ring buffer cycles through all the memory of its maximum length, which with thousands of queues exceeds the
+/// cache. This one moves the remaining items to the front once as many items have been removed as are left,
+/// which costs at most one additional copy per item.
 #[derive(Debug)]
 struct Line<T> {
     items: Vec<T>,
@@ -287,7 +287,7 @@ impl<T> Default for Line<T> {
 }
 
 impl<T: Copy> Line<T> {
-    /// Fewer items than this are not worth moving the rest for.
+    /// Minimum number of removed items before the rest is moved.
     const SLACK: usize = 16;
 
     #[inline]
@@ -317,7 +317,7 @@ impl<T: Copy> Line<T> {
     }
 }
 
-/// A first-in first-out line of packets with the INT stacks of those that have one.
+/// A FIFO queue of packets with the INT stacks of those that have one.
 #[derive(Debug, Default)]
 pub(crate) struct PacketQueue {
     packets: Line<Packet>,
@@ -350,7 +350,7 @@ impl PacketQueue {
         self.packets.waiting().is_empty()
     }
 
-    /// Packets in line, from the first.
+    /// The packets, from the first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.packets.waiting().iter()
     }
@@ -404,7 +404,7 @@ mod tests {
             marked: 254,
         };
         assert_eq!(Ack::of(&ack.body()), ack);
-        // What is longer is told as the longest.
+        // Longer values saturate.
         let longer = Ack { received: ack.received + 1, held: u64::MAX, ..ack };
         assert_eq!(Ack::of(&longer.body()), Ack { held: LONGEST, ..ack });
     }

@@ -1,8 +1,8 @@
 //! The sending side of a port, the same in switches and hosts.
 //!
-//! The wire knows until when it is busy. Its owner is told that it has fallen free
-//! ([`Kind::Departed`]) only if it asked for that with [`Port::call_when_free`], which it does when
-//! something waits: a packet that leaves an otherwise idle port costs no event of its own.
+//! A port stores until when it is busy. Its owner is notified that it is idle again ([`Kind::Departed`])
+//! only if it requested that with [`Port::call_when_free`], which it does when something waits: a packet
+//! that leaves an otherwise idle port costs no additional event.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -14,26 +14,27 @@ use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::route::Out;
 use crate::timeline::{LinkState, LinkTimeline};
 
-/// The wire out of a port: until when it is busy, what is paused, what has passed.
+/// The sending side of a port: until when it is busy, which queues are paused, and its totals.
 #[derive(Debug)]
 pub(crate) struct Port {
     rate: Rate,
-    /// Picoseconds per byte where that is a whole number, else 0.
+    /// Picoseconds per byte if that is a whole number, otherwise 0.
     ps_per_byte: u64,
     delay: u64,
-    /// The fastest that it ever is.
+    /// The highest rate that it ever has.
     fastest: Rate,
     /// When the last bit of the packet sent last has left; [`u64::MAX`] while the link is down. (ps)
     busy_until: u64,
     /// While the link is down: when the last bit of the packet sent last has left. (ps)
     down_since_busy_until: Option<u64>,
-    /// Something waits for the link to return.
+    /// Whether something waits for the link to return.
     waits_for_link: bool,
     /// When the link fails next. (ps)
     fails_at: u64,
-    /// When the packet sent last arrives: none overtakes it when the delay shrinks. (ps)
+    /// When the packet sent last arrives; later packets arrive no earlier, even if the delay decreases.
+    /// (ps)
     last_arrival: u64,
-    /// A [`Kind::Departed`] is scheduled for that instant.
+    /// Whether a [`Kind::Departed`] is scheduled for that instant.
     departure_scheduled: bool,
     /// Queues that the far end has paused.
     pub(crate) paused: QueueSet,
@@ -42,7 +43,7 @@ pub(crate) struct Port {
     /// Bytes transmitted.
     pub(crate) transmitted: u64,
     packets: u64,
-    /// Packets that found no room on their way into this port's queues.
+    /// Packets dropped on admission to this port's queues.
     pub(crate) drops: u64,
     /// Their bytes.
     pub(crate) dropped: u64,
@@ -50,7 +51,7 @@ pub(crate) struct Port {
     pub(crate) marked: u64,
     /// Pause frames sent through this port.
     pub(crate) pauses_sent: u64,
-    /// Longest its queues have been together.
+    /// Largest total length of its queues.
     pub(crate) peak: u64,
     /// Its node, if its packets are captured.
     pub(crate) captured: Option<NodeId>,
@@ -86,7 +87,7 @@ impl Port {
         }
     }
 
-    /// How long `size` bytes take on this wire. (ps)
+    /// Serialization delay of `size` bytes at this port. (ps)
     #[inline]
     pub(crate) fn time_for(&self, size: u64) -> u64 {
         if self.ps_per_byte != 0 {
@@ -98,14 +99,14 @@ impl Port {
 
     /// Whether a packet is being sent.
     ///
-    /// At the very instant at which it ends the port still counts as busy if a departure is scheduled:
-    /// what waits has its turn then, before anything else that happens at that instant.
+    /// At the instant at which the transmission ends the port still counts as busy if a departure is
+    /// scheduled: what waits is served then, before all other events of that instant.
     #[inline]
     pub(crate) fn is_busy(&self, now: u64) -> bool {
         now < self.busy_until || self.departure_scheduled
     }
 
-    /// Something waits for the busy port: asks for a [`Kind::Departed`] when it falls free, once.
+    /// Something waits for the busy port: schedules a [`Kind::Departed`] for when it becomes idle, once.
     #[inline]
     pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
         if self.down_since_busy_until.is_some() {
@@ -116,13 +117,13 @@ impl Port {
         }
     }
 
-    /// The [`Kind::Departed`] asked for is here: the port is free.
+    /// The scheduled [`Kind::Departed`] has come: the port is idle.
     #[inline]
     pub(crate) fn departed(&mut self) {
         self.departure_scheduled = false;
     }
 
-    /// Begins to send a packet on a port that is not busy. Says when the last bit will have left.
+    /// Begins to send a packet on an idle port. Returns the time at which its last bit will have left.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -139,8 +140,7 @@ impl Port {
         done
     }
 
-    /// Passes on a packet whose last bit has arrived just now, each bit at once as it came: its last bit
-    /// leaves now.
+    /// Forwards a packet whose last bit has just arrived, without storing it: its last bit leaves now.
     #[cfg(test)]
     pub(crate) fn pass(
         &mut self,
@@ -187,7 +187,7 @@ impl Port {
         self.fastest = timeline.states().map(|(_, state)| state.rate).fold(self.fastest, Rate::max);
     }
 
-    /// The link changes now. What waits for it to return is served then.
+    /// The link changes now. Packets that wait for its return are served then.
     pub(crate) fn change(
         &mut self,
         now: u64,
@@ -215,7 +215,7 @@ impl Port {
         }
     }
 
-    /// A PFC frame came in.
+    /// A PFC frame has arrived.
     pub(crate) fn set_paused(
         &mut self,
         now: u64,
@@ -282,8 +282,8 @@ impl Port {
         }
     }
 
-    /// What is wrong with this port's totals at the end of a run that ended at `now`, if anything:
-    /// it cannot have sent more than its capacity, but for the one packet that it may be sending.
+    /// A violation in this port's totals at the end of a run that ended at `now`, if any: it cannot have
+    /// sent more than its capacity, except for one packet that it may be sending.
     pub(crate) fn violation(&self, now: u64, largest_packet: u64) -> Option<String> {
         let bytes = self.transmitted.saturating_sub(largest_packet.max(64));
         let least = self.fastest.time_for(Bytes::new(bytes)).ps();
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::engine::event::Tally;
 
-    /// Collects the events asked for.
+    /// Collects the scheduled events.
     #[derive(Default)]
     struct Asked {
         events: Vec<Event>,

@@ -41,7 +41,7 @@ impl QueueSet {
         (self.0 != 0).then(|| self.0.trailing_zeros() as u8)
     }
 
-    /// The first one after `queue` in a circle that ends with `queue` itself.
+    /// The first one after `queue` in cyclic order, `queue` itself last.
     #[inline]
     pub(crate) fn after(self, queue: u8) -> Option<u8> {
         let higher = self.0 & (u128::MAX << queue << 1);

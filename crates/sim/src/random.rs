@@ -1,7 +1,7 @@
-//! Random draws without state: a hash of who asks and for what.
+//! Stateless random draws: a hash of the drawing entity and the item.
 //!
-//! A draw about a packet depends on the seed, the port and the packet's identity, never on what else
-//! happened in the run, so that adding a flow leaves the draws about all others as they were.
+//! A draw for a packet depends only on the seed, the port and the packet's identity, so that adding a flow does
+//! not change the draws of others.
 
 /// A bijective mix of 64 bits (the finaliser of SplitMix64, Steele, Lea and Flood 2014).
 #[must_use]
@@ -12,7 +12,7 @@ pub const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A uniform 64-bit draw of the stream `stream` (a hash of seed and entity) about item `item`.
+/// A uniform 64-bit draw of the stream `stream` (a hash of seed and entity) for item `item`.
 #[must_use]
 pub const fn draw(stream: u64, item: u64) -> u64 {
     mix(stream ^ mix(item))

@@ -1,4 +1,4 @@
-//! What a run tells: records while it runs, an outcome at its end.
+//! The output of a run: records while it runs, an outcome at its end.
 
 mod internals;
 
@@ -13,12 +13,12 @@ use crate::engine::world::World;
 
 pub use internals::InternalSample;
 
-/// A flow that is done (or was cut off by the end of the run).
+/// A flow that is done (or was unfinished at the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
     /// Index into the simulation's flows.
     pub flow: u32,
-    /// When it began to offer data.
+    /// Its start time.
     pub start: Time,
     /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
     pub finish: Time,
@@ -26,9 +26,9 @@ pub struct FlowRecord {
     pub delivered: Time,
     /// Payload acknowledged.
     pub bytes: Bytes,
-    /// Data packets sent, with those sent again.
+    /// Data packets sent, including retransmissions.
     pub packets: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub resent: u64,
     /// Acknowledged packets that carried an ECN mark.
     pub marked: u64,
@@ -36,11 +36,11 @@ pub struct FlowRecord {
     pub timeouts: u32,
     /// Round-trip time of its path without queues.
     pub base_rtt: Time,
-    /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone
-    /// and never held back by its window).
+    /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone and
+    /// not limited by its window).
     pub ideal: Time,
-    /// The same with packets as plain as the transport makes them, without the header bytes that the
-    /// flow's algorithm adds (in-band telemetry): what any algorithm could reach.
+    /// The same without the header bytes that the flow's algorithm adds (in-band telemetry): what any
+    /// algorithm could reach.
     pub ideal_plain: Time,
 }
 
@@ -129,7 +129,7 @@ impl Sample for FlowSample {
     }
 }
 
-/// What kind of packet was captured.
+/// The kind of a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Payload from sender to receiver.
@@ -142,11 +142,11 @@ pub enum PacketKind {
     Cnp,
     /// PFC frame that pauses a queue.
     Pause,
-    /// PFC frame that lets a queue go on.
+    /// PFC frame that resumes a queue.
     Resume,
 }
 
-/// A packet as it began to leave a captured port.
+/// A packet when its transmission began at a captured port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
     /// When its first bit left.
@@ -159,9 +159,9 @@ pub struct PacketRecord {
     pub kind: PacketKind,
     /// Index of its flow; `None` for a PFC frame.
     pub flow: Option<u32>,
-    /// Host that it comes from; for a PFC frame the node that sends it.
+    /// Source host; for a PFC frame the node that sends it.
     pub source: NodeId,
-    /// Host that it goes to; for a PFC frame the node at the far end of the link.
+    /// Destination host; for a PFC frame the node at the far end of the link.
     pub destination: NodeId,
     /// Data: position of its first payload byte. Others: position of the next byte expected.
     pub sequence: u64,
@@ -169,28 +169,28 @@ pub struct PacketRecord {
     pub payload: Bytes,
     /// Size on the wire.
     pub size: Bytes,
-    /// Its queue (priority); of a PFC frame, the one that it is about.
+    /// Its queue (priority); for a PFC frame the queue that it pauses or resumes.
     pub queue: u8,
     /// Whether it carries a congestion mark.
     pub marked: bool,
 }
 
-/// A port was paused or let go on by the node at its far end.
+/// A port was paused or resumed by the node at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
     /// When.
     pub time: Time,
-    /// The node that must wait.
+    /// The node that is paused or resumed.
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
     /// The queue (priority).
     pub queue: u8,
-    /// Paused, or let go on.
+    /// Whether it was paused, not resumed.
     pub paused: bool,
 }
 
-/// What a port did over the whole run.
+/// Totals of a port over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTotals {
     /// The node.
@@ -201,9 +201,9 @@ pub struct PortTotals {
     pub transmitted: Bytes,
     /// Packets transmitted.
     pub packets: u64,
-    /// Packets dropped on their way into this port's queues.
+    /// Packets dropped on admission to this port's queues.
     pub drops: u64,
-    /// Bytes dropped on their way into this port's queues.
+    /// Bytes dropped on admission to this port's queues.
     pub dropped: Bytes,
     /// Packets marked.
     pub marked: u64,
@@ -215,14 +215,14 @@ pub struct PortTotals {
     pub pauses_sent: u64,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time reached.
     pub now: Time,
     /// Flows finished.
     pub flows_finished: u64,
-    /// Flows in all.
+    /// Total number of flows.
     pub flows: u64,
     /// Packet-hops so far: one hop is one packet that left one port.
     pub hops: u64,
@@ -239,7 +239,7 @@ records! {
     packets: PacketRecord,
     /// Pauses, sorted by (time, node, port, queue).
     pauses: PauseRecord,
-    /// Samples of the internal quantities of congestion controls, sorted by (time, flow, quantity).
+    /// Samples of internal quantities of congestion control, sorted by (time, flow, quantity).
     internals: InternalSample,
 }
 
@@ -364,29 +364,29 @@ pub(crate) fn at(node: NodeId, port: PortId) -> u64 {
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every flow finished; those that last as long as the run lasted until its time limit.
+    /// Every flow finished; open-ended flows lasted until the time limit.
     Finished,
-    /// The time limit came first.
+    /// The time limit was reached first.
     TimeLimit,
-    /// The sink asked to stop.
+    /// The sink requested a stop.
     Interrupted,
-    /// Nothing moved any more.
+    /// There was no more progress.
     Stalled(Stall),
 }
 
-/// Why nothing moves.
+/// Diagnosis of a stalled run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// A cycle of ports that wait on each other through pauses (PFC deadlock): each is paused by the
+    /// A cycle of ports that wait for each other because of pauses (PFC deadlock): each is paused by the
     /// next one's node, the last by the first's. Empty when there is none.
     pub deadlock: Vec<(NodeId, PortId)>,
     /// Flows that are not done, with what each waits for. At most 20.
     pub flows: Vec<(u32, String)>,
-    /// How many flows are not done.
+    /// Number of flows that are not done.
     pub unfinished: u64,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Why it ended.
@@ -403,16 +403,16 @@ pub struct Outcome {
     pub delivered: u64,
     /// Data packets dropped.
     pub dropped: u64,
-    /// Data packets lost on links that failed, or for which no way was left.
+    /// Data packets lost on links that failed, or for which there was no route.
     pub lost: u64,
-    /// Data packets still on their way at the end.
+    /// Data packets still in flight or queued at the end.
     pub in_flight: u64,
-    /// What each port did, sorted by (node, port).
+    /// Totals of each port, sorted by (node, port).
     pub ports: Vec<PortTotals>,
-    /// Flows that had not finished, as far as they came, sorted by flow.
+    /// Flows that had not finished, with their state at the end, sorted by flow.
     pub unfinished: Vec<FlowRecord>,
-    /// A hash of everything that the run produced. Equal fingerprints: equal results.
+    /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,
-    /// Invariants that did not hold; empty in a sound run.
+    /// Violated invariants; empty in a correct run.
     pub violations: Vec<String>,
 }

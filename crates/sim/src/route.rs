@@ -1,5 +1,5 @@
-//! Shortest-path routes, the path that a flow takes, its base RTT and its ideal time. Which of several
-//! equally short ports a packet takes is a matter of [`crate::switch::path`].
+//! Shortest-path routes, the path that a flow takes, its base RTT and its ideal time. The choice among
+//! several equal-cost ports is made in [`crate::switch::path`].
 
 use std::collections::BTreeMap;
 
@@ -32,11 +32,11 @@ pub(crate) struct Routes {
     pub(crate) attachment: Vec<(u16, PortId)>,
     /// The forwarding tables at the beginning.
     pub(crate) tables: Tables,
-    /// What becomes of the links.
+    /// The changes of the links.
     pub(crate) timeline: Timeline,
     /// The tables from each time on at which links fail or return. (ps)
     pub(crate) epochs: Vec<(u64, Tables)>,
-    /// Nodes that pass on each bit as it comes, sorted.
+    /// Nodes that forward without storing, sorted.
     passing: Vec<NodeId>,
 }
 
@@ -107,9 +107,9 @@ impl Routes {
         ports.map(|(port, out)| self.timeline.largest(node, port as PortId, *out)).collect()
     }
 
-    /// The links from one host to another that packets with this hash take at `time`, first to last, as
-    /// they are then. Where there is no way then, those at the beginning. Links that are joined by a node
-    /// which passes on each bit as it comes are one, with the delay of all.
+    /// The links from one host to another that packets with this hash take at `time`, first to last, in
+    /// their state at that time. If there is no path then, those at the beginning. Links that are connected
+    /// by a node which forwards without storing count as one, with the sum of their delays.
     pub(crate) fn path(&self, paths: &Paths, ends: (u32, u32), hash: u32, time: Time) -> Vec<Out> {
         let time = time.ps();
         let path = self.path_by(self.tables_at(time), paths, ends, hash, time);
@@ -117,7 +117,7 @@ impl Routes {
         if reached { path } else { self.path_by(&self.tables, paths, ends, hash, time) }
     }
 
-    /// The path by these tables, as far as there is one.
+    /// The path by these tables, as far as it exists.
     fn path_by(
         &self,
         tables: &Tables,
@@ -151,10 +151,10 @@ impl Routes {
     }
 }
 
-/// The two slowest of several ways, with the different hosts at their ends.
+/// The two slowest of several paths, with the different hosts at their ends.
 type Slowest = [Option<(Time, u32)>; 2];
 
-/// Takes another way into account.
+/// Takes another path into account.
 fn note(slowest: &mut Slowest, new: (Time, u32)) {
     let [first, second] = slowest;
     match first {
@@ -165,13 +165,13 @@ fn note(slowest: &mut Slowest, new: (Time, u32)) {
 }
 
 impl Routes {
-    /// The largest base round trip of the network: the longest way of a data packet of `data` bytes
-    /// between any two hosts, with the longest way of an acknowledgement of `ack` bytes back.
+    /// The largest base RTT of the network: the longest delay of a data packet of `data` bytes between any
+    /// two hosts, plus the longest delay of an acknowledgement of `ack` bytes back.
     pub(crate) fn largest_round_trip(&self, data: u64, ack: u64) -> Time {
         self.largest_one_way(data) + self.largest_one_way(ack)
     }
 
-    /// The longest way of a packet of `size` bytes between two hosts, over all equally short paths.
+    /// The longest delay of a packet of `size` bytes between two hosts, over all equal-cost paths.
     fn largest_one_way(&self, size: u64) -> Time {
         let hosts = self.attachment.len();
         let cost = |node: NodeId, out: &Out| {
@@ -235,7 +235,7 @@ impl Routes {
 pub(crate) struct Sizes {
     /// Payload of a full data packet.
     pub(crate) payload: u64,
-    /// What a data packet is larger than its payload.
+    /// Header bytes of a data packet.
     pub(crate) header: u64,
     /// Whether windows count payload alone.
     pub(crate) counts_payload: bool,
@@ -252,7 +252,7 @@ impl Sizes {
         (payload + self.header).max(self.smallest)
     }
 
-    /// What a data packet counts against a window.
+    /// The bytes of a data packet that count against a window.
     #[inline]
     pub(crate) fn counted(&self, payload: u64) -> u64 {
         if self.counts_payload { payload } else { self.data(payload) }
@@ -263,7 +263,7 @@ fn one_way(path: &[Out], size: u64) -> Time {
     path.iter().map(|o| o.delay + o.rate.time_for(Bytes::new(size))).sum()
 }
 
-/// What an algorithm is told of a path.
+/// The properties of a path that an algorithm is given.
 pub(crate) fn describe_path(forward: &[Out], back: &[Out], sizes: &Sizes) -> Path {
     let packet = sizes.data(sizes.payload);
     let base_owd = one_way(forward, packet);
@@ -278,12 +278,12 @@ pub(crate) fn describe_path(forward: &[Out], back: &[Out], sizes: &Sizes) -> Pat
 }
 
 /// Completion time of `size` payload bytes on an idle path, from the first bit sent to the last
-/// acknowledgement received, for a sender that is never held back.
+/// acknowledgement received, for a sender that is limited by neither window nor rate.
 ///
-/// Full packets leave a row of store-and-forward links of times s₁…s_h spaced by the largest s, so
-/// packet `k` (from 0) leaves link `i` at Σ_{j≤i} s_j + k·max_{j≤i} s_j (plus delays). The last packet
-/// may be shorter and catch up with the one before it: it begins at each link when it has arrived
-/// there and the one before has left.
+/// Full packets leave a path of store-and-forward links with serialization delays s₁…s_h spaced by the
+/// largest s, so packet `k` (from 0) leaves link `i` at Σ_{j≤i} s_j + k·max_{j≤i} s_j (plus delays). The
+/// last packet may be shorter and catch up with the one before it: it begins at each link when it has
+/// arrived there and the one before has left.
 pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64) -> Time {
     let packets = size.div_ceil(sizes.payload).max(1);
     let last = sizes.data(size - (packets - 1) * sizes.payload);

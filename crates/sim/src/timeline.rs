@@ -1,4 +1,4 @@
-//! Links over time: what each port's link is like from when on.
+//! Links over time: the state of each port's link and its changes.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use incast_units::{Rate, Time};
 use crate::describe::network::{LinkChange, Network, NodeId, PortId};
 use crate::route::Out;
 
-/// What a link is like, in both directions.
+/// The state of a link, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkState {
     pub(crate) rate: Rate,
@@ -15,8 +15,8 @@ pub(crate) struct LinkState {
     pub(crate) up: bool,
 }
 
-/// The states that a link takes, each with its beginning. At the beginning of the run it is as the
-/// network says and up.
+/// The states of a link, each with its beginning. At the beginning of the run the link is up and as in the
+/// network.
 #[derive(Debug, Default)]
 pub(crate) struct LinkTimeline(Vec<(u64, LinkState)>);
 
@@ -26,7 +26,7 @@ impl LinkTimeline {
         self.0.iter().copied()
     }
 
-    /// The state from `time` on, if it is another than at the beginning.
+    /// The state from `time` on, if it differs from that at the beginning.
     fn at(&self, time: u64) -> Option<LinkState> {
         let before = self.0.partition_point(|(begin, _)| *begin <= time);
         before.checked_sub(1).map(|i| self.0[i].1)
@@ -38,10 +38,10 @@ impl LinkTimeline {
     }
 }
 
-/// What becomes of all links.
+/// The timelines of all links.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    /// Of the links that change.
+    /// The timelines of the links that change.
     links: BTreeMap<u32, LinkTimeline>,
     /// The link of each end of those.
     ends: BTreeMap<(NodeId, PortId), u32>,
@@ -91,7 +91,7 @@ impl Timeline {
         Ok(timeline)
     }
 
-    /// What becomes of the link of a port, if it changes.
+    /// The timeline of a port's link, if it changes.
     pub(crate) fn of(&self, node: NodeId, port: PortId) -> Option<&LinkTimeline> {
         self.links.get(self.ends.get(&(node, port))?)
     }
@@ -107,7 +107,7 @@ impl Timeline {
         !self.routes_change.is_empty()
     }
 
-    /// Whether the link of a port works at `time`. (ps)
+    /// Whether the link of a port is up at `time`. (ps)
     pub(crate) fn is_up(&self, node: NodeId, port: PortId, time: u64) -> bool {
         self.of(node, port).and_then(|link| link.at(time)).is_none_or(|state| state.up)
     }

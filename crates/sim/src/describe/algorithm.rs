@@ -1,5 +1,5 @@
-//! The congestion control of a simulation: an algorithm of the catalogue, or any other type that
-//! implements the same trait.
+//! The congestion control of a simulation: a built-in algorithm, or any other type that implements the same
+//! trait.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,21 +37,21 @@ impl From<AnyParams> for Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm `C` with these parameters; `name` is for labels. An algorithm that only ever runs
-    /// in simulation is free of the catalogue's numeric rules; to keep results the same on every
-    /// machine, its arithmetic has to be.
+    /// The algorithm `C` with these parameters; `name` is for labels. An algorithm that runs only in
+    /// simulation need not follow the numeric rules of the built-in ones; results are the same on every
+    /// machine only if its arithmetic is.
     pub fn new<C: CongestionControl>(name: impl Into<String>, params: C::Params) -> Self {
         let kind = Arc::new(Of::<C> { name: name.into(), params, setups: Arc::default() });
         Self { kind, one_thread: false }
     }
 
-    /// The same, to be called only from the thread that starts the run, always in the same order.
+    /// The same, called only from the thread that starts the run, always in the same order.
     #[must_use]
     pub fn on_one_thread(self) -> Self {
         Self { one_thread: true, ..self }
     }
 
-    /// Whether it is to be called only from the thread that starts the run.
+    /// Whether it is called only from the thread that starts the run.
     #[must_use]
     pub fn needs_one_thread(&self) -> bool {
         self.one_thread
@@ -87,7 +87,7 @@ impl Algorithm {
     }
 }
 
-/// What the simulator asks of an algorithm whose type it does not know.
+/// Object-safe interface to an algorithm of any type.
 trait Kind: Send + Sync + fmt::Debug {
     fn name(&self) -> &str;
     fn signals(&self) -> Signals;
@@ -135,12 +135,12 @@ impl<C: CongestionControl> Kind for Of<C> {
     }
 }
 
-/// What a flow may do until its controller is called again.
+/// What a flow may send until its controller is called again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Directive {
     /// A packet may be sent while the bytes in flight are fewer than this.
     pub(crate) window: u64,
-    /// Packets leave no faster than this.
+    /// Sending rate.
     pub(crate) rate: Rate,
     /// When the controller's timer is to be called; [`Time::NEVER`] without one.
     pub(crate) deadline: Time,
@@ -148,12 +148,12 @@ pub(crate) struct Directive {
 
 /// The controllers of the flows of one algorithm at one host: each of the size of its own state.
 ///
-/// These are the calls of [`CongestionControl`] for a flow by its place. Every call answers with what
-/// the flow may do then, so that an event costs one dynamic call.
+/// These are the methods of [`CongestionControl`] for the flow with a given index. Each returns what the
+/// flow may send afterwards, so that an event costs one dynamic call.
 pub(crate) trait Controllers: Send {
-    /// A flow starts on `path`; says its place.
+    /// A flow starts on `path`; returns its index.
     fn start(&mut self, path: &Path, now: Time) -> (u32, Directive);
-    /// A flow is done; its place may be taken by another.
+    /// A flow is done; its index may be reused.
     fn end(&mut self, place: u32);
     /// See [`CongestionControl::on_ack`].
     fn on_ack(&mut self, place: u32, ack: &Ack, int: &IntStack) -> Directive;
@@ -161,7 +161,7 @@ pub(crate) trait Controllers: Send {
     fn on_cnp(&mut self, place: u32, now: Time) -> Directive;
     /// See [`CongestionControl::on_loss`].
     fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive;
-    /// See [`CongestionControl::on_sent`]. Answers with the packet's tag too.
+    /// See [`CongestionControl::on_sent`]. Also returns the packet's tag.
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32);
     /// See [`CongestionControl::on_timer`].
     fn on_timer(&mut self, place: u32, now: Time) -> Directive;
@@ -176,7 +176,7 @@ impl fmt::Debug for dyn Controllers {
     }
 }
 
-/// The state of a flow with what it shares with others.
+/// The state of a flow, with the setup that it shares with others.
 struct Flow<C: CongestionControl> {
     state: C,
     setup: Arc<SetupOf<C>>,
@@ -209,7 +209,7 @@ impl<C: CongestionControl> Pool<C> {
         Arc::clone(setup)
     }
 
-    /// Calls a flow and asks it what it may do then.
+    /// Calls a flow's method and returns what it may send afterwards.
     #[inline]
     fn call(&mut self, place: u32, event: impl FnOnce(&mut C, &SetupOf<C>)) -> Directive {
         let flow = &mut self.flows[place as usize];

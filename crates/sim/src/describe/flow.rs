@@ -5,8 +5,8 @@ use incast_units::{Bytes, Time};
 /// One transfer from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Identity of the flow for every random draw about it, made from the names of what created it
-    /// and not from its place in the list, so that adding a flow leaves the others' draws alone.
+    /// Identity of the flow for random draws, derived from the name of its origin and not from its position
+    /// in the list, so that adding a flow does not change the draws of others.
     pub key: u64,
     /// Sending host.
     pub source: u32,
@@ -16,18 +16,18 @@ pub struct Flow {
     pub size: Bytes,
     /// When it starts.
     pub start: Time,
-    /// When it stops offering new data ([`Time::NEVER`]: when `size` has been sent).
+    /// Time at which it stops sending new data ([`Time::NEVER`]: when `size` has been sent).
     pub stop: Time,
     /// Its queue (priority) in the switches.
     pub queue: u8,
     /// Its algorithm, an index into [`super::Simulation::algorithms`].
     pub algorithm: u16,
-    /// A label of the caller's: which traffic block it came from.
+    /// A label for the caller: the traffic block of the flow.
     pub group: u16,
 }
 
 impl Flow {
-    /// Whether it lasts as long as the run: it has neither a size nor a stop.
+    /// Whether it lasts until the end of the run: it has neither a size nor a stop time.
     #[must_use]
     pub fn is_open_ended(&self) -> bool {
         self.size == Bytes::UNLIMITED && self.stop == Time::NEVER

@@ -48,22 +48,23 @@ pub(crate) use named;
 pub struct Simulation {
     /// Nodes and links.
     pub network: network::Network,
-    /// What every switch does.
+    /// Behaviour of every switch.
     pub switch: switch::Switch,
-    /// What every host does.
+    /// Behaviour of every host.
     pub transport: transport::Transport,
     /// The congestion control algorithms in use, with their parameters; flows name one by index.
     pub algorithms: Vec<algorithm::Algorithm>,
     /// The flows, sorted by start time.
     pub flows: Vec<flow::Flow>,
-    /// What to measure.
+    /// What to record.
     pub probes: probe::Probes,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Simulated time at which the run ends even when flows are left.
+    /// Simulated time at which the run ends even if flows are unfinished.
     pub until: Time,
-    /// Give up when no flow has received anything new for this long while flows are unfinished.
+    /// The run ends as stalled when no flow has received anything new for this long while flows are
+    /// unfinished.
     pub stall_after: Time,
-    /// Threads to run on. The results do not depend on it.
+    /// Number of threads. The results do not depend on it.
     pub threads: usize,
 }

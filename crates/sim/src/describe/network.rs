@@ -4,7 +4,7 @@ use incast_units::{Rate, Time};
 
 pub use crate::engine::node::NodeKind;
 
-/// A host or a switch, by its place in [`Network::nodes`]. Hosts come first: node `i` below
+/// A host or a switch, by its index in [`Network::nodes`]. Hosts come first: node `i` below
 /// [`Network::hosts`] is host `i`.
 pub type NodeId = u32;
 
@@ -24,49 +24,49 @@ pub struct Link {
     pub delay: Time,
 }
 
-/// What becomes of a link at some time, in both directions.
+/// A change of a link at some time, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// It has this rate for packets that begin to leave from then on. Thresholds of ECN that scale with the
+    /// New rate, for packets whose transmission begins after the change. ECN thresholds that scale with the
     /// rate follow it.
     Rate(Rate),
-    /// It has this propagation delay for packets that begin to leave from then on. None of them
-    /// overtakes an earlier one: it arrives no earlier than the one before it.
+    /// New propagation delay, for packets whose transmission begins after the change. Packets are not
+    /// reordered: each arrives no earlier than the one before it.
     Delay(Time),
-    /// It fails: what is on its way is lost, and what waits for it goes on waiting. Routes avoid it.
+    /// The link fails: packets on it are lost, and packets queued for it stay queued. Routes avoid it.
     Down,
-    /// It works again.
+    /// The link returns.
     Up,
 }
 
 /// A change of a link while a simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When. At the same instant it comes after the last bit of a packet that leaves, and before
-    /// packets that arrive.
+    /// Time of the change. At the same instant it comes after the end of a transmission and before packet
+    /// arrivals.
     pub time: Time,
     /// The link, an index into [`Network::links`].
     pub link: u32,
-    /// What becomes of it.
+    /// The change.
     pub what: LinkChange,
 }
 
-/// The nodes, their names, the links between them, and what becomes of those over time.
+/// The nodes, their names, the links between them, and the changes of links over time.
 ///
-/// Every host has one or more links, to switches. Routes are the shortest by number of links; where
-/// several ports of a switch or a host are equally short, each flow takes one by its hash (ECMP). They
-/// follow links that fail and return.
+/// Every host has one or more links, to switches. Routes are the shortest by number of links; where several
+/// ports of a switch or a host have equal cost, each flow takes one by its hash (ECMP). Routes follow links
+/// that fail and return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// How many hosts there are.
+    /// Number of hosts.
     pub hosts: u32,
     /// Names of all nodes, hosts first.
     pub nodes: Vec<String>,
     /// The links, as they are at the beginning.
     pub links: Vec<Link>,
-    /// What becomes of them, sorted by time; at the same time the later in the list counts.
+    /// Their changes, sorted by time; of changes at the same time the later one in the list applies.
     pub changes: Vec<Change>,
-    /// What each node is, and how many ports it has.
+    /// The kind of each node, and its number of ports.
     kinds: Vec<(NodeKind, PortId)>,
 }
 
@@ -83,19 +83,19 @@ impl Network {
         }
     }
 
-    /// Adds a switch and says which node it is.
+    /// Adds a switch and returns its node.
     pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
         self.add_node(name, NodeKind::Switch)
     }
 
-    /// Adds a node of any kind but hosts, and says which node it is.
+    /// Adds a node of any kind except a host, and returns it.
     pub fn add_node(&mut self, name: impl Into<String>, kind: NodeKind) -> NodeId {
         self.nodes.push(name.into());
         self.kinds.push((kind, 0));
         self.nodes.len() as NodeId - 1
     }
 
-    /// Joins two nodes by a link on the next free port of each.
+    /// Connects two nodes by a link on the next free port of each.
     pub fn add_link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) {
         let (a, b) = (self.next_port(a), self.next_port(b));
         self.links.push(Link { a, b, rate, delay });
@@ -107,13 +107,13 @@ impl Network {
         (node, *degree - 1)
     }
 
-    /// How many ports a node has.
+    /// Number of ports of a node.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> PortId {
         self.kinds[node as usize].1
     }
 
-    /// What a node is.
+    /// The kind of a node.
     #[must_use]
     pub fn kind(&self, node: NodeId) -> NodeKind {
         self.kinds[node as usize].0

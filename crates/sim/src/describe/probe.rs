@@ -1,4 +1,4 @@
-//! What to measure, sampled at the source so that a long run does not fill a disk.
+//! What to record, sampled at the source so that a long run does not fill a disk.
 
 use incast_units::Time;
 
@@ -15,13 +15,13 @@ pub struct Probes {
     pub flows: Vec<u32>,
     /// Time between two samples of a flow.
     pub flow_interval: Time,
-    /// Whether the internal quantities of those flows' congestion controls are sampled as well.
+    /// Whether internal quantities of those flows' congestion control are sampled too.
     pub internals: bool,
-    /// Ports whose packets are captured as they begin to leave.
+    /// Ports whose packets are captured when their transmission begins.
     pub captures: Vec<(NodeId, PortId)>,
     /// Whether every pause and resume of a port is recorded.
     pub pauses: bool,
-    /// First sample.
+    /// Time of the first sample.
     pub from: Time,
     /// No sample after this.
     pub until: Time,

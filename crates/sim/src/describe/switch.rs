@@ -1,4 +1,4 @@
-//! What a switch does with packets: buffer, flow control, marking, scheduling.
+//! Behaviour of a switch: buffer, flow control, marking, scheduling.
 
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
@@ -9,11 +9,11 @@ use crate::packet::PFC_FRAME;
 pub use crate::switch::path::PathPolicy;
 pub use crate::switch::scheduler::Scheduler;
 
-/// Most queues (priorities) that a port has.
+/// Maximum number of queues (priorities) of a port.
 pub const MAX_QUEUES: usize = 128;
 
-/// The behaviour that all switches share. The default is the plainest switch: one queue, as much
-/// buffer as is needed, no marks and no pauses.
+/// The behaviour that all switches share. The default is the simplest switch: one queue, an unlimited
+/// buffer, no marks and no pauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
     /// The packet buffer.
@@ -22,35 +22,34 @@ pub struct Switch {
     pub pfc: Option<Pfc>,
     /// ECN marking; `None` for none.
     pub ecn: Option<Ecn>,
-    /// Queues of each port, 1 to [`MAX_QUEUES`].
+    /// Number of queues of each port, 1 to [`MAX_QUEUES`].
     pub queues: u8,
-    /// In which order they are served.
+    /// The order in which they are served.
     pub scheduler: Scheduler,
-    /// Bytes that [`Scheduler::Drr`] grants each queue at a visit, by queue; a queue without a value has
-    /// [`DEFAULT_QUANTUM`].
+    /// Quantum of each queue under [`Scheduler::Drr`]; a queue without a value has [`DEFAULT_QUANTUM`].
     pub quanta: Vec<Bytes>,
-    /// Which of several equally short ports a packet takes.
+    /// How a switch chooses among equal-cost ports.
     pub path: PathPolicy,
-    /// The order in which the path policy counts these ports.
+    /// The order in which the path policy numbers these ports.
     pub next_hops: NextHops,
-    /// What is left of a telemetry record in a packet.
+    /// The precision of telemetry records.
     pub telemetry: Telemetry,
-    /// Switches with another buffer than [`Switch::buffer`], by node; of two entries for the same
-    /// switch the later one holds.
+    /// Switches with a buffer different from [`Switch::buffer`], by node; of two entries for the same
+    /// switch the later one applies.
     pub buffers: Vec<(Vec<NodeId>, Buffer)>,
-    /// The port rate that `ingress_alpha` is meant for; `None`: for every rate. For a faster port it is
-    /// doubled, up to 1, until the rate, halved each time, is no more than this one.
+    /// The port rate to which `ingress_alpha` applies; `None`: every rate. For a faster port it is doubled,
+    /// up to 1, for each halving of the port's rate that is needed to bring it down to this rate.
     pub ingress_alpha_rate: Option<Rate>,
-    /// With PFC too, a packet is dropped whose egress queue would exceed `egress_alpha` × what is free
-    /// of the whole shared buffer. Without PFC that is so anyway.
+    /// With PFC too, drop a packet if its egress queue would exceed `egress_alpha` × the free part of the
+    /// whole shared buffer. Without PFC this always applies.
     pub egress_limit: bool,
-    /// Where [`Pfc::headroom`] is `None`: so many times rate × delay of the link, rounded down, instead
-    /// of what [`Pfc::headroom_for`] computes.
+    /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
+    /// [`Pfc::headroom_for`].
     pub headroom_factor: Option<u64>,
 }
 
-/// What deficit round robin grants a queue unless it is told: one packet of Ethernet's usual largest
-/// size, so that a visit always sends.
+/// Default quantum of deficit round robin: one packet of Ethernet's usual maximum size, so that every visit
+/// sends.
 pub const DEFAULT_QUANTUM: Bytes = Bytes::new(1518);
 
 impl Default for Switch {
@@ -108,7 +107,7 @@ impl Switch {
         }
     }
 
-    /// What is wrong with these settings by themselves.
+    /// Errors in these settings that do not depend on the rest of the simulation.
     pub(crate) fn problem(&self) -> Option<String> {
         if !(1..=MAX_QUEUES).contains(&usize::from(self.queues)) {
             return Some(format!("a port has 1 to {MAX_QUEUES} queues, not {}", self.queues));
@@ -121,7 +120,7 @@ impl Switch {
     }
 }
 
-/// The order in which equally short ports are counted.
+/// The order in which equal-cost ports are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHops {
     /// By port number.
@@ -130,36 +129,36 @@ pub enum NextHops {
     Descending,
 }
 
-/// What is left of a telemetry record in a packet.
+/// The precision of telemetry records in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
-    /// Every value, to the byte and the picosecond.
+    /// Exact values, to the byte and the picosecond.
     Exact,
     /// As in HPCC's 64-bit record: queue length in units of 80 B · `multiple` in 17 bits, transmitted
-    /// bytes in units of 128 B · `multiple`, time in nanoseconds, all rounded down. Its public ns-3
-    /// simulator takes a multiple of 1 up to 25 Gbps and 4 at 100 Gbps.
+    /// bytes in units of 128 B · `multiple`, time in nanoseconds, all rounded down. HPCC's public ns-3
+    /// simulator uses a multiple of 1 up to 25 Gbps and 4 at 100 Gbps.
     Packed {
-        /// How much coarser the units are; 0 counts as 1.
+        /// Multiple of the units; 0 counts as 1.
         multiple: u32,
     },
 }
 
-/// How much a switch can hold and who may take it.
+/// The size of a switch's buffer and how it is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// As much as is needed.
+    /// No limit.
     Unlimited,
     /// A drop-tail limit for each port, shared by its queues; no sharing between ports.
     PerPort(Bytes),
     /// One buffer for all ports, with dynamic thresholds (Choudhury and Hahne 1998).
     Shared {
-        /// All of it: shared part, reserves and PFC headroom together.
+        /// Total size: shared part, reserves and PFC headroom together.
         size: Bytes,
-        /// Guaranteed to every (ingress port, priority) before it draws on the shared part.
+        /// Bytes guaranteed to every (ingress port, priority) before it uses the shared part.
         reserve: Bytes,
-        /// A lossless (ingress port, priority) may hold up to α × the free shared part.
+        /// A lossless (ingress port, priority) may occupy up to α × the free shared part.
         ingress_alpha: Fixed,
-        /// A lossy (egress port, queue) may hold up to α × the free shared part.
+        /// A lossy (egress port, queue) may occupy up to α × the free shared part.
         egress_alpha: Fixed,
     },
 }
@@ -167,23 +166,23 @@ pub enum Buffer {
 /// Priority flow control (IEEE 802.1Qbb), on every data queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// When to pause. `None`: at the dynamic threshold of the shared buffer.
+    /// Usage at which to pause. `None`: the dynamic threshold of the shared buffer.
     pub xoff: Option<Bytes>,
     /// Resume when usage is this far below the threshold.
     pub xon_offset: Bytes,
-    /// Room for what is still on its way when the pause goes out, for each (ingress port,
-    /// priority). `None`: [`Pfc::headroom_for`], or by [`Switch::headroom_factor`].
+    /// Buffer for packets that arrive after a pause was triggered, for each (ingress port, priority).
+    /// `None`: [`Pfc::headroom_for`], or by [`Switch::headroom_factor`].
     pub headroom: Option<Bytes>,
 }
 
 impl Pfc {
-    /// The room that a lossless (ingress port, priority) needs for what still arrives after its
-    /// usage crossed the pause threshold, on a link of this rate and one-way delay, for packets of
-    /// at most `packet` bytes and `queues` priorities. With it no packet is ever dropped:
+    /// The buffer that a lossless (ingress port, priority) needs for packets that arrive after its usage
+    /// crossed the pause threshold, on a link of this rate and one-way delay, for packets of at most
+    /// `packet` bytes and `queues` priorities. With it no packet is ever dropped:
     ///
-    /// Let the packet that crosses the threshold arrive at t₀. It is the first in the headroom, for the
-    /// far end is told to go on only when the headroom is empty, and no earlier order is left behind: a
-    /// pause and a resume that both wait to be sent cancel each other.
+    /// Let the packet that crosses the threshold arrive at t₀. It is the first in the headroom, because a
+    /// resume is sent only when the headroom is empty, and no earlier frame is still queued: a queued pause
+    /// and a queued resume cancel each other.
     ///
     /// 1. The pause waits for one packet that is being sent (P; a frame, if that is larger) and for one
     ///    frame of each other priority at most, and takes its own time: with n priorities it has left at
@@ -211,11 +210,11 @@ impl Pfc {
 pub struct Ecn {
     /// No marks up to this length.
     pub kmin: Bytes,
-    /// Certain marks from this length on.
+    /// All packets are marked from this length on.
     pub kmax: Bytes,
     /// Probability of a mark just below `kmax`.
     pub pmax: Fixed,
-    /// The link rate at which `kmin` and `kmax` are meant.
+    /// The port rate to which `kmin` and `kmax` apply.
     pub reference: Option<Rate>,
 }
 

@@ -1,4 +1,4 @@
-//! What a host does: packet sizes, acknowledgements, loss recovery.
+//! Behaviour of a host: packet sizes, acknowledgements, loss recovery.
 
 use incast_units::{Bytes, Time};
 
@@ -7,7 +7,7 @@ use super::named;
 pub use crate::host::recovery::Kind as Recovery;
 pub use crate::host::transport::Kind;
 
-/// The base RTT that a flow's algorithm is told.
+/// The base RTT that a flow's algorithm is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaseRtt {
     /// That of the flow's own path.
@@ -31,11 +31,11 @@ named! {
 /// The behaviour that all hosts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
-    /// Which transport.
+    /// The transport protocol.
     pub kind: Kind,
-    /// How losses are repaired.
+    /// The loss recovery.
     pub recovery: Recovery,
-    /// The base RTT that algorithms are told.
+    /// The base RTT that algorithms are given.
     pub base_rtt: BaseRtt,
     /// Which bytes count against windows.
     pub counting: Counting,
@@ -46,25 +46,25 @@ pub struct Transport {
     /// Header bytes of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8,
     /// BTH 12.
     pub header: Bytes,
-    /// What an acknowledgement carries beyond the header (AETH 4) before what the algorithm adds.
+    /// Additional bytes of an acknowledgement (AETH 4), before what the algorithm adds.
     pub ack_extra: Bytes,
     /// Smallest packet on the wire.
     pub smallest: Bytes,
-    /// One acknowledgement for so many data packets (1: each; at most 255); the last of a flow is
+    /// Number of data packets per acknowledgement (1: each; at most 255); that of a flow's last packet is
     /// never held.
     pub ack_every: u32,
-    /// A held acknowledgement leaves after this long at the latest.
+    /// Longest time for which an acknowledgement is held.
     pub ack_delay: Time,
     /// Queue (priority) of acknowledgements in the switches; `None`: that of their flow.
     pub ack_queue: Option<u8>,
     /// Queue of congestion notification packets.
     pub cnp_queue: u8,
-    /// Shortest time between two congestion notifications to one flow.
+    /// Shortest time between two congestion notifications of one flow.
     pub cnp_interval: Time,
     /// Shortest time between two NACKs for the same missing packet.
     pub nack_interval: Time,
-    /// Retransmission timer: nothing acknowledged for this long and everything unacknowledged is
-    /// sent again. Doubles with each expiry in a row, up to 64 times.
+    /// Retransmission timeout: if nothing new is acknowledged for this long, everything unacknowledged is
+    /// retransmitted. Doubles with each consecutive expiry, up to 64 times this.
     pub rto: Time,
 }
 

@@ -1,15 +1,15 @@
-//! How records get from the nodes to the sink: one channel for every kind of them.
+//! The channel by which records of every kind get from the nodes to the sink.
 //!
-//! Nodes keep records in [`Records`](crate::record::Records), thread by thread. A flush sorts those that
-//! nothing earlier can join any more, hashes them and hands them to the sink. What makes a type a record
-//! is [`Record`]; a line in the list in [`crate::record`] registers it.
+//! Nodes keep records in [`Records`](crate::record::Records), thread by thread. A flush sorts the records
+//! before which no further record can come, hashes them and passes them to the sink. A record type
+//! implements [`Record`]; a line in the list in [`crate::record`] registers it.
 
 use incast_units::Time;
 
 use super::world::World;
 use crate::random::mix;
 
-/// A kind of record, as the sink hears it.
+/// A kind of record, as the sink receives it.
 pub(crate) trait Record: Sized {
     /// Whether a run without records of this kind has their (empty) hash in its fingerprint. The first
     /// kinds do; a kind that is added later changes no fingerprint of runs that do not record it.
@@ -17,16 +17,16 @@ pub(crate) trait Record: Sized {
 
     /// What nodes keep until the next flush.
     type Kept: Copy;
-    /// The order of the records: their time first, then what makes them different.
+    /// The order of the records: first by time, then by what distinguishes them.
     type Key: Ord;
 
-    /// Where a record is in the order.
+    /// The sort key of a record.
     fn key(kept: &Self::Kept) -> Self::Key;
 
-    /// Its time, by which flushes go.
+    /// Its time, by which records are flushed.
     fn time(kept: &Self::Kept) -> Time;
 
-    /// The record as the sink hears it.
+    /// The record as the sink receives it.
     fn told(kept: Self::Kept, world: &World) -> Self;
 
     /// How long after its time a record may be written.
@@ -39,7 +39,7 @@ pub(crate) trait Record: Sized {
         (Self::time(&kept) <= end).then_some(kept)
     }
 
-    /// Adds everything that the record says to a hash. (How many samples a sample stands for follows from
+    /// Adds the contents of the record to a hash. (How many samples a sample stands for follows from
     /// its time and that of the one before it.)
     fn digest(&self, digest: &mut Digest);
 }
@@ -75,12 +75,11 @@ pub(crate) fn take_before<R: Record>(
     told
 }
 
-/// Makes, from the list of all kinds of records, what nodes keep them in, what flushes them, and what
-/// hears them.
+/// Defines, from the list of all kinds of records, their storage at nodes, their flushing, and the sink.
 macro_rules! records {
     ($($(#[$doc:meta])* $name:ident: $record:ty,)*) => {
-        /// Receives what a run tells. Records of one kind arrive sorted by (time, entity), in the same
-        /// order for every number of threads. Kinds that a sink does not name are ignored.
+        /// Receives the records of a run. Records of one kind arrive sorted by (time, entity), in the same
+        /// order for every number of threads. Kinds that a sink does not implement are ignored.
         pub trait Sink {
             $($(#[$doc])* fn $name(&mut self, _records: &[$record]) {})*
             /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
@@ -94,7 +93,7 @@ macro_rules! records {
         }
 
         impl Records {
-            /// How many there are.
+            /// Their number.
             pub(crate) fn count(&self) -> usize {
                 0 $(+ self.$name.len())*
             }
@@ -105,8 +104,8 @@ macro_rules! records {
             }
         }
 
-        /// Collects the records of all threads, hands them to the sink in order, and hashes them on
-        /// the way: each kind apart, since how they interleave depends on the flushes.
+        /// Collects the records of all threads, passes them to the sink in order, and hashes them: each
+        /// kind separately, since their interleaving depends on the flushes.
         #[derive(Debug, Default)]
         pub(crate) struct Flusher {
             kept: Records,
@@ -124,7 +123,7 @@ macro_rules! records {
                 self.kept.take(records);
             }
 
-            /// Tells the sink everything before `horizon`, given that nothing earlier happens any more.
+            /// Passes everything before `horizon` to the sink, given that no earlier records follow.
             pub(crate) fn flush(&mut self, horizon: Time, world: &World, sink: &mut dyn Sink) {
                 $(
                     let horizon = horizon - <$record>::delay(world);

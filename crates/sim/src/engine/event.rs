@@ -1,10 +1,10 @@
-//! The order of a node's events, and what a node may do in answer to one.
+//! The order of a node's events, and the effects that a node may cause in response to one.
 
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{IntRecords, Packet};
 use crate::record::Records;
 
-/// What happens at a node. At the same instant the kinds come in this order.
+/// Kinds of events at a node. At the same instant they come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Arrival,
     /// A flow starts. Entity: the sender's index of the flow.
     Start,
-    /// A flow stops offering data. Entity: the sender's index of the flow.
+    /// A flow stops sending new data. Entity: the sender's index of the flow.
     Stop,
     /// A paced flow may send again. Entity: the sender's place in its table.
     Paced,
@@ -48,7 +48,7 @@ impl Kind {
 pub(crate) struct Event(u128);
 
 impl Event {
-    /// Later than everything.
+    /// Later than all events.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
     #[inline]
@@ -72,20 +72,20 @@ impl Event {
     }
 }
 
-/// What a node may do in answer to an event. Each engine has its own way to carry it out.
+/// The effects that a node may cause in response to an event. Each engine implements them.
 pub(crate) trait Effects {
     /// Puts a packet on the link of `port`; `packet.time` says when its last bit arrives. `int` counts
     /// only for a packet with [`crate::packet::flag::INT`].
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords);
 
-    /// Asks for an event at this node.
+    /// Schedules an event at this node.
     fn schedule(&mut self, event: Event);
 
-    /// Where to count and record.
+    /// The counters and records.
     fn tally(&mut self) -> &mut Tally;
 }
 
-/// What the nodes of one thread count and record.
+/// The counters and records of the nodes of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// Packets that left a port.
@@ -102,15 +102,15 @@ pub(crate) struct Tally {
     pub(crate) started: u64,
     /// Flows that are done.
     pub(crate) finished: u64,
-    /// When a flow last started or a receiver last got something new. (ps)
+    /// Time at which a flow last started or a receiver last received something new. (ps)
     pub(crate) progress: u64,
-    /// When the last flow was done. (ps)
+    /// Time at which the last flow was done. (ps)
     pub(crate) last_finish: u64,
-    /// What was recorded since the last flush.
+    /// Records since the last flush.
     pub(crate) records: Records,
 }
 
-/// A packet as it began to leave a captured port.
+/// A packet when its transmission began at a captured port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Captured {
     pub(crate) time: u64,

@@ -1,7 +1,7 @@
-//! What partitions exchange between two windows: packets, and what each knows of how far it is.
+//! What partitions exchange between two windows: packets, and the state of their progress.
 //!
-//! The run knows only [`Exchange`]. [`Memory`] carries it out between threads of one process; mail over
-//! something else is another implementation.
+//! The run uses only the trait [`Exchange`]. [`Memory`] implements it between threads of one process; other
+//! transports of messages can be further implementations.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,28 +10,28 @@ use super::event::Tally;
 use super::partition::Mail;
 use crate::record::Records;
 
-/// What one partition knows between two windows, or all of them together.
+/// The state of one partition between two windows, or of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     /// The earliest event. (ps)
     pub(crate) next: u64,
     pub(crate) started: u64,
     pub(crate) finished: u64,
-    /// When something last came forward. (ps)
+    /// Time of the last progress. (ps)
     pub(crate) progress: u64,
-    /// When the last flow was done. (ps)
+    /// Time at which the last flow was done. (ps)
     pub(crate) last_finish: u64,
     pub(crate) hops: u64,
     /// Records that wait for a flush.
     pub(crate) records: u64,
-    /// The sink has asked to stop.
+    /// The sink has requested a stop.
     pub(crate) interrupted: bool,
-    /// The records so far are to be handed over.
+    /// The records so far must be handed over.
     pub(crate) flush: bool,
 }
 
 impl Report {
-    /// What a partition without nodes knows.
+    /// The state of a partition without nodes.
     pub(crate) const NOTHING: Self = Self {
         next: u64::MAX,
         started: 0,
@@ -44,7 +44,7 @@ impl Report {
         flush: false,
     };
 
-    /// What a partition with this tally knows, whose next event is at `next`.
+    /// The state of a partition with this tally, whose next event is at `next`.
     pub(crate) fn new(next: u64, tally: &Tally) -> Self {
         Self {
             next,
@@ -58,7 +58,7 @@ impl Report {
         }
     }
 
-    /// Adds what another partition knows.
+    /// Merges the state of another partition.
     fn join(&mut self, other: &Self) {
         self.next = self.next.min(other.next);
         self.started += other.started;
@@ -72,24 +72,24 @@ impl Report {
     }
 }
 
-/// One partition's way to the others. Everybody calls, in this order and once for each window:
-/// [`Self::post`] for what it sent in the last one, [`Self::reduce`], [`Self::collect`].
+/// One partition's interface to the others. Every partition calls, in this order and once per window:
+/// [`Self::post`] for the packets of the last window, [`Self::reduce`], [`Self::collect`].
 pub(crate) trait Exchange {
-    /// Sends mail to partition `to`; leaves it empty.
+    /// Sends packets to partition `to`; leaves the outbox empty.
     fn post(&mut self, to: usize, mail: &mut Mail);
 
-    /// Tells everybody what this partition knows, waits for the others, and says what all know
-    /// together: the same for each.
+    /// Shares the state of this partition, waits for the others, and returns the merged state of all, which
+    /// is the same for each.
     fn reduce(&mut self, mine: Report) -> Report;
 
     /// Calls `deliver` with what each other partition posted to this one before the last
     /// [`Self::reduce`].
     fn collect(&mut self, deliver: impl FnMut(&mut Mail));
 
-    /// Hands records over to the first partition.
+    /// Sends records to the first partition.
     fn hand_over(&mut self, records: &mut Records);
 
-    /// Calls `take` with what each partition handed over before the last [`Self::reduce`]. For the
+    /// Calls `take` with the records that each partition sent before the last [`Self::reduce`]. Used by the
     /// first partition.
     fn gather(&mut self, take: impl FnMut(&mut Records));
 }
@@ -114,23 +114,23 @@ impl Memory {
         }
     }
 
-    /// The end of partition `index`.
+    /// The endpoint of partition `index`.
     pub(crate) fn end(&self, index: usize) -> MemoryEnd<'_> {
         MemoryEnd { memory: self, index, round: 0 }
     }
 
-    /// The data packets that nobody has collected.
+    /// The data packets that were not collected.
     pub(crate) fn data_packets(&self) -> u64 {
         self.mail.iter().flatten().flatten().map(|mail| lock(mail).data_packets()).sum()
     }
 }
 
-/// One thread's end of a [`Memory`]. A thread that panics takes the others with it.
+/// One thread's endpoint of a [`Memory`]. If a thread panics, the others stop too.
 #[derive(Debug)]
 pub(crate) struct MemoryEnd<'a> {
     memory: &'a Memory,
     index: usize,
-    /// Rounds that are over.
+    /// Completed rounds.
     round: usize,
 }
 
@@ -176,19 +176,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where threads wait for each other and learn what all know.
+/// A barrier at which threads wait for each other and exchange their states.
 ///
-/// Windows are short: with a core for each thread, waiting begins with looking again and again. With
-/// fewer cores, or after a while, a thread sleeps until the last one wakes it, so that it takes nothing
-/// from those that it waits for.
+/// Windows are short: with a core for each thread, a waiting thread first spins. With fewer cores, or after a
+/// while, it sleeps until the last thread wakes it, so that it takes no CPU time from the others.
 #[derive(Debug)]
 struct Meeting {
     threads: usize,
-    /// Looks before a thread goes to sleep.
+    /// Iterations of spinning before a thread sleeps.
     looks: u32,
-    /// Meetings that are over; the same as in `state`, to look at without locking.
+    /// Number of completed rounds; the same as in `state`, readable without locking.
     over: AtomicU64,
-    /// A thread panicked: nobody may wait for it.
+    /// A thread panicked: the others must not wait for it.
     broken: AtomicBool,
     state: Mutex<State>,
     last_is_here: Condvar,
@@ -199,14 +198,15 @@ struct State {
     over: u64,
     arrived: usize,
     sleeping: usize,
-    /// What those who have arrived know.
+    /// Merged state of the threads that have arrived.
     joined: Report,
-    /// What all knew at the last meeting. It stays until everybody has arrived again, who has read it.
+    /// Merged state of the last round. It is valid until all threads have arrived again, and so have read
+    /// it.
     result: Report,
 }
 
 impl Meeting {
-    /// A meeting of so many threads.
+    /// A barrier for the given number of threads.
     fn new(threads: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -260,7 +260,7 @@ impl Meeting {
         state.result
     }
 
-    /// Wakes everybody: one of them will not come any more.
+    /// Wakes all threads, because one of them will not arrive.
     fn give_up(&self) {
         let _state = lock(&self.state);
         self.broken.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! From what the nodes recorded to what the sink hears and the outcome says.
+//! Computes the last records and the outcome of a run from the state of its nodes.
 
 use incast_units::{Bytes, Time};
 
@@ -96,7 +96,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
     }
 }
 
-/// What is left of a run when its windows end.
+/// The state of a run after its last window.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
     slots: Vec<Slot>,
@@ -112,7 +112,7 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
-    /// Adds what one thread leaves behind.
+    /// Adds the final state of one thread.
     pub(crate) fn add(&mut self, slots: Vec<Slot>, packets: Vec<Packet>, mut tally: Tally) {
         self.slots.extend(slots);
         self.on_links += packets.iter().filter(|p| p.kind == Kind::Data).count() as u64;
@@ -135,7 +135,7 @@ impl Remains {
         self.on_links += packets;
     }
 
-    /// The outcome of the run, with the last records told to the sink.
+    /// The outcome of the run; passes the last records to the sink.
     pub(crate) fn outcome(
         mut self,
         cause: Cause,

@@ -1,4 +1,4 @@
-//! Which nodes are processed together, how long a window is, and which thread does what.
+//! Which nodes are processed together, the length of a window, and the assignment to threads.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Joins the ends of links that are much shorter than the rest, so that they do not shorten the
-    /// windows of all: shorter than an eighth of the median, unless that would join more than a
-    /// quarter of the nodes into one.
+    /// Groups the ends of links that are much shorter than the rest, so that they do not shorten all
+    /// windows: shorter than an eighth of the median, unless that would put more than a quarter of the
+    /// nodes into one group.
     pub(crate) fn new(world: &World) -> Self {
         let ports = &world.routes.ports;
         // The shortest delay that each link ever has.
@@ -77,7 +77,7 @@ impl Layout {
     }
 
     /// The partition of every unit: each tier of the network (hosts, then switches by their distance
-    /// from hosts) is shared out evenly, neighbours together.
+    /// from hosts) is distributed evenly, neighbours together.
     fn assign(&self, world: &World, partitions: usize) -> Vec<u16> {
         let ports = &world.routes.ports;
         let hosts = world.routes.attachment.len();

@@ -5,17 +5,17 @@
 //! node handles its events in the order (time, kind, entity), which depends on neither threads nor
 //! insertion. Packets travel by value in one ring per link.
 //!
-//! * [`event`]: the order of events, and what a node may do.
-//! * [`world`]: a description made ready to run: nodes, routes, sizes.
-//! * [`node`]: what the engine asks of a node, and the kinds of nodes.
-//! * [`layout`]: which nodes are processed together, on which thread, in windows of which length.
-//! * [`partition`]: the nodes of one thread, their agendas, and [`rings`] of what is on its way to them.
-//! * [`ready`]: which of them have something to do.
+//! * [`event`]: the order of events, and the effects of a node.
+//! * [`world`]: a description prepared for running: nodes, routes, sizes.
+//! * [`node`]: the interface between engine and nodes, and the kinds of nodes.
+//! * [`layout`]: which nodes are processed together, on which thread, and the length of windows.
+//! * [`partition`]: the nodes of one thread, their event queues, and [`rings`] of packets in flight to them.
+//! * [`ready`]: which nodes have pending events.
 //! * [`exchange`]: what partitions exchange between two windows.
 //! * [`sampler`]: the samples that a node takes, and which of them become records.
 //! * [`channel`]: how records get to the sink.
-//! * [`windows`]: the run itself: windows, threads, flushing, why it ends.
-//! * [`mod@reference`]: the plain engine (one heap, one event at a time) that must agree with it.
+//! * [`windows`]: the run itself: windows, threads, flushing, termination.
+//! * [`mod@reference`]: the reference engine (one heap, one event at a time), which must give the same results.
 
 pub(crate) mod channel;
 pub(crate) mod event;

@@ -1,4 +1,4 @@
-//! The nodes of one thread: their rings, agendas and the windows they are processed in.
+//! The nodes of one thread: their rings, event queues and the windows in which they are processed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ pub(crate) struct LinkTo {
     pub(crate) partition: u16,
     /// The port there.
     pub(crate) port: PortId,
-    /// The node's place in its partition.
+    /// The node's index in its partition.
     pub(crate) place: u32,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// How many data packets there are.
+    /// Number of data packets.
     pub(crate) fn data_packets(&self) -> u64 {
         self.packets.iter().filter(|(_, p)| p.kind == crate::packet::Kind::Data).count() as u64
     }
 }
 
-/// A node with its own events.
+/// A node with its event queue.
 #[derive(Debug)]
 struct Place {
     slot: Slot,
@@ -47,11 +47,11 @@ struct Place {
 #[derive(Debug)]
 struct Unit {
     first: u32,
-    /// Of a unit with several nodes: when each of them has something to do.
+    /// For a unit with several nodes: the time of the next event of each.
     inside: Option<Inside>,
 }
 
-/// What a unit with several nodes knows of them.
+/// Scheduling state of a unit with several nodes.
 #[derive(Debug)]
 struct Inside {
     /// No link inside is shorter. (ps)
@@ -59,7 +59,7 @@ struct Inside {
     ready: Ready,
 }
 
-/// What leads to one node: its rings, and its place in the search for nodes that have something to do.
+/// The incoming side of one node: its rings, and its index in the search for nodes with pending events.
 #[derive(Debug)]
 struct Inbox {
     /// First of its links in [`Fabric::links`], and of its rings in [`Fabric::rings`].
@@ -69,18 +69,18 @@ struct Inbox {
     active: Vec<PortId>,
 }
 
-/// The links of a partition's nodes, and what is on its way on those that lead here.
+/// The links of a partition's nodes, and the packets in flight on those that lead here.
 #[derive(Debug)]
 struct Fabric {
     index: u16,
     links: Vec<LinkTo>,
-    /// One ring for each port of each node here, holding what arrives there.
+    /// One ring for each port of each node, with the packets that will arrive there.
     rings: Vec<Ring>,
     pool: RingPool,
     /// One for every node here.
     inboxes: Vec<Inbox>,
     units: Vec<Unit>,
-    /// When each unit here has something to do; exact between windows.
+    /// The time of the next event of each unit; exact between windows.
     ready: Ready,
     outboxes: Vec<Mail>,
     /// The earliest packet in the outboxes. (ps)
@@ -95,7 +95,7 @@ pub(crate) struct Partition {
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
-    /// Scratch: the arrivals of the node in hand.
+    /// Scratch: the arrivals of the current node.
     arrivals: Vec<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Fabric {
     }
 }
 
-/// What the node in hand may do.
+/// The effects available to the current node.
 struct NodeEffects<'a> {
     fabric: &'a mut Fabric,
     agenda: &'a mut BinaryHeap<Reverse<Event>>,
@@ -199,12 +199,12 @@ impl Partition {
         Self { places, fabric, sampled, arrivals: Vec::new() }
     }
 
-    /// What this partition knows between two windows.
+    /// The state of this partition between two windows.
     pub(crate) fn report(&self) -> Report {
         Report::new(self.next(), &self.fabric.tally)
     }
 
-    /// A time before which nothing happens here, nor anywhere else by what was sent from here in the
+    /// A time before which nothing happens here, nor elsewhere because of packets sent from here in the
     /// last window. (ps)
     fn next(&self) -> u64 {
         self.fabric.ready.earliest().min(self.fabric.posted)
@@ -226,8 +226,8 @@ impl Partition {
         }
     }
 
-    /// Handles every event before `end` in a unit of several nodes, in windows within the window. Says
-    /// when something happens next.
+    /// Handles every event before `end` in a unit of several nodes, in windows within the window. Returns
+    /// the time of the next event.
     fn process_unit(&mut self, unit: usize, end: u64, world: &World) -> u64 {
         fn inside(partition: &mut Partition, unit: usize) -> Option<&mut Inside> {
             partition.fabric.units[unit].inside.as_mut()
@@ -248,7 +248,7 @@ impl Partition {
         }
     }
 
-    /// Handles the events of a node from `start` until before `end`. Says when its next one is.
+    /// Handles the events of a node from `start` until before `end`. Returns the time of its next one.
     fn process_node(&mut self, index: usize, start: u64, end: u64, world: &World) -> u64 {
         let Self { places, fabric, arrivals, .. } = self;
         let Place { slot, agenda } = &mut places[index];
@@ -300,7 +300,7 @@ impl Partition {
         next
     }
 
-    /// Posts what was sent to other partitions.
+    /// Posts packets for other partitions.
     pub(crate) fn post(&mut self, exchange: &mut impl Exchange) {
         for (to, mail) in self.fabric.outboxes.iter_mut().enumerate() {
             if to != usize::from(self.fabric.index) {
@@ -309,7 +309,7 @@ impl Partition {
         }
     }
 
-    /// Takes in what another partition sent.
+    /// Receives packets from another partition.
     pub(crate) fn deliver(&mut self, mail: &mut Mail) {
         let mut stacks = mail.stacks.drain(..);
         for (to, packet) in mail.packets.drain(..) {

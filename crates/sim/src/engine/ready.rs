@@ -1,8 +1,8 @@
-//! Which nodes have something to do: a tree of minima over the times of their next events.
+//! Which nodes have pending events: a tree of minima over the times of their next events.
 //!
-//! Finding the earliest time of all takes one look, finding the nodes that have something to do before
-//! a given time takes time in proportion to their number (and the depth of the tree), not to the number
-//! of nodes: idle parts of a network cost nothing.
+//! Finding the earliest time takes constant time. Finding the nodes with events before a given time takes time
+//! proportional to their number (and the depth of the tree), not to the number of all nodes: idle parts of a
+//! network cost nothing.
 
 /// Children of an inner node: eight times share a cache line.
 const FAN: usize = 8;
@@ -48,7 +48,7 @@ impl Ready {
         self.times[leaf]
     }
 
-    /// A node has something to do at `time`, perhaps earlier than anything so far.
+    /// A node has an event at `time`, perhaps earlier than its others.
     #[inline]
     pub(crate) fn lower(&mut self, leaf: usize, time: u64) {
         let mut at = leaf;
@@ -62,14 +62,14 @@ impl Ready {
         }
     }
 
-    /// The first node with something to do before `end`.
+    /// The first node with an event before `end`.
     #[inline]
     pub(crate) fn first(&self, end: u64) -> Option<usize> {
         (self.earliest() < end).then(|| self.descend(self.levels.len() - 1, 0, end))
     }
 
-    /// Sets the time of a node found by [`Self::first`] or by this, and finds the next one with
-    /// something to do before `end`, in order.
+    /// Sets the time of a node found by [`Self::first`] or by this, and finds the next one with an event
+    /// before `end`, in order.
     ///
     /// The minima above a node are brought up to date when the last node below them has been passed.
     /// Until then they are before `end`, so that [`Self::lower`] with a time from `end` on leaves them
@@ -126,7 +126,7 @@ mod tests {
                 let mut at = ready.first(end);
                 while let Some(node) = at {
                     found.push(node);
-                    // The node hands something to another one, after the end of the window.
+                    // The node passes something to another one, after the end of the window.
                     let other = (draw(2, round * 1000 + node as u64) % nodes) as usize;
                     let arrival = end + draw(3, round * 1000 + node as u64) % 500;
                     plain[other] = plain[other].min(arrival);

@@ -1,7 +1,7 @@
-//! The plain engine: one heap of events for the whole network, handled one at a time.
+//! The reference engine: one heap of events for the whole network, handled one at a time.
 //!
-//! It shares the nodes with the windowed engine and nothing of how that orders, batches and carries
-//! events. Every scenario of the tests must have the same fingerprint on both.
+//! It shares the nodes with the windowed engine, but none of its code for ordering, batching and
+//! transporting events. Every scenario of the tests must have the same fingerprint on both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ struct Due {
     node: NodeId,
     /// Packets that arrive at the same instant on one link keep their order.
     sequence: u64,
-    /// What arrives, for [`Kind::Arrival`].
+    /// The arriving packet, for [`Kind::Arrival`].
     packet: Option<Box<(Packet, IntRecords)>>,
 }
 

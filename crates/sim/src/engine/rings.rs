@@ -1,20 +1,19 @@
-//! First-in first-out lines that share their memory.
+//! FIFO queues that share their memory.
 //!
-//! A network has many links, of which few are full at the same time. A line of its own for each would
-//! keep, for ever, the memory of its longest moment; lines that take small pieces from a common pool and
-//! give them back use no more than what is on its way now, and what is used next was used last and is
-//! still in the cache.
+//! A network has many links, and few are full at the same time. A separate buffer for each would keep its
+//! maximum size for ever; queues that allocate small chunks from a common pool and return them use no more
+//! memory than the packets in flight need, and a chunk that is reused is likely still in the cache.
 
 use crate::packet::{IntRecords, Packet, flag};
 
-/// Marks the end of a chain of pieces.
+/// Marks the end of a chain of chunks.
 const NONE: u32 = u32::MAX;
 
-/// Pieces of `N` items each, in use by some line or free.
+/// Chunks of `N` items each, in use by a queue or free.
 #[derive(Debug)]
 struct Pool<T, const N: usize> {
     pieces: Vec<[T; N]>,
-    /// The piece after each, in its line or in the chain of free ones.
+    /// The successor of each chunk, in its queue or in the chain of free ones.
     next: Vec<u32>,
     free: u32,
 }
@@ -26,7 +25,7 @@ impl<T, const N: usize> Default for Pool<T, N> {
 }
 
 impl<T: Copy, const N: usize> Pool<T, N> {
-    /// A piece that begins with `item`.
+    /// A chunk that begins with `item`.
     #[inline]
     fn take(&mut self, item: T) -> u32 {
         let piece = self.free;
@@ -40,20 +39,20 @@ impl<T: Copy, const N: usize> Pool<T, N> {
         self.pieces.len() as u32 - 1
     }
 
-    /// Gives a piece back; says which came after it.
+    /// Frees a chunk; returns its successor.
     #[inline]
     fn give_back(&mut self, piece: u32) -> u32 {
         std::mem::replace(&mut self.next[piece as usize], std::mem::replace(&mut self.free, piece))
     }
 }
 
-/// A line of items in pieces of a pool.
+/// A queue of items in chunks of a pool.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line<const N: usize> {
-    /// First and last piece; meaningless while the line is empty.
+    /// First and last chunk; meaningless while the queue is empty.
     first: u32,
     last: u32,
-    /// Where the first item is in its piece.
+    /// Position of the first item in its chunk.
     begin: u32,
     len: u32,
 }
@@ -81,7 +80,7 @@ impl<const N: usize> Line<N> {
         (self.len != 0).then(|| &pool.pieces[self.first as usize][self.begin as usize % N])
     }
 
-    /// Takes the first item out, into `item`; says whether there was one.
+    /// Moves the first item to `item`; returns whether there was one.
     #[inline]
     fn pop<T: Copy>(&mut self, item: &mut T, pool: &mut Pool<T, N>) -> bool {
         let Some(first) = self.front(pool) else { return false };
@@ -95,7 +94,7 @@ impl<const N: usize> Line<N> {
         true
     }
 
-    /// The items in line, from the first.
+    /// The items, from the first.
     fn iter<'a, T>(&self, pool: &'a Pool<T, N>) -> impl Iterator<Item = &'a T> + use<'a, T, N> {
         let Self { first, begin, len, .. } = *self;
         let (mut piece, mut at) = (first, begin as usize);
@@ -110,12 +109,12 @@ impl<const N: usize> Line<N> {
     }
 }
 
-/// Packets in a piece: half a kilobyte.
+/// Packets in a chunk: half a kilobyte.
 const PACKETS: usize = 8;
-/// INT stacks in a piece.
+/// INT stacks in a chunk.
 const STACKS: usize = 4;
 
-/// What is on its way on one link, in order.
+/// The packets in flight on one link, in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ring {
     packets: Line<PACKETS>,
@@ -138,7 +137,7 @@ impl Ring {
         self.packets.push(packet, &mut pool.packets);
     }
 
-    /// Takes the first packet out, into `packet`, and its INT stack, if it has one, into `int`. Says whether
+    /// Moves the first packet to `packet`, and its INT stack, if it has one, to `int`. Returns whether
     /// there was one.
     #[inline]
     pub(crate) fn pop(&mut self, packet: &mut Packet, int: &mut IntRecords, pool: &mut RingPool) -> bool {

@@ -1,4 +1,4 @@
-//! Why nothing moves: PFC deadlock, or what the flows wait for.
+//! Diagnosis of a stalled run: a PFC deadlock, or what the flows wait for.
 
 use super::node::Behaviour;
 use super::world::{Slot, World};
@@ -9,10 +9,10 @@ use crate::route::Routes;
 /// A port of a node.
 type At = (NodeId, PortId);
 
-/// Most flows named in a diagnosis.
+/// Maximum number of flows in a diagnosis.
 const NAMED: usize = 20;
 
-/// Finds out what waits on what. `slots` are sorted by node.
+/// Determines what waits for what. `slots` are sorted by node.
 pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
     let mut stall = Stall { deadlock: deadlock(slots, &world.routes), ..Stall::default() };
     for slot in slots {
@@ -27,7 +27,7 @@ pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
 }
 
 /// A cycle of paused ports: port A is paused because the node at its far end holds packets that came
-/// from A and wait in a port B that is paused itself, and so on back to A.
+/// from A and are queued at a port B that is paused itself, and so on back to A.
 fn deadlock(slots: &[Slot], routes: &Routes) -> Vec<At> {
     let waits_on = |(node, port): At| -> Vec<At> {
         let far = routes.ports[node as usize][usize::from(port)];

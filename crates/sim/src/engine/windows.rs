@@ -1,4 +1,4 @@
-//! The run: windows, threads, flushing, and why it ends.
+//! The run: windows, threads, flushing and termination.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::record::{Flusher, Progress, Sink};
 
-/// How often a run tells its sink what happened.
+/// How often a run flushes records to its sink.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
-/// So many records are not kept until the clock says that it is time.
+/// Number of records that is flushed without waiting for that time.
 const MANY_RECORDS: u64 = 1 << 18;
 
 /// Why the windows end.
@@ -28,7 +28,7 @@ pub(crate) enum Cause {
     Stalled,
 }
 
-/// What the windows obey.
+/// Parameters of the windows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     flows: u64,
@@ -70,21 +70,21 @@ impl Limits {
     }
 }
 
-/// What the first thread does besides: it tells the sink how far the run is and what happened.
+/// Additional task of the first thread: it passes progress and records to the sink.
 struct Reporter<'a> {
     flusher: &'a mut Flusher,
     sink: &'a mut dyn Sink,
     last: Instant,
-    /// What to tell the others at the next exchange.
+    /// Requests to the other threads at the next exchange.
     flush: bool,
     interrupted: bool,
-    /// Records that were handed over before this time wait to be gathered. (ps)
+    /// Records before this time were handed over and must be gathered. (ps)
     handed_over: Option<u64>,
 }
 
 impl Reporter<'_> {
-    /// Between two windows: gathers what was handed over, and asks for the next flush when it is time.
-    /// `look` says whether to look at the clock.
+    /// Between two windows: gathers records that were handed over, and requests the next flush when it is
+    /// due. `look`: whether to read the clock.
     fn report(&mut self, all: &Report, look: bool, flows: u64, exchange: &mut impl Exchange, world: &World) {
         if let Some(horizon) = self.handed_over.take() {
             exchange.gather(|records| self.flusher.take(records));
@@ -152,7 +152,7 @@ pub(crate) fn run(
     (cause, now, remains)
 }
 
-/// One thread's part of the run: windows, until all decide that it is over.
+/// One thread's part of the run: windows, until all threads decide that it has ended.
 fn run_partition(
     mut partition: Partition,
     mut exchange: impl Exchange,

@@ -1,9 +1,9 @@
-//! A network card: what leaves a host through one of its ports, and in which order.
+//! A network card: the sending side of one port of a host, and its order of service.
 //!
-//! Acknowledgements and other replies go first, by queue. Data follows round robin: a source of data
-//! that may send waits at the end of the line of ready sources, and one whose packet is leaving joins
-//! it when the last bit has left, behind those that became ready meanwhile. A queue that the switch
-//! has paused keeps its place and costs nothing.
+//! Acknowledgements and other replies are sent first, by queue. Data is served round robin: a source of data
+//! that becomes ready is appended to the list of ready sources, and one whose packet is being sent is appended
+//! when the last bit has left, behind those that became ready meanwhile. A queue that the switch has paused
+//! keeps its position and costs nothing.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::packet::{IntRecords, Packet, PacketQueue, flag};
 use crate::port::Port;
 use crate::route::Out;
 
-/// Something that has data to send, by a number of its transport's own: mostly a flow.
+/// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;
 
 /// No source.
@@ -24,12 +24,12 @@ const NONE: Source = Source::MAX;
 pub(crate) struct Nic {
     pub(crate) wire: Port,
     index: PortId,
-    /// Replies that wait for the wire, by queue.
+    /// Queued replies, by queue.
     replies: Vec<PacketQueue>,
     pub(crate) replies_length: u64,
-    /// Ready sources, by queue, with when they became ready.
+    /// Ready sources, by queue, with the order in which they became ready.
     ready: Vec<VecDeque<(u64, Source)>>,
-    /// How many sources are ready.
+    /// Number of ready sources.
     ready_count: usize,
     /// Counts sources as they become ready.
     turn: u64,
@@ -60,7 +60,7 @@ impl Nic {
         self.turn += 1;
     }
 
-    /// A source is gone before its turn.
+    /// Removes a source before it is served.
     pub(crate) fn remove(&mut self, queue: u8, source: Source) {
         let queue = usize::from(queue).min(self.ready.len() - 1);
         let before = self.ready[queue].len();
@@ -68,7 +68,7 @@ impl Nic {
         self.ready_count -= before - self.ready[queue].len();
     }
 
-    /// Takes the source whose turn it is among the queues that are not paused.
+    /// Takes the next source among the queues that are not paused.
     #[inline]
     pub(crate) fn next_source(&mut self) -> Option<Source> {
         if self.ready_count == 0 {
@@ -88,7 +88,7 @@ impl Nic {
         Some(source)
     }
 
-    /// Sends a reply at once if the wire is free, or queues it.
+    /// Sends a reply at once if the port is idle, or queues it.
     #[inline]
     pub(crate) fn reply(
         &mut self,
@@ -108,13 +108,13 @@ impl Nic {
         self.replies[queue].push(*packet, packet.is(flag::INT).then_some(int));
     }
 
-    /// Whether a reply waits.
+    /// Whether a reply is queued.
     #[inline]
     pub(crate) fn has_replies(&self) -> bool {
         self.replies_length > 0
     }
 
-    /// Takes the reply that goes next.
+    /// Takes the next reply.
     #[inline]
     pub(crate) fn next_reply(&mut self, int: &mut IntRecords) -> Option<Packet> {
         for queue in 0..self.replies.len() {
@@ -128,8 +128,8 @@ impl Nic {
         None
     }
 
-    /// Puts a packet of `source` (`None`: a reply) on the free wire. Says when its last bit will have
-    /// left.
+    /// Begins to send a packet of `source` (`None`: a reply) on the idle port. Returns the time at which
+    /// its last bit will have left.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -143,25 +143,25 @@ impl Nic {
         self.wire.send(now, self.index, packet, int, effects)
     }
 
-    /// Whether anything waits for the wire.
+    /// Whether anything waits for the port.
     #[inline]
     pub(crate) fn has_waiting(&self) -> bool {
         self.replies_length > 0 || self.ready_count > 0
     }
 
-    /// Whether a packet of this source is leaving.
+    /// Whether a packet of this source is being sent.
     #[inline]
     pub(crate) fn is_leaving(&self, now: u64, source: Source) -> bool {
         self.leaving == source && self.wire.is_busy(now)
     }
 
-    /// Asks for an event when the busy wire falls free.
+    /// Schedules an event for when the busy port becomes idle.
     #[inline]
     pub(crate) fn call_when_free(&mut self, effects: &mut impl Effects) {
         self.wire.call_when_free(self.index, effects);
     }
 
-    /// The wire has fallen free. Says whose packet has left.
+    /// The port has become idle. Returns the source whose packet has left.
     #[inline]
     pub(crate) fn departed(&mut self) -> Option<Source> {
         self.wire.departed();
@@ -169,7 +169,7 @@ impl Nic {
         (left != NONE).then_some(left)
     }
 
-    /// Replies that wait for the wire.
+    /// Number of queued replies.
     pub(crate) fn waiting_replies(&self) -> impl Iterator<Item = &Packet> {
         self.replies.iter().flat_map(PacketQueue::iter)
     }

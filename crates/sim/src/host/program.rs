@@ -1,9 +1,9 @@
-//! What a host has to do: the flows that it starts, in order.
+//! The flows that a host starts, in order.
 
 use crate::engine::event::{Event, Kind};
 use crate::engine::world::World;
 
-/// The flows from one host, by start. A flow's place here is the index by which its packets name it.
+/// The flows from one host, by start. A flow's position here is the index by which its packets refer to it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     steps: Vec<Step>,
@@ -19,7 +19,7 @@ pub(crate) struct Step {
 }
 
 impl Program {
-    /// Adds a flow; says its index.
+    /// Adds a flow; returns its index.
     pub(crate) fn add(&mut self, flow: u32, peer: u32) -> u32 {
         self.steps.push(Step { flow, peer });
         self.steps.len() as u32 - 1
@@ -35,8 +35,8 @@ impl Program {
         self.steps.get(index as usize).copied()
     }
 
-    /// The event that starts the flow with this index. Each start asks for the next one, so that a
-    /// host has one such event at a time.
+    /// The event that starts the flow with this index. Each start schedules the next one, so that a host
+    /// has one such event at a time.
     pub(crate) fn start_event(&self, index: u32, world: &World) -> Option<Event> {
         let step = self.step(index)?;
         let start = world.flows[step.flow as usize].start;

@@ -1,4 +1,4 @@
-//! The internal quantities of congestion controls, sampled with their flows.
+//! Internal quantities of congestion control, sampled with their flows.
 
 use incast_cc::params::Value;
 use incast_units::Time;

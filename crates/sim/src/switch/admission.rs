@@ -1,4 +1,4 @@
-//! Who may take how much of a switch's packet buffer, and when PFC pauses.
+//! Admission to a switch's packet buffer, and the thresholds of PFC.
 
 use incast_cc::Fixed;
 use incast_units::Bytes;
@@ -7,19 +7,19 @@ use crate::describe::network::NodeId;
 use crate::describe::switch as describe;
 use crate::route::Out;
 
-/// A switch's buffer and what is charged to each (ingress port, priority).
+/// A switch's buffer and its usage by (ingress port, priority).
 #[derive(Debug)]
 pub(crate) struct Buffer {
     rule: Rule,
-    /// Bytes held, all together.
+    /// Total bytes in use.
     pub(crate) held: u64,
-    /// Most bytes ever held.
+    /// Maximum of the bytes in use.
     pub(crate) peak: u64,
-    /// All of it.
+    /// Total size.
     pub(crate) size: u64,
     /// Per (ingress port, priority), in switches with PFC.
     ingress: Vec<Ingress>,
-    /// With PFC: an egress queue is limited to so many times what is free of the whole buffer.
+    /// With PFC: an egress queue is limited to this multiple of the free part of the whole buffer.
     egress_limit: Option<Fixed>,
 }
 
@@ -30,7 +30,7 @@ enum Rule {
     Shared { pool: u64, used: u64, reserve: u64, egress_alpha: Fixed },
 }
 
-/// What a lossless (ingress port, priority) holds.
+/// The usage of a lossless (ingress port, priority).
 #[derive(Clone, Debug)]
 struct Ingress {
     held: u64,
@@ -44,12 +44,12 @@ struct Ingress {
     alpha: Fixed,
 }
 
-/// What became of a packet at the door.
+/// The admission decision for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It may stay.
+    /// It is admitted.
     Stay,
-    /// It may stay, and the far end is to be paused.
+    /// It is admitted, and the far end must be paused.
     StayAndPause,
     /// It is dropped.
     Drop,
@@ -122,13 +122,13 @@ impl Buffer {
         Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit })
     }
 
-    /// Whether losing a packet breaks a promise.
+    /// Whether the loss of a packet is a violation.
     pub(crate) fn is_lossless(&self) -> bool {
         !self.ingress.is_empty() && self.egress_limit.is_none()
     }
 
-    /// A packet of `size` bytes wants to go from `ingress` (port times queues plus queue) into an
-    /// egress queue that holds `queue_length` bytes, on a port that holds `port_length`.
+    /// Admits or drops a packet of `size` bytes from `ingress` (port times queues plus queue) to an egress
+    /// queue of `queue_length` bytes, on a port with `port_length` bytes in its queues.
     #[inline]
     pub(crate) fn admit(
         &mut self,
@@ -168,7 +168,7 @@ impl Buffer {
         admission
     }
 
-    /// A packet that came from `ingress` leaves. Says whether the far end may go on.
+    /// A packet from `ingress` leaves. Returns whether the far end must be resumed.
     #[inline]
     pub(crate) fn release(&mut self, ingress: usize, size: u64) -> bool {
         self.held -= size;
@@ -185,7 +185,7 @@ impl Buffer {
 }
 
 impl Ingress {
-    /// How much of the shared part it may hold now.
+    /// How much of the shared part it may use now.
     fn threshold(&self, rule: &Rule) -> u64 {
         match (self.xoff, rule) {
             (Some(xoff), _) => xoff,
@@ -194,7 +194,7 @@ impl Ingress {
         }
     }
 
-    /// What it holds of the shared part.
+    /// How much of the shared part it uses.
     fn shared(&self) -> u64 {
         self.held - self.reserved - self.headroom_used
     }

@@ -1,4 +1,4 @@
-//! ECN: which packets a port marks as it begins to send them.
+//! ECN: which packets a port marks when their transmission begins.
 
 use incast_units::{Bytes, Rate};
 
@@ -23,7 +23,7 @@ impl Marking {
         Self { kmin: scale(ecn.kmin), kmax: scale(ecn.kmax), pmax }
     }
 
-    /// Whether to mark a packet that leaves a queue of `length` bytes behind. `draw` is uniform.
+    /// Whether to mark a packet whose queue has `length` bytes without it. `draw` is uniform.
     #[inline]
     pub(crate) fn marks(&self, length: u64, draw: impl FnOnce() -> u64) -> bool {
         if length <= self.kmin {

@@ -1,16 +1,16 @@
-//! The PFC frames that wait to be sent through a port.
+//! The PFC frames that are queued at a port.
 //!
-//! At most one frame for each queue waits. A pause and a resume of the same queue that both wait
-//! cancel each other: the far end is in the state that the second one would bring about. So a frame
-//! waits for the packet that is being sent and for one frame of each other queue at most, on which the
-//! headroom relies ([`crate::describe::switch::Pfc::headroom_for`]).
+//! At most one frame per queue is queued. A queued pause and a queued resume of the same queue cancel each other:
+//! the far end is already in the state that the second one would cause. So a frame waits at most for the packet
+//! that is being sent and for one frame of each other queue, which the headroom assumes
+//! ([`crate::describe::switch::Pfc::headroom_for`]).
 
 use crate::queue_set::QueueSet;
 
-/// The frames of one port, first come first served.
+/// The frames of one port, in FIFO order.
 #[derive(Debug, Default)]
 pub(crate) struct PauseFrames {
-    /// Queues whose frame waits.
+    /// Queues with a queued frame.
     waiting: Vec<u8>,
     /// Queues whose far end is paused once all frames have been sent.
     paused: QueueSet,
@@ -22,7 +22,7 @@ impl PauseFrames {
         self.waiting.is_empty()
     }
 
-    /// The far end is to pause `queue`, or to go on with it; for each queue these alternate.
+    /// The far end must pause or resume `queue`; for each queue these alternate.
     pub(crate) fn ask(&mut self, queue: u8, pause: bool) {
         if pause {
             self.paused.insert(queue);

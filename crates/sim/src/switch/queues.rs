@@ -1,4 +1,4 @@
-//! The packets that wait at a port of a switch, by queue.
+//! The packets queued at a port of a switch, by queue.
 
 use crate::packet::{IntRecords, Packet, PacketQueue, flag};
 use crate::queue_set::QueueSet;
@@ -45,7 +45,7 @@ impl Queues {
         self.queues[usize::from(queue)].length
     }
 
-    /// Size of the first packet of a queue; 0 of an empty one.
+    /// Size of the first packet of a queue; 0 if it is empty.
     pub(crate) fn first_size(&self, queue: u8) -> u64 {
         self.queues[usize::from(queue)].packets.iter().next().map_or(0, |p| u64::from(p.size))
     }

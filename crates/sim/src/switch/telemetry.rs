@@ -1,13 +1,13 @@
-//! What a switch writes into data packets as it begins to send them: the delay of the hop, and a
-//! record of in-band telemetry (INT) into those that collect it.
+//! The fields that a switch writes into data packets when their transmission begins: the delay of the hop,
+//! and a record of in-band telemetry (INT) in packets that collect it.
 
 use crate::describe::switch::Telemetry;
 use crate::packet::{IntRecord, IntRecords, Packet, flag};
 
-/// What a port knows as it begins to send a packet.
+/// The state of a port when it begins to send a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// Now. (ps)
+    /// The current time. (ps)
     pub(crate) now: u64,
     /// Bytes left in its queues.
     pub(crate) queued: u64,
@@ -45,9 +45,9 @@ pub(crate) fn stamp(packet: &mut Packet, int: &mut IntRecords, format: Telemetry
     }
 }
 
-/// What is left of a record after HPCC's packed format: all values in whole units, rounded down, and
-/// the queue length modulo its field. Time and transmitted bytes are left unwrapped: their users take
-/// differences, which come out the same as long as they are shorter than the field.
+/// A record with the precision of HPCC's packed format: all values in whole units, rounded down, and the
+/// queue length modulo its field. Time and transmitted bytes do not wrap: only their differences are used,
+/// which are the same as long as they are shorter than the field.
 fn packed(multiple: u64, hop: &Hop) -> IntRecord {
     let (queue_unit, transmitted_unit) = (QUEUE_UNIT * multiple, TRANSMITTED_UNIT * multiple);
     let queue = hop.queued / queue_unit % QUEUE_VALUES * queue_unit;

@@ -1,5 +1,5 @@
-//! Go-back-N: the receiver takes packets in order only, and after a loss everything from the lost
-//! packet on is sent again (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
+//! Go-back-N: the receiver accepts packets only in order, and after a loss the sender retransmits
+//! everything from the lost packet on (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
 
 use super::{Acknowledged, Cut, Log, Lost, Record, Recovery};
 use crate::packet::Ack;
@@ -20,7 +20,7 @@ pub(crate) struct GoBackN {
 }
 
 impl GoBackN {
-    /// Everything not acknowledged is to be sent again.
+    /// Retransmits everything not acknowledged.
     fn go_back(&mut self) -> Lost {
         let sent = self.log.read(self.unacknowledged).unwrap_or_default().sent;
         let lost = Lost { bytes: self.inflight, sent };
@@ -115,19 +115,19 @@ impl Recovery for GoBackN {
 pub(crate) struct InOrder {
     /// The packet expected next.
     pub(crate) expected: u64,
-    /// The hole that was reported last, and no report of it again before this. (ps)
+    /// The hole that was reported last, and the earliest time to report it again. (ps)
     reported: u64,
     report_after: u64,
 }
 
-/// What a packet is to a receiver that takes packets in order only.
+/// How a receiver that accepts packets only in order classifies a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The next one.
+    /// The expected packet.
     Next,
-    /// One that has arrived before.
+    /// A duplicate.
     Duplicate,
-    /// One that is of no use before an earlier one has arrived; whether to tell the sender.
+    /// A packet after a hole; whether to report the hole to the sender.
     Early { report: bool },
 }
 

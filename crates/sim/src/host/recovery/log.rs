@@ -1,13 +1,13 @@
-//! What a sender keeps of each packet in flight.
+//! The records that a sender keeps of packets in flight.
 
-/// What is kept of a packet.
+/// The record of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     /// When it was last sent. (ps)
     pub(crate) sent: u64,
-    /// The word of the congestion control ([`incast_cc::CongestionControl::tag`]).
+    /// The tag of the congestion control ([`incast_cc::CongestionControl::tag`]).
     pub(crate) tag: u32,
-    /// The hash by which it was sent: its path.
+    /// The hash with which it was sent, which determines its path.
     pub(crate) entropy: u32,
 }
 
@@ -21,7 +21,7 @@ impl Log {
     /// The smallest ring.
     const LEAST: usize = 16;
 
-    /// Writes the record of packet `number`, when the packets from `oldest` on are to be kept.
+    /// Writes the record of packet `number`; records from packet `oldest` on are kept.
     #[inline]
     pub(crate) fn write(&mut self, oldest: u64, number: u64, record: Record) {
         if number - oldest >= self.ring.len() as u64 {
@@ -31,8 +31,7 @@ impl Log {
         self.ring[place] = record;
     }
 
-    /// The record of packet `number`, which must lie between the oldest that was to be kept and the
-    /// last one written.
+    /// The record of packet `number`, which must lie between the oldest one kept and the last one written.
     #[inline]
     pub(crate) fn read(&self, number: u64) -> Option<Record> {
         let place = number as usize & self.ring.len().wrapping_sub(1);

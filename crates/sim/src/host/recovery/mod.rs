@@ -1,6 +1,6 @@
-//! Loss recovery: which packet a flow sends next, and what an acknowledgement makes of those before.
+//! Loss recovery: which packet a flow sends next, and which packets an acknowledgement covers or reports lost.
 //!
-//! A new way to recover is a file here and a line in `recoveries!` below.
+//! To add one, write its file here and a line in `recoveries!` below.
 
 mod go_back_n;
 mod log;
@@ -11,14 +11,14 @@ pub(crate) use log::{Log, Record};
 use crate::describe::named;
 use crate::packet::Ack;
 
-/// How the data of a flow is cut into packets, in the bytes that count against its window.
+/// How the data of a flow is divided into packets, in the bytes that count against its window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    /// How many packets there are; [`u64::MAX`] for a flow without an end.
+    /// Number of packets; [`u64::MAX`] for an open-ended flow.
     pub(crate) packets: u64,
-    /// What a full one counts.
+    /// Bytes of a full packet.
     pub(crate) full: u64,
-    /// What the last one counts.
+    /// Bytes of the last packet.
     pub(crate) last: u64,
 }
 
@@ -31,7 +31,7 @@ impl Cut {
     }
 }
 
-/// Packets that the transport takes to be lost.
+/// Packets that the transport considers lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     /// Their bytes.
@@ -40,40 +40,40 @@ pub(crate) struct Lost {
     pub(crate) sent: u64,
 }
 
-/// What an acknowledgement says.
+/// The effect of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
     /// Bytes newly acknowledged.
     pub(crate) bytes: u64,
-    /// Whether everything up to a later position than before has arrived.
+    /// Whether the cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
-    /// Whether packets are to be sent again because the receiver reports a hole.
+    /// Whether packets must be retransmitted because the receiver reports a hole.
     pub(crate) hole: bool,
     /// Number of the packet that caused it.
     pub(crate) packet: u64,
-    /// The record of that packet; `None` when none is left.
+    /// The record of that packet; `None` if it is no longer kept.
     pub(crate) record: Option<Record>,
 }
 
-/// The sender's half of a way to recover losses. Packets have numbers from 0.
+/// The sender's half of a loss recovery. Packets are numbered from 0.
 pub(crate) trait Recovery {
     /// The state of a flow that has sent nothing.
     fn new(cut: Cut) -> Self;
     /// The number of the packet to send next; `None` when there is none.
     fn next(&self) -> Option<u64>;
-    /// The packet [`next`](Self::next) is sent. Says whether it was sent before.
+    /// The packet [`next`](Self::next) is sent. Returns whether it was sent before.
     fn on_sent(&mut self, record: Record) -> bool;
     /// An acknowledgement arrived; `nack` when it reports a hole.
     fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged;
-    /// The hole that [`on_ack`](Self::on_ack) spoke of is repaired from now on.
+    /// Begins to recover the hole that [`on_ack`](Self::on_ack) reported.
     fn on_hole(&mut self) -> Lost;
     /// The retransmission timer has expired.
     fn on_timeout(&mut self) -> Lost;
-    /// No packet is sent that was not sent already.
+    /// From now on only packets that were sent before are sent.
     fn stop(&mut self);
     /// Bytes in flight.
     fn inflight(&self) -> u64;
-    /// Packets up to which everything was acknowledged.
+    /// Number of packets that are cumulatively acknowledged.
     fn acknowledged(&self) -> u64;
     /// One past the last new packet that the flow is about to send or has sent (snd_nxt).
     fn position(&self) -> u64;
@@ -84,13 +84,13 @@ pub(crate) trait Recovery {
 macro_rules! recoveries {
     ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($recovery:ty): $meaning:literal;)+) => {
         named! {
-            /// How losses are repaired.
+            /// The loss recovery.
             pub enum Kind {
                 $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
             }
         }
 
-        /// A flow's loss recovery, of whichever kind.
+        /// A flow's loss recovery, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyRecovery {
             $($(#[cfg($cfg)])? #[doc = $meaning] $variant($recovery),)+

@@ -1,8 +1,8 @@
 //! Transports: how the data of a flow gets from host to host.
 //!
-//! A host has one transport, which keeps all flows from it and to it. The host's network cards ask it
-//! for packets when a source of data has its turn, and hand it what arrives; timers come back to it.
-//! A new transport is a file here and a line in `transports!` below.
+//! A host has one transport, which manages all flows from it and to it. The host's network cards request
+//! packets from it when a source of data is scheduled, and deliver arriving packets and timers to it. To
+//! add a transport, write its file here and a line in `transports!` below.
 
 mod window;
 
@@ -19,29 +19,29 @@ use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::record::{FlowRecord, FlowSample};
 
-/// What a host and its network cards ask of a transport.
+/// The interface of a transport to a host and its network cards.
 ///
-/// A transport puts a source in line with [`Nic::push`], once until its turn comes; then
-/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if that gave a packet. After a
-/// packet of the source has left and somebody asked for that event ([`Nic::call_when_free`]),
-/// [`departed`](Self::departed) is called.
+/// A transport makes a source ready with [`Nic::push`], once until it is served; then
+/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it returned a packet. After a packet of
+/// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
+/// called.
 pub(crate) trait Transport {
     /// The transport of one host, without flows.
     fn new(world: &World) -> Self;
 
-    /// Makes a flow to this host known; says the index by which its packets name it.
+    /// Registers a flow to this host; returns the index by which its packets refer to it.
     fn add_incoming(&mut self, flow: u32, peer: u32) -> u32;
 
     /// The flow `step`, with index `index` here, starts.
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>);
 
-    /// It stops offering data.
+    /// The flow stops sending new data.
     fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>);
 
-    /// A source has its turn: its next packet, if it may send one.
+    /// A source is served: its next packet, if it may send one.
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet>;
 
-    /// That packet has begun to leave; its last bit will have left at `done`.
+    /// Transmission of that packet has begun; it ends at `done`.
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>);
 
     /// The last bit of a packet of this source has left.
@@ -50,34 +50,34 @@ pub(crate) trait Transport {
     /// A packet's last bit has arrived.
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
 
-    /// In a host with several ports: what [`Context::card`] says has changed.
+    /// In a host with several ports: the result of [`Context::card`] has changed.
     fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>);
 
-    /// A timer that it asked for.
+    /// A timer that it scheduled.
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>);
 
-    /// The state of a flow from here that is under way.
+    /// The state of an active flow from this host.
     fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample>;
 
-    /// The internal quantities of the congestion control of a flow from here that is under way, each with
-    /// its index among those that the algorithm names; none where a transport has no such control.
+    /// The internal quantities of the congestion control of an active flow from this host, each with its
+    /// index among those of the algorithm; none for a transport without congestion control.
     fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
         Vec::new()
     }
 
-    /// The flows from here that are under way, as far as they have come.
+    /// The records of active flows from this host so far.
     fn unfinished(&self, world: &World) -> Vec<FlowRecord>;
 
-    /// The flows from here that are under way, with what each waits for.
+    /// The active flows from this host, with what each waits for.
     fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)>;
 }
 
-/// What a transport works with when it is called.
+/// The environment of a call to a transport.
 pub(crate) struct Context<'a, E> {
     pub(crate) world: &'a World<'a>,
     /// Its host.
     pub(crate) host: NodeId,
-    /// Which of the host's ports leads where, if it has several.
+    /// The forwarding table of the host, if it has several ports.
     pub(crate) table: Option<&'a Table>,
     /// The network cards of its host.
     pub(crate) nics: &'a mut [Nic],
@@ -85,7 +85,7 @@ pub(crate) struct Context<'a, E> {
 }
 
 impl<E> Context<'_, E> {
-    /// The network card by which packets with this hash leave for another host.
+    /// The network card for packets with this hash to another host.
     #[inline]
     pub(crate) fn card(&self, destination: u32, hash: u32) -> PortId {
         self.table.map_or(0, |table| self.world.card(self.host, table, destination, hash))
@@ -95,13 +95,13 @@ impl<E> Context<'_, E> {
 macro_rules! transports {
     ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($transport:ty): $meaning:literal;)+) => {
         named! {
-            /// Which transport the hosts use.
+            /// The transport of the hosts.
             pub enum Kind {
                 $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
             }
         }
 
-        /// A host's transport, of whichever kind.
+        /// A host's transport, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyTransport {
             $($(#[cfg($cfg)])? #[doc = $meaning] $variant(Box<$transport>),)+

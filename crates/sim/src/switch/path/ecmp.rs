@@ -1,10 +1,10 @@
 //! ECMP: all packets of a flow take the same path, chosen by a hash.
 //!
 //! A flow's 32-bit hash is the upper half of [`mix`] of its key; its packets carry it,
-//! acknowledgements the hash of the reversed flow. At a switch with `n` equally short ports the packet
-//! leaves by number `(fmix32(hash xor salt) · n) >> 32`, where `fmix32` is the finaliser of MurmurHash3
-//! and `salt` the upper half of `mix(node + 1)`, so that two switches in a row choose independently.
-//! Neither the seed of the run nor any other flow matters, only the flow's key.
+//! acknowledgements the hash of the reversed flow. At a switch with `n` equal-cost ports the packet leaves
+//! by number `(fmix32(hash xor salt) · n) >> 32`, where `fmix32` is the finaliser of MurmurHash3 and `salt`
+//! the upper half of `mix(node + 1)`, so that the choices of successive switches are independent. Neither
+//! the seed of the run nor any other flow matters, only the flow's key.
 
 use super::{Egress, NextHops, NodeId, Packet, Paths, Policy, PortId};
 use crate::random::mix;

@@ -1,15 +1,15 @@
 //! ECMP as HPCC's public ns-3 simulator computes it, to repeat its runs path by path.
 //!
 //! MurmurHash3 (32 bits) of source address, destination address and both ports, with the switch's
-//! number as seed; the next hop is its remainder by the number of equally short ports. Node `i` has
-//! the address 11.(i / 256).(i mod 256).1. Data packets go to port 100 and come from port 10 000 for
-//! the first flow between two hosts, 10 001 for the second, and so on in the order of their starts;
-//! acknowledgements have addresses and ports exchanged.
+//! number as seed; the next hop is its remainder modulo the number of equal-cost ports. Node `i` has the
+//! address 11.(i / 256).(i mod 256).1. Data packets go to port 100 and come from port 10 000 for the first
+//! flow between two hosts, 10 001 for the second, and so on in the order of their starts; acknowledgements
+//! have addresses and ports exchanged.
 //!
 //! Nodes have the numbers that they have here, hosts first: the same as in topology files that number
-//! the hosts first. What cannot be repeated is the order of the next hops there: a breadth-first
-//! search over a map that is sorted by addresses in memory. It is the ascending one where later nodes
-//! and links lie at higher addresses.
+//! the hosts first. The order of next hops there cannot be repeated: it follows from a breadth-first search
+//! over a map that is sorted by addresses in memory. It is the ascending order if later nodes and links are
+//! at higher addresses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ impl Policy for FiveTuple {
     }
 }
 
-/// What the packets of flow `index` carry as their hash: the place of their tuple, there and back.
+/// The hashes carried by the packets of flow `index`: the indices of the tuples of data and of
+/// acknowledgements.
 pub(super) fn names(index: u32) -> (u32, u32) {
     (2 * index, 2 * index + 1)
 }

@@ -1,7 +1,7 @@
-//! Which of the equally short ports a packet leaves by.
+//! The choice among equal-cost ports.
 //!
-//! To add a policy: write its module, and add one line to the `policies!` list below. With it scenario
-//! files know its name.
+//! To add a policy: write its module, and add one line to the `policies!` list below. Its name can then be
+//! used in scenario files.
 
 pub(crate) mod ecmp;
 mod five_tuple;
@@ -19,25 +19,25 @@ pub(crate) trait Policy {
     /// Its state at switch `node` before the first packet.
     fn new(node: NodeId, paths: &Paths) -> Self;
 
-    /// The port for a packet, one of `group`: the equally short ones, at least two, by number. `ports`
-    /// are all of the switch, by number, with their queues.
+    /// The port for a packet, one of `group`: the equal-cost ports, at least two, by number. `ports` are
+    /// all ports of the switch, by number, with their queues.
     fn choose(&mut self, packet: &Packet, group: &[PortId], ports: &[Egress]) -> PortId;
 
-    /// The port that stands for packets with this hash where a flow's path is described, for its base
-    /// RTT and its ideal completion time.
+    /// The port of packets with this hash on a flow's nominal path, which determines its base RTT and its
+    /// ideal completion time.
     fn usual(&self, hash: u32, group: &[PortId]) -> PortId;
 }
 
 macro_rules! policies {
     ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
-        /// How a switch chooses among equally short ports.
+        /// How a switch chooses among equal-cost ports.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum PathPolicy {
             $(#[doc = $meaning] $variant,)+
         }
 
         impl PathPolicy {
-            /// Each with its name in scenario files and what it does.
+            /// Each with its name in scenario files and its description.
             pub const ALL: &[(Self, &'static str, &'static str)] =
                 &[$((Self::$variant, $name, $meaning)),+];
         }
@@ -87,12 +87,12 @@ policies! {
         "by the hash of addresses and ports that HPCC's ns-3 simulator uses";
 }
 
-/// What the policies of all switches have in common.
+/// The data shared by the policies of all switches.
 #[derive(Debug)]
 pub(crate) struct Paths {
     policy: PathPolicy,
     next_hops: NextHops,
-    /// What [`five_tuple`] hashes of each flow, there and back; empty with other policies.
+    /// The tuples that [`five_tuple`] hashes, two for each flow; empty with other policies.
     tuples: Arc<[five_tuple::Tuple]>,
 }
 
@@ -108,8 +108,7 @@ impl Paths {
         if self.policy == PathPolicy::FiveTuple { five_tuple::names(index) } else { ecmp::hashes(flow.key) }
     }
 
-    /// The port of switch `node` that stands for packets with this hash where a flow's path is
-    /// described.
+    /// The port of switch `node` for packets with this hash on a flow's nominal path.
     pub(crate) fn usual(&self, node: NodeId, hash: u32, group: &[PortId]) -> Option<PortId> {
         if group.len() < 2 {
             return group.first().copied();

@@ -1,13 +1,12 @@
 //! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
 //!
 //! Each visit adds the queue's quantum to its deficit counter; the queue sends while its first packet
-//! is no larger than the counter, and each packet sent is taken off it. What is left is carried to the
-//! next visit; a queue that has become empty loses it. Over any time in which two queues always have
-//! packets, the bytes that they send are in the proportion of their quanta, up to one quantum and one
-//! packet.
+//! is no larger than the counter, and the size of each packet sent is subtracted. The remainder is carried to the
+//! next visit, or discarded if the queue is empty. Over any interval in which two queues always have packets,
+//! the bytes that they send are in proportion to their quanta, up to one quantum and one packet.
 //!
-//! A quantum may be smaller than a packet: the queue then saves up over several visits. The visits in
-//! which nobody sends are not made one by one, so a choice costs O(queues) whatever the quanta.
+//! A quantum may be smaller than a packet: the queue then accumulates credit over several visits. Visits in which
+//! no queue sends are not simulated one by one, so a choice costs O(queues) for any quanta.
 
 use super::{QueueSet, Queues, Schedule};
 use crate::describe::switch::Switch as Description;
@@ -19,13 +18,14 @@ pub(crate) struct DeficitRoundRobin {
     deficits: Box<[u64]>,
     /// The queue visited last.
     current: u8,
-    /// It may go on sending: its visit is not over.
+    /// Whether its visit is not over, so that it may send more.
     visiting: bool,
 }
 
 impl DeficitRoundRobin {
     /// The visit is over. A queue stops when its first packet is larger than its counter; one that was
-    /// stopped by a pause carries no more than that either, else it could save up without limit.
+    /// stopped by a pause carries no more than that either, otherwise it could accumulate credit without
+    /// limit.
     fn end_visit(&mut self, queues: &Queues) {
         if self.visiting {
             let deficit = &mut self.deficits[usize::from(self.current)];

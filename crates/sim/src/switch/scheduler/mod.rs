@@ -1,7 +1,7 @@
-//! Which queue of a port is served next.
+//! Schedulers: which queue of a port is served next.
 //!
-//! To add a scheduler: write its module, and add one line to the `schedulers!` list below. With it
-//! scenario files know its name.
+//! To add a scheduler: write its module, and add one line to the `schedulers!` list below. Its name can
+//! then be used in scenario files.
 
 mod drr;
 mod round_robin;
@@ -27,14 +27,14 @@ pub(crate) trait Schedule {
 
 macro_rules! schedulers {
     ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
-        /// The order in which a port serves its queues. Queues that are paused are passed over.
+        /// The order in which a port serves its queues. Paused queues are skipped.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Scheduler {
             $(#[doc = $meaning] $variant,)+
         }
 
         impl Scheduler {
-            /// Each with its name in scenario files and what it does.
+            /// Each with its name in scenario files and its description.
             pub const ALL: &[(Self, &'static str, &'static str)] =
                 &[$((Self::$variant, $name, $meaning)),+];
         }

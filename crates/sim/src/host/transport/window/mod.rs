@@ -1,5 +1,5 @@
-//! The window transport: what is in flight is limited by a window and paced by a rate, both set by a
-//! congestion control at the sender; the receiver acknowledges.
+//! The window transport: bytes in flight are limited by a window and packets are paced by a rate, both set
+//! by congestion control at the sender; the receiver acknowledges.
 
 mod receiver;
 mod sender;
@@ -19,26 +19,26 @@ use crate::record::{FlowRecord, FlowSample};
 use receiver::Receivers;
 use sender::{Sender, State};
 
-/// The flows from and to one host. A source is the place of a sender.
+/// The flows from and to one host. A source is the index of a sender.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Flows under way.
+    /// Active flows.
     senders: Vec<Sender>,
     free: Vec<u32>,
-    /// Place of each flow among the senders while it is under way, by its index.
+    /// Position of each flow among the senders while it is active, by its index.
     places: Vec<u32>,
     /// The congestion control of the flows of each algorithm, made when the first of them starts.
     controllers: Vec<Option<Box<dyn Controllers>>>,
     receivers: Receivers,
-    /// Scratch for the telemetry of the acknowledgement in hand.
+    /// Scratch for the telemetry of the current acknowledgement.
     stack: IntStack,
 }
 
-/// Marks a flow that is not under way.
+/// Marks a flow that is not active.
 const NOT_UNDER_WAY: u32 = u32::MAX;
 
 impl Window {
-    /// The place of the flow with this index while it is under way.
+    /// The position of the flow with this index while it is active.
     fn place(&self, index: u32) -> Option<u32> {
         self.places.get(index as usize).copied().filter(|place| *place != NOT_UNDER_WAY)
     }
@@ -47,7 +47,7 @@ impl Window {
         self.senders.iter().filter(|sender| sender.state != State::Done)
     }
 
-    /// Something about a flow has changed: puts it in line or sets its pacing timer if it may send.
+    /// The state of a flow has changed: makes it ready or sets its pacing timer if it may send.
     #[inline]
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
@@ -72,7 +72,7 @@ impl Window {
         }
     }
 
-    /// A flow is done: records it and frees its place.
+    /// A flow is done: records it and frees its position.
     fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: Time, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
         if sender.state == State::Ready {

@@ -14,7 +14,7 @@ use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 pub(super) struct Receivers {
     rules: ReceiverRules,
     incoming: Vec<Incoming>,
-    /// Of the flows that have begun to arrive and have not yet arrived in full.
+    /// State of the flows that have begun to arrive and have not yet arrived completely.
     states: Vec<State>,
     free: Vec<u32>,
     open: OpenFlows,
@@ -26,15 +26,15 @@ struct Incoming {
     flow: u32,
     /// The sender's index of it.
     peer: u32,
-    /// Place among the states while it arrives.
+    /// Position of its state while it arrives.
     place: u32,
-    /// When the last byte arrived. (ps)
+    /// Time at which the last byte arrived. (ps)
     completed: u64,
 }
 
-/// No place.
+/// No position.
 const NOWHERE: u32 = u32::MAX;
-/// A moment that never comes.
+/// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
 /// The receiving side of one flow while it arrives.
@@ -44,9 +44,9 @@ struct State {
     control: Rules,
     /// Whether it counts among the open flows.
     open: bool,
-    /// Hash of what goes back.
+    /// Hash of the packets that it sends back.
     hash: u32,
-    /// The acknowledgement that is held back, with the telemetry of the packet that caused it.
+    /// The held acknowledgement, with the telemetry of the packet that caused it.
     held: Option<Box<(Packet, IntRecords)>>,
 }
 
@@ -139,7 +139,7 @@ impl Receivers {
         }
     }
 
-    /// A timer of the flow `slot` has come: a held acknowledgement is due, or the flow has stopped.
+    /// A timer of the flow `slot` has expired: a held acknowledgement is due, or the flow has stopped.
     pub(super) fn on_timer<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) {
         let incoming = self.incoming[slot as usize];
         let Some(state) = self.states.get_mut(incoming.place as usize) else { return };
@@ -153,7 +153,7 @@ impl Receivers {
         }
     }
 
-    /// The first packet of a flow has arrived: gives it a state.
+    /// The first packet of a flow has arrived: allocates its state.
     fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> u32 {
         let incoming = &mut self.incoming[slot as usize];
         let flow = &cx.world.flows[incoming.flow as usize];
@@ -179,14 +179,14 @@ impl Receivers {
         place
     }
 
-    /// A flow has arrived in full.
+    /// A flow has arrived completely.
     fn end(&mut self, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         self.free.push(incoming.place);
         incoming.place = NOWHERE;
     }
 
-    /// A packet of a flow that has arrived in full: its last acknowledgement was lost.
+    /// A packet of a flow that has arrived completely: its last acknowledgement was lost.
     fn answer_duplicate<E: Effects>(
         &mut self,
         now: u64,
@@ -212,7 +212,7 @@ impl Receivers {
         self.reply(now, ack, &echo, int, cx);
     }
 
-    /// Queues an acknowledgement or a NACK, with what it says of the packets that it stands for.
+    /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
     fn reply<E: Effects>(
         &mut self,
         now: u64,

@@ -1,4 +1,4 @@
-//! The sending side of one flow: its window, its pace, its timers.
+//! The sending side of one flow: its window, pacing and timers.
 
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent};
 use incast_units::{Bytes, Rate, Time};
@@ -16,22 +16,22 @@ use crate::record::{FlowRecord, FlowSample};
 /// What a flow waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its turn on the wire.
+    /// Being served by its network card.
     Ready,
-    /// The end of its packet that is leaving; if that has left, the same as blocked.
+    /// The end of its current transmission; afterwards the same as blocked.
     Leaving,
     /// The time of its next packet.
     Paced,
-    /// Window, or nothing to send.
+    /// Room in its window, or data to send.
     Blocked,
     /// Nothing: it is done.
     Done,
 }
 
-/// A moment that never comes.
+/// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
-/// Most doublings of the retransmission timer.
+/// Maximum number of doublings of the retransmission timeout.
 const LARGEST_BACKOFF: u8 = 6;
 
 /// The sending side of one flow.
@@ -50,7 +50,7 @@ pub(super) struct Sender {
     destination: u32,
     hash: u32,
     timeouts: u32,
-    /// Place of its congestion control among those of its algorithm.
+    /// Index of its congestion control among those of its algorithm.
     pub(super) controller: u32,
     recovery: AnyRecovery,
     /// Payload to send.
@@ -59,18 +59,17 @@ pub(super) struct Sender {
     rate: Rate,
     /// Time between two full packets at `rate`. (ps)
     gap: u64,
-    /// When the next packet may leave. (ps)
+    /// Time at which the next packet may be sent. (ps)
     pub(super) next_at: u64,
     last_start: u64,
     last_size: u64,
-    /// Time of the pending [`EventKind::Paced`] that counts.
+    /// Time of the valid pending [`EventKind::Paced`].
     paced_at: u64,
-    /// When the retransmission timer runs out, and time of the pending [`EventKind::Retransmit`] that
-    /// counts, which is never later.
+    /// Time at which the retransmission timer expires, and time of the valid pending
+    /// [`EventKind::Retransmit`], which is never later.
     retransmit_at: u64,
     retransmit_event: u64,
-    /// When the congestion control wants its timer, and time of the pending [`EventKind::Control`]
-    /// that counts.
+    /// Deadline of the congestion control, and time of the valid pending [`EventKind::Control`].
     deadline: u64,
     control_event: u64,
     start: u64,
@@ -129,12 +128,12 @@ impl Sender {
         }
     }
 
-    /// The network card by which its packets leave, by the routes as they are.
+    /// The network card of its packets, by the current routes.
     pub(super) fn card<E>(&self, cx: &Context<'_, E>) -> PortId {
         cx.card(self.destination, self.hash)
     }
 
-    /// Its congestion control has begun.
+    /// Its congestion control has started.
     pub(super) fn begin<E: Effects>(
         &mut self,
         now: u64,
@@ -147,7 +146,7 @@ impl Sender {
         self.obey(now, place, controller.1, world, effects);
     }
 
-    /// The event at which it stops offering data, if it has a set time for that.
+    /// The event at which it stops sending new data, if it has a stop time.
     pub(super) fn stop_event(&self, world: &World) -> Option<Event> {
         let stop = world.flows[self.flow as usize].stop;
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), EventKind::Stop, self.index))
@@ -160,7 +159,7 @@ impl Sender {
         (inflight == 0 || inflight < self.window) && self.recovery.next().is_some()
     }
 
-    /// The next packet, taken off the flow's data.
+    /// Creates the next packet from the flow's data.
     #[inline]
     pub(super) fn next_packet<E: Effects>(
         &mut self,
@@ -212,7 +211,7 @@ impl Sender {
         })
     }
 
-    /// An acknowledgement or a NACK came. Says whether the flow is done.
+    /// An acknowledgement or a NACK has arrived. Returns whether the flow is done.
     #[inline]
     pub(super) fn acknowledged<E: Effects>(
         &mut self,
@@ -277,7 +276,7 @@ impl Sender {
         self.obey(now, place, directive, world, effects);
     }
 
-    /// The retransmission timer's event has come. Says whether anything is to be sent again.
+    /// Handles the event of the retransmission timer. Returns whether anything must be retransmitted.
     pub(super) fn retransmit_timer<E: Effects>(
         &mut self,
         now: u64,
@@ -307,7 +306,7 @@ impl Sender {
         true
     }
 
-    /// The congestion control's timer event has come. Says whether it did anything.
+    /// Handles the timer event of the congestion control. Returns whether it did anything.
     pub(super) fn control_timer<E: Effects>(
         &mut self,
         now: u64,
@@ -330,8 +329,9 @@ impl Sender {
         due
     }
 
-    /// Schedules the congestion control's next timer if it is earlier than the pending one. A deadline
-    /// that has passed comes at the next instant, so that no algorithm can hold the time still.
+    /// Schedules the congestion control's next timer if it is earlier than the pending one. A deadline that
+    /// has passed is scheduled for the next instant, so that no algorithm can stop the simulated time from
+    /// advancing.
     #[inline]
     fn arm_control<E: Effects>(&mut self, now: u64, place: u32, effects: &mut E) {
         let deadline = self.deadline.max(now.saturating_add(1));
@@ -350,7 +350,7 @@ impl Sender {
         }
     }
 
-    /// A pacing event has come. Says whether the flow waited for it.
+    /// Handles a pacing event. Returns whether the flow waited for it.
     pub(super) fn paced_until(&mut self, now: u64) -> bool {
         if self.paced_at != now {
             return false;
@@ -359,13 +359,13 @@ impl Sender {
         self.state == State::Paced
     }
 
-    /// Stops offering data. Says whether that makes the flow done.
+    /// Stops sending new data. Returns whether the flow is done with that.
     pub(super) fn stop_offering(&mut self) -> bool {
         self.recovery.stop();
         self.state != State::Done && self.recovery.is_done()
     }
 
-    /// The record of the flow at its end, or as far as it has come.
+    /// The record of the flow at its end, or so far.
     pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
         let bytes = self.acknowledged_bytes(world);
         FlowRecord {
@@ -397,7 +397,7 @@ impl Sender {
         }
     }
 
-    /// What the flow waits for, in words.
+    /// What the flow waits for, as text.
     pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
         let acknowledged = Bytes::new(self.acknowledged_bytes(world));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
@@ -425,7 +425,7 @@ impl Sender {
         if size == sizes.data(sizes.payload) { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
     }
 
-    /// Does as its congestion control says.
+    /// Applies the allowance of its congestion control.
     #[inline]
     fn obey<E: Effects>(
         &mut self,
@@ -450,7 +450,7 @@ impl Sender {
         }
     }
 
-    /// Tells the congestion control of a loss; `position` is how far the flow had sent before.
+    /// Reports a loss to the congestion control; `position` is how far the flow had sent before.
     fn lost(
         &self,
         now: u64,
@@ -481,8 +481,8 @@ impl Sender {
         self.arm_retransmit(place, effects);
     }
 
-    /// Sees to it that an event comes no later than the timer runs out. One that comes too early is
-    /// set again; one that was set before an earlier one counts no more.
+    /// Ensures that an event is pending no later than the expiry of the timer. One that comes too early is
+    /// scheduled again; one that is superseded by an earlier one is ignored.
     fn arm_retransmit<E: Effects>(&mut self, place: u32, effects: &mut E) {
         if self.retransmit_at < self.retransmit_event {
             self.retransmit_event = self.retransmit_at;
