@@ -93,6 +93,14 @@ bench-against: rust ## this build against another, in turns: make bench-against 
 	target/release/incast-bench --against target/bench-base/target/release/incast-bench
 	git worktree remove --force target/bench-base
 
+# Every change of `crates/cc` that cargo-mutants knows, one at a time: first against the unit tests, then what
+# they do not notice against all tests of the crate. Survivors are listed, and are no error here.
+MUTANTS := CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 cargo mutants --package incast-cc --exclude-re 'impl fmt::' --output target
+.PHONY: mutants
+mutants: rust ## mutation test of the algorithms (an hour); needs `cargo install cargo-mutants`
+	-$(MUTANTS) --cargo-arg=--lib --timeout 20
+	-$(MUTANTS) --iterate --timeout 300
+
 .PHONY: docs
 docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

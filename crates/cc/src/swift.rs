@@ -679,6 +679,10 @@ mod tests {
         let mut flow = with_window(&params, 1000);
         flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
         assert_eq!(flow.cwnd, Fixed::whole(2000));
+        // 200 packets are beyond flow scaling: the delay is at the target, not below it, and none above.
+        let mut flow = with_window(&params, 200_000);
+        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
+        assert_eq!(flow.cwnd, Fixed::whole(200_000));
     }
 
     #[test]
