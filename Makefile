@@ -42,7 +42,7 @@ test-rust: rust $(VENV)/.nextest
 	cargo test --release --quiet --package incast-sim --test determinism
 
 .PHONY: test-python
-test-python: $(VENV)/.built $(VENV)/.dev
+test-python: $(VENV)/.testable $(VENV)/.dev
 	./tests/setup.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
@@ -128,6 +128,17 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@echo "building incast (the first time takes a few minutes)"
 	@$(PIP) install 'maturin>=1.9.4,<2'
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot > /dev/null
+	@touch $@
+
+# The core for the tests: the one in use if it is up to date, else one without full optimisation, of which the
+# Rust tests have compiled most, with checks of overflow.
+$(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
+	@if ! $(MAKE) --question --no-print-directory $(VENV)/.built 2> /dev/null; then \
+	    echo "building incast for the tests"; \
+	    rm -f $(VENV)/.built; \
+	    $(PIP) install 'maturin>=1.9.4,<2'; \
+	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet --extras plot > /dev/null; \
+	fi
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
