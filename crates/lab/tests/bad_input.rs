@@ -241,6 +241,10 @@ fn what_a_change_of_a_link_can_get_wrong() {
         ("up twice", to_h3("state = \"up\"")),
         ("down twice", to_h3(down) + &to_h3(down)[GOOD.len()..].replace("2ms", "3ms")),
         ("an outage under PFC", to_h3(down).replace("[cc]", "[switch.pfc]\n\n[cc]")),
+        (
+            "a link too long for the buffer",
+            to_h3("delay = \"1.5ms\"\nuntil = \"3ms\"").replace("[cc]", "[switch.pfc]\n\n[cc]"),
+        ),
         ("an unknown key", to_h3("loss = 0.1")),
     ];
     let mut seen = String::new();

@@ -52,7 +52,10 @@ section! {
 
 impl Effect for Vec<Change> {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
-        resolve(self, scope, reading);
+        let changes = resolve(self, scope, reading);
+        if let Some(fabric) = scope.fabric {
+            headroom(&changes, scope, fabric, reading);
+        }
     }
 
     fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
@@ -103,6 +106,36 @@ fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<
     resolved.sort_by_key(|(change, undoes, _)| (change.time, !undoes));
     states(&resolved, fabric, reading);
     resolved.into_iter().map(|(change, ..)| change).collect()
+}
+
+/// Reports links that become so fast or so long that the PFC headroom for them fills the buffer of a switch.
+/// Headroom is made for the fastest and longest that each link ever is.
+fn headroom(changes: &[network::Change], scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
+    let mut largest: Vec<(Rate, Time)> =
+        fabric.network.links.iter().map(|link| (link.rate, link.delay)).collect();
+    for change in changes {
+        let (rate, delay) = &mut largest[change.link as usize];
+        match change.what {
+            LinkChange::Rate(new) => *rate = new.max(*rate),
+            LinkChange::Delay(new) => *delay = new.max(*delay),
+            LinkChange::Down | LinkChange::Up => {}
+        }
+    }
+    let mut ports: BTreeMap<NodeId, Vec<(Rate, Time)>> = BTreeMap::new();
+    for (link, largest) in fabric.network.links.iter().zip(&largest) {
+        for node in [link.a.0, link.b.0] {
+            ports.entry(node).or_default().push(*largest);
+        }
+    }
+    let switch = &scope.root.switch;
+    let of_topology = |node| fabric.ports(node).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
+    let of_changes = |node| ports.get(&node).cloned().unwrap_or_default();
+    // What holds without changes is said about the buffer.
+    if switch.no_shared_pool(scope, fabric, of_topology).is_none()
+        && let Some(message) = switch.no_shared_pool(scope, fabric, of_changes)
+    {
+        reading.wrong_key("change", format!("{message}, with links as fast and long as they ever are"));
+    }
 }
 
 /// Reports blocks that fail links that do not work, or return links that do.

@@ -6,7 +6,7 @@ use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
     self, Buffer, Ecn, MAX_QUEUES, NextHops, PathPolicy, Scheduler, Telemetry,
 };
-use incast_units::{Bytes, Rate};
+use incast_units::{Bytes, Rate, Time};
 
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
@@ -298,29 +298,42 @@ impl Switch {
         {
             self.check_room(size, packet, reading);
         }
-        let (Some(pfc), Some(fabric)) = (&self.pfc, scope.fabric) else { return };
+        let Some(fabric) = scope.fabric else { return };
+        let ports = |switch| fabric.ports(switch).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
+        if let Some(message) = self.no_shared_pool(scope, fabric, ports) {
+            let given = self.pfc.as_ref().is_some_and(|pfc| pfc.headroom.0.is_some());
+            reading.wrong_key(if given { "switch.pfc.headroom" } else { "switch.buffer" }, message);
+        }
+    }
+
+    /// The first switch whose buffer is taken by PFC headroom and reserves alone, if its ports have links of
+    /// these rates and delays.
+    pub(super) fn no_shared_pool(
+        &self,
+        scope: &Scope<'_>,
+        fabric: &Fabric,
+        ports: impl Fn(NodeId) -> Vec<(Rate, Time)>,
+    ) -> Option<String> {
+        self.pfc.as_ref()?;
+        let packet = scope.largest_packet();
         let queues = u64::from(self.queues);
         let described = self.describe(scope.fabric);
-        for switch in fabric.network.hosts..fabric.network.nodes.len() as NodeId {
-            let Buffer::Shared { size, .. } = *described.buffer_of(switch) else { continue };
-            let ports = fabric.ports(switch);
-            let headroom: Bytes = ports
-                .iter()
-                .map(|&(_, rate, delay)| described.headroom(rate, delay, packet).times(queues))
-                .sum();
+        let switches = fabric.network.hosts..fabric.network.nodes.len() as NodeId;
+        switches.into_iter().find_map(|switch| {
+            let Buffer::Shared { size, .. } = *described.buffer_of(switch) else { return None };
+            let ports = ports(switch);
+            let of_port = |&(rate, delay): &_| described.headroom(rate, delay, packet).times(queues);
+            let headroom: Bytes = ports.iter().map(of_port).sum();
             let reserve = self.reserve.times(queues * ports.len() as u64);
-            if headroom + reserve >= size {
-                let key = if pfc.headroom.0.is_some() { "switch.pfc.headroom" } else { "switch.buffer" };
-                let message = format!(
+            (headroom + reserve >= size).then(|| {
+                format!(
                     "leaves no shared pool: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
                      {headroom} and the reserves {reserve}, of a buffer of {size}",
                     fabric.network.nodes[switch as usize],
                     ports.len()
-                );
-                reading.wrong_key(key, message);
-                return;
-            }
-        }
+                )
+            })
+        })
     }
 }
 
