@@ -207,6 +207,6 @@ fn timelines_that_contradict_themselves_do_not_run() {
     sim.switch = lossless_switch();
     assert_eq!(
         incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string(),
-        "links can fail only where PFC is off: an outage would lose its frames"
+        "links can fail only without PFC, since an outage would lose PFC frames"
     );
 }

@@ -108,7 +108,7 @@ impl<'a> World<'a> {
             return fail(problem);
         }
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
-            return fail("links can fail only where PFC is off: an outage would lose its frames".into());
+            return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
         let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);

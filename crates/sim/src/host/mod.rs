@@ -53,7 +53,7 @@ impl Host {
     }
 
     /// Begins to send on every port that is free and for which something waits; a port that is busy
-    /// then is to say when it falls free.
+    /// then schedules an event for when it becomes idle.
     #[inline]
     fn serve<E: Effects>(&mut self, now: u64, world: &World, effects: &mut E) {
         for port in 0..self.nics.len() {

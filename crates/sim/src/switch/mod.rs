@@ -303,7 +303,7 @@ impl Egress {
             && !self.wire.is_paused(queue)
     }
 
-    /// Has the port called when its wire falls free, if there is something that may be sent then.
+    /// Schedules an event for when the port becomes idle, if there is something that may be sent then.
     #[inline]
     fn wait(&mut self, index: PortId, effects: &mut impl Effects) {
         if !self.ready().is_empty() || self.has_frames() {
