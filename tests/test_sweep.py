@@ -312,14 +312,16 @@ def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: P
         "from incast.cli import main; main(sys.argv[1:])"
     )
     words = [sys.executable, "-c", limited, "20000", "sweep", str(scenario), "--out", "out", "--jobs", "1"]
-    words += ["--vary", "cc=oscar,constant", "--vary", "probe.interval=1ns,100us"]
+    # Samples of flows, which differ as long as a flow sends: equal ones take no space.
+    words += ["--vary", "cc=oscar,constant", "--vary", "traffic.long.size=10KB,60MB"]
+    words += ["--set", "probe.interval=10ns", "--set", "probe.flows=['all']"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.count("File too large") == 2
     # Runs whose files are small enough are there; of the others, what was written before can be read.
-    ends = {row["probe.interval"] for row in rows(tmp_path / "out/table.csv")}
-    assert ends == {"100us"}
+    ends = {row["traffic.long.size"] for row in rows(tmp_path / "out/table.csv")}
+    assert ends == {"10KB"}
     for folder in tmp_path.glob("out/runs/small/*"):
         assert Result.open(folder).state in ("complete", "incomplete")
 

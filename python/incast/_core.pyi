@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 __version__: str
 
-optimised: bool
-"""Whether the core was built for speed, as all released ones are."""
+profile: str
+"""How the core was built: ``release`` as all released ones are, ``development`` with checks of overflow and
+some optimisation, as for the tests, or ``debug`` without optimisation."""
 
 class Problem:
     """One thing that is wrong with something that a person wrote. Its text says all of it."""

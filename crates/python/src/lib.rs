@@ -55,7 +55,12 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::init(module.py())?;
-        module.add("optimised", !cfg!(debug_assertions))?;
+        let profile = match (cfg!(debug_assertions), env!("INCAST_OPT_LEVEL")) {
+            (false, _) => "release",
+            (true, "0") => "debug",
+            (true, _) => "development",
+        };
+        module.add("profile", profile)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
