@@ -133,7 +133,7 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 # The core for the tests: the one in use if it is up to date, else one without full optimisation, of which the
 # Rust tests have compiled most, with checks of overflow.
 $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
-	@if ! $(MAKE) --question --no-print-directory $(VENV)/.built 2> /dev/null; then \
+	@if ! [ -e $(VENV)/.built ] || [ -n "$$(find $(RUST) pyproject.toml -newer $(VENV)/.built)" ]; then \
 	    echo "building incast for the tests"; \
 	    rm -f $(VENV)/.built; \
 	    $(PIP) install 'maturin>=1.9.4,<2'; \
