@@ -266,13 +266,13 @@ def test_many_processes_at_once_leave_one_whole_result(incast: Incast, scenario:
 
 
 def test_a_full_disk_is_explained_and_what_was_written_can_be_read(incast: Incast, scenario: Path) -> None:
-    # No file may grow beyond 200 KB: the operating system refuses like a full disk does.
+    # No file may grow beyond 60 KB: the operating system refuses like a full disk does.
     limited = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY));"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY));"
         "from incast.cli import main; main(sys.argv[1:])"
     )
-    fine = ("--set", "probe.interval=20ns", "--set", "run.until=200ms", "--set", "traffic.long.size=2GB")
+    fine = ("--set", "probe.interval=20ns", "--set", "run.until=200ms", "--set", "traffic.long.size=200MB")
     words = [sys.executable, "-c", limited, "run", str(scenario), "--out", "out", *fine]
     done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1

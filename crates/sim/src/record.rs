@@ -8,7 +8,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::channel::{Digest, Record, records, take_before};
-use crate::engine::sampler::{self, Sample};
+use crate::engine::sampler::{self, sample};
 use crate::engine::world::World;
 
 pub use internals::InternalSample;
@@ -68,25 +68,7 @@ pub struct PortSample {
     pub samples: u64,
 }
 
-impl Sample for PortSample {
-    type Name = PortId;
-
-    fn name(&self) -> Self::Name {
-        self.port
-    }
-
-    fn time(&self) -> Time {
-        self.time
-    }
-
-    fn samples(&self) -> u64 {
-        self.samples
-    }
-
-    fn at(self, time: Time, samples: u64) -> Self {
-        Self { time, samples, ..self }
-    }
-}
+sample!(PortSample, PortId, |sample| sample.port);
 
 /// A sample of a flow at its sender, recorded as [`PortSample`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,25 +91,7 @@ pub struct FlowSample {
     pub samples: u64,
 }
 
-impl Sample for FlowSample {
-    type Name = u32;
-
-    fn name(&self) -> Self::Name {
-        self.flow
-    }
-
-    fn time(&self) -> Time {
-        self.time
-    }
-
-    fn samples(&self) -> u64 {
-        self.samples
-    }
-
-    fn at(self, time: Time, samples: u64) -> Self {
-        Self { time, samples, ..self }
-    }
-}
+sample!(FlowSample, u32, |sample| sample.flow);
 
 /// The kind of a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

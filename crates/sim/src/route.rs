@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
 
-use crate::describe::network::{Network, NodeId, PortId};
+use crate::describe::network::{Network, NodeId, NodeKind, PortId};
 use crate::forwarding::{Forwarding, Tables, distances, neighbours};
 use crate::switch::path::Paths;
 use crate::timeline::Timeline;
@@ -44,10 +44,16 @@ impl Routes {
     /// Finds the routes of a network.
     ///
     /// # Errors
-    /// When a host has no link to a switch or one to a host, or two hosts cannot reach each other.
+    /// When a host has no link to a switch or one to a host, is not among the first nodes, or two hosts cannot reach each other.
     pub(crate) fn new(network: &Network) -> Result<Self, String> {
         let nodes = network.nodes.len();
         let hosts = network.hosts as usize;
+        if let Some(added) = (hosts..nodes).find(|node| network.kind(*node as NodeId) == NodeKind::Host) {
+            return Err(format!(
+                "{} was added as a host: hosts come first, by Network::with_hosts",
+                network.nodes[added]
+            ));
+        }
         let mut ports: Vec<Vec<Out>> = vec![Vec::new(); nodes];
         for link in &network.links {
             for ((node, port), (far, far_port)) in [(link.a, link.b), (link.b, link.a)] {

@@ -12,9 +12,7 @@ mod common;
 
 use std::ops::{ControlFlow, Range};
 
-use common::{
-    algorithm, every_flow_sample, every_internal_sample, every_port_sample, fat_tree, flow, simulation,
-};
+use common::{algorithm, every_sample, fat_tree, flow, simulation};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::network::{Change, LinkChange};
@@ -529,9 +527,9 @@ fn check_samples(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError
     }
     let (mut kept, probes) = (Everything::default(), &sim.probes);
     let Ok(outcome) = incast_sim::run(&sim, &mut kept) else { return Ok(()) };
-    let ports = every_port_sample(&kept.ports, probes.port_interval);
-    let flows = every_flow_sample(&kept.samples, probes.flow_interval);
-    let internals = every_internal_sample(&kept.internals, probes.flow_interval);
+    let ports = every_sample(&kept.ports, probes.port_interval);
+    let flows = every_sample(&kept.samples, probes.flow_interval);
+    let internals = every_sample(&kept.internals, probes.flow_interval);
     reached.samples += (ports.len() + flows.len() + internals.len()) as u64;
     reached.sample_records += (kept.ports.len() + kept.samples.len() + kept.internals.len()) as u64;
     // A sample of every port at every instant up to the end, and none besides.

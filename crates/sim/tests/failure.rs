@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use common::*;
 use incast_cc::Fixed;
+use incast_sim::describe::network::NodeKind;
 use incast_sim::describe::switch::{Buffer, Pfc};
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Sink};
@@ -209,6 +210,8 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has no link");
+    let host = |s: &mut incast_sim::Simulation| _ = s.network.add_node("h9", NodeKind::Host);
+    assert_eq!(refuse(&host), "h9 was added as a host: hosts come first, by Network::with_hosts");
     let never = refuse(&|s| s.probes.flow_interval = Time::ZERO);
     assert_eq!(never, "the time between two samples must be above zero");
 }

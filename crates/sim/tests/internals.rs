@@ -175,7 +175,7 @@ fn samples_are_what_the_algorithms_own_probe_says() {
         assert_eq!((outcome.fingerprint, &with), (plain.fingerprint, &without), "{}", info.name);
         let mut expected = Vec::new();
         let interval = logging.probes.flow_interval;
-        let of_flow = every_flow_sample(&with.kept.samples, interval);
+        let of_flow = every_sample(&with.kept.samples, interval);
         for sample in of_flow.iter().filter(|sample| sample.flow == 0) {
             // A sample holds the state after everything that happened up to and at its time.
             let until = log.partition_point(|(now, _)| *now <= sample.time);
@@ -191,7 +191,7 @@ fn samples_are_what_the_algorithms_own_probe_says() {
             }));
         }
         let of_flow: Vec<_> = with.samples.iter().filter(|sample| sample.flow == 0).copied().collect();
-        let samples = every_internal_sample(&of_flow, interval);
+        let samples = every_sample(&of_flow, interval);
         assert_eq!(samples, expected, "{}", info.name);
         assert_eq!(samples.is_empty(), info.internals.is_empty(), "{}", info.name);
     }

@@ -110,7 +110,7 @@ fn d_d_1_queues() {
     );
     above.probes = watch(&network, 2, us(1));
     let (_, kept) = run_to_end(&above);
-    let samples = every_port_sample(&kept.ports, us(1));
+    let samples = every_sample(&kept.ports, us(1));
     let growing: Vec<&PortSample> = samples.iter().filter(|s| us(5) <= s.time && s.time <= us(100)).collect();
     assert_eq!(growing.len(), 96);
     for sample in growing {
@@ -191,7 +191,7 @@ fn oscar_star(flows: u32, u_ai: Fixed) -> (Vec<f64>, Vec<PortSample>, f64) {
     sim.probes.until = Time::from_us(3990);
     let (_, kept) = run_to_end(&sim);
     let base = kept.flows[0].base_rtt.ps() as f64;
-    let rtts = every_flow_sample(&kept.samples, sim.probes.flow_interval);
+    let rtts = every_sample(&kept.samples, sim.probes.flow_interval);
     (rtts.iter().map(|s| s.rtt.ps() as f64).collect(), kept.ports, base)
 }
 
@@ -239,6 +239,6 @@ fn in_a_large_incast_the_one_packet_floor_rules() {
     sim.probes.from = Time::from_ms(20);
     sim.probes.until = Time::from_ms(29);
     let (_, kept) = run_to_end(&sim);
-    let queue = mean(&every_port_sample(&kept.ports, us(5)), |s| s.queue.get() as f64);
+    let queue = mean(&every_sample(&kept.ports, us(5)), |s| s.queue.get() as f64);
     assert!((queue / 908_000.0 - 1.0).abs() < 0.03, "{queue} B");
 }

@@ -113,6 +113,25 @@ impl Table {
         Ok(Self { schema, batches })
     }
 
+    /// The table with a column `samples`, which results written before version 4 of the format have not:
+    /// there every sample had a row.
+    pub(super) fn with_samples(self, name: TableName) -> Self {
+        let (now, then) = (name.schema(), self.schema.column_with_name(SAMPLES.0));
+        let Some((_, field)) = now.column_with_name(SAMPLES.0).filter(|_| then.is_none()) else {
+            return self;
+        };
+        let fields = self.schema.fields().iter().cloned().chain([Arc::new(field.clone())]);
+        let schema =
+            Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata.clone()));
+        let extended = |batch: &RecordBatch| {
+            let ones: ArrayRef = Arc::new(Int64Array::from_value(1, batch.num_rows()));
+            let columns = batch.columns().iter().cloned().chain([ones]).collect();
+            RecordBatch::try_new(schema.clone(), columns).expect("the columns are those of the schema")
+        };
+        let batches = self.batches.iter().map(extended).collect();
+        Self { schema, batches }
+    }
+
     /// Iterates over the batches.
     pub(crate) fn each(&self, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
         let name = std::path::Path::new("a table in memory");

@@ -1,9 +1,11 @@
 //! With the real simulator where its results matter, and with an engine that only plays one where
 //! the disk does.
 
+mod damage;
+mod stopped;
+
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 
 use arrow_array::cast::AsArray;
@@ -247,104 +249,6 @@ fn flows_that_the_run_ends_before_are_in_the_table() {
     assert_eq!((over_all.flows, over_all.unfinished), (2, 2));
 }
 
-/// Flips bits of every file of a result, one at a time; whoever reads the result then sees an error, or the
-/// same. Says how often there was an error.
-fn flip_bits<T: PartialEq>(root: &Path, read: impl Fn() -> Result<T, ResultError>) -> u64 {
-    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { files(&path, found) } else { found.push(path) }
-        }
-    }
-    let sound = read().unwrap();
-    let mut noticed = 0;
-    let mut paths = Vec::new();
-    files(root, &mut paths);
-    for path in paths {
-        let bytes = fs::read(&path).unwrap();
-        // A step that is prime to 8, so that every position in a byte comes up.
-        for bit in (0..bytes.len() * 8).step_by(53) {
-            let mut flipped = bytes.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            fs::write(&path, &flipped).unwrap();
-            match read() {
-                Err(_) => noticed += 1,
-                Ok(found) => assert!(found == sound, "bit {bit} of {} goes unnoticed", path.display()),
-            }
-        }
-        fs::write(&path, &bytes).unwrap();
-    }
-    assert!(read().unwrap() == sound);
-    noticed
-}
-
-/// A result as far as it can be read.
-type Found = (State, ResultInfo, String, Vec<Table>);
-
-fn read_all(root: &Path) -> Result<Found, ResultError> {
-    let folder = ResultFolder::open(root)?;
-    folder.verify()?;
-    let tables = TableName::ALL.map(|table| folder.table(table));
-    let tables = tables.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok((folder.state(), folder.info().clone(), folder.scenario()?, tables))
-}
-
-#[test]
-fn a_flipped_bit_is_noticed_or_does_not_matter() {
-    let scratch = Scratch::new("bits");
-    let mut simulation = simulation();
-    simulation.probes.captures = vec![(2, 0)];
-    simulation.probes.internals = true;
-    let names = labels();
-    let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
-    run_on(&incast_sim::run, &job(&simulation, &names), &options, &mut go).unwrap();
-    let bytes = fs::metadata(scratch.0.join(CAPTURE_FILE)).unwrap().len();
-    assert_eq!(read_all(&scratch.0).unwrap().0, State::Complete);
-    let noticed = flip_bits(&scratch.0, || read_all(&scratch.0));
-    assert!(noticed > 1000 + bytes * 8 / 53, "{noticed}");
-}
-
-/// The same of a run that was killed: its parts, its scenario, and what `result.json` says so far.
-#[test]
-fn a_flipped_bit_in_what_a_killed_run_leaves_is_noticed() {
-    let scratch = Scratch::new("bits-killed");
-    let simulation = simulation();
-    let info = ResultInfo::begin("parts", &simulation, &[]);
-    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
-    let labels = Labels::new(&simulation, &[], &[]);
-    for part in 0..3 {
-        let rows = labels.port_series(&samples(part * 20..(part + 1) * 20));
-        writer.part(TableName::PortSeries, &rows).unwrap();
-    }
-    drop(writer);
-    let found = read_all(&scratch.0).unwrap();
-    assert_eq!((found.0, found.3[TableName::PortSeries as usize].rows()), (State::Incomplete, 60));
-    let noticed = flip_bits(&scratch.0, || read_all(&scratch.0));
-    assert!(noticed > 100, "{noticed}");
-    // And the writer itself does not merge a part that has changed under it.
-    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
-    writer.part(TableName::PortSeries, &labels.port_series(&samples(0..20))).unwrap();
-    let file_names = names(&scratch.0.join("port_series"));
-    let part = scratch.0.join("port_series").join(&file_names[0]);
-    let mut bytes = fs::read(&part).unwrap();
-    bytes[100] ^= 1;
-    fs::write(&part, &bytes).unwrap();
-    let error = writer.finish(&ResultInfo { state: Written::Complete, ..info }, 7).unwrap_err();
-    assert!(error.to_string().contains("is damaged: its content does not match its digest"), "{error}");
-}
-
-#[test]
-fn another_result_in_the_place_of_an_open_one_is_told() {
-    let scratch = Scratch::new("replaced");
-    let first = run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
-    let simulation = Simulation { flows: simulation().flows[..1].to_vec(), ..simulation() };
-    let names = labels();
-    let options = RunOptions { out: Some(scratch.0.clone()), replace: true, ..RunOptions::default() };
-    run_on(&incast_sim::run, &job(&simulation, &names), &options, &mut go).unwrap();
-    let error = first.table(TableName::Flows).unwrap_err();
-    assert!(error.to_string().contains("was replaced by another result since it was opened"), "{error}");
-}
-
 /// The numbers of a result's summary, computed batch by batch, against those from all samples at once.
 #[test]
 fn the_summary_of_ports_is_that_of_all_their_samples() {
@@ -451,6 +355,27 @@ fn the_slowdown_shows_what_telemetry_costs() {
     assert!(slowdown > own_slowdown && own_slowdown >= 1.0);
 }
 
+/// A result of the first format, in which every sample has a row, and no digest says what was written.
+#[test]
+fn samples_of_an_older_result_count_once() {
+    let scratch = Scratch::new("older");
+    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    let folder = ResultFolder::open(&scratch.0).unwrap();
+    let older =
+        ResultInfo { format_version: 1, files: Default::default(), digest: None, ..folder.info().clone() };
+    fs::write(scratch.0.join("result.json"), serde_json::to_vec(&older).unwrap()).unwrap();
+    let simulation = simulation();
+    let rows = Labels::new(&simulation, &[], &[]).port_series(&samples(0..5));
+    let batch = rows.project(&(0..rows.num_columns() - 1).collect::<Vec<_>>()).unwrap();
+    assert!(batch.column_by_name("samples").is_none());
+    let table = Table { schema: batch.schema(), batches: vec![batch] };
+    fs::write(scratch.0.join("port_series.parquet"), table.to_parquet().unwrap()).unwrap();
+    let folder = ResultFolder::open(&scratch.0).unwrap();
+    assert_eq!(whole(&folder.table(TableName::PortSeries).unwrap()), rows);
+    // Other tables have no such column.
+    assert!(folder.table(TableName::Flows).unwrap().schema.column_with_name("samples").is_none());
+}
+
 #[test]
 fn many_parts_merge_into_few_row_groups() {
     // 70 parts of 1000 rows, then three of a full row group each.
@@ -482,188 +407,6 @@ fn many_parts_merge_into_few_row_groups() {
     let groups: Vec<_> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_000, 5_000, 65_536, 65_536, 65_536]);
     assert!(!scratch.0.join("port_series").exists());
-}
-
-/// An engine that writes `parts` parts, slowly.
-fn slow(parts: u64) -> impl Fn(&Simulation, &mut dyn Sink) -> Result<Outcome, Invalid> {
-    move |_, sink| {
-        for i in 0..parts {
-            let from = i * GROUP_ROWS as u64;
-            sink.port_samples(&samples(from..from + GROUP_ROWS as u64));
-            if sink.progress(&Progress::default()).is_break() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(finished(parts))
-    }
-}
-
-/// Tell the child of a test where to write and how many parts.
-const CHILD: [&str; 2] = ["INCAST_TEST_CHILD_OUT", "INCAST_TEST_CHILD_PARTS"];
-
-/// Not a test of its own: the child process of those below, which call it by name.
-#[test]
-#[ignore = "the child process of other tests"]
-fn child_that_writes_slowly() {
-    let [Ok(out), Ok(parts)] = CHILD.map(std::env::var) else { return };
-    if let Err(error) = run_here(&slow(parts.parse().unwrap()), Some(Path::new(&out)), false) {
-        eprintln!("{error}");
-        std::process::exit(3);
-    }
-}
-
-/// More parts than a child gets to write before it is stopped; it ends by itself if it is not.
-const MANY: u64 = 2_000;
-
-/// The child that writes this many parts, after these commands of the shell.
-fn child(out: &Path, parts: u64, prefix: &str) -> Command {
-    let test = "run::tests::child_that_writes_slowly";
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("{prefix} exec \"$0\" --ignored --exact --nocapture {test}"));
-    shell.arg(std::env::current_exe().unwrap()).stdout(Stdio::null());
-    shell.env(CHILD[0], out).env(CHILD[1], parts.to_string());
-    shell
-}
-
-/// Checks that the port samples are the first ones, whole, and says how many parts they fill.
-fn parts_on_disk(folder: &ResultFolder) -> u64 {
-    let table = folder.table(TableName::PortSeries).unwrap();
-    let rows = table.rows() as u64;
-    assert_eq!(rows % GROUP_ROWS as u64, 0);
-    let simulation = simulation();
-    if rows > 0 {
-        assert_eq!(whole(&table), Labels::new(&simulation, &[], &[]).port_series(&samples(0..rows)));
-    }
-    rows / GROUP_ROWS as u64
-}
-
-#[test]
-#[cfg(unix)]
-fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
-    let scratch = Scratch::new("kill");
-    let out = scratch.0.join("out");
-    let mut process = child(&out, MANY, "").spawn().unwrap();
-    let has_part = |number: &str| {
-        let folder = out.join("port_series");
-        folder.exists() && names(&folder).iter().any(|name| name.starts_with(number))
-    };
-    while !has_part("part-00003.") {
-        assert!(process.try_wait().unwrap().is_none(), "the child ended by itself");
-        thread::sleep(Duration::from_millis(2));
-    }
-    // While it runs: readable, and nobody else may write there.
-    let folder = ResultFolder::open(&out).unwrap();
-    assert_eq!(folder.state(), State::Running);
-    assert!(parts_on_disk(&folder) >= 4);
-    let error = run_here(&incast_sim::run, Some(&out), true).unwrap_err();
-    assert!(matches!(error, RunError::Result(ResultError::Running(_))), "{error}");
-
-    process.kill().unwrap(); // SIGKILL
-    process.wait().unwrap();
-    let folder = ResultFolder::open(&out).unwrap();
-    assert_eq!(folder.state(), State::Incomplete);
-    assert!(parts_on_disk(&folder) >= 4);
-    assert_eq!((folder.info().seed, folder.info().outcome.is_some()), (7, false));
-    assert_eq!(folder.scenario().unwrap(), SCENARIO);
-    assert_eq!(folder.table(TableName::Flows).unwrap().rows(), 0);
-
-    // What a kill in the middle of a part and of a merge leaves behind.
-    fs::write(out.join("port_series/.part-00099.parquet.tmp"), "half").unwrap();
-    fs::write(out.join(".flows.parquet.tmp"), "half").unwrap();
-    let again = run_here(&incast_sim::run, Some(&out), false).unwrap();
-    assert!(again.notices[0].contains("removed an incomplete result"), "{:?}", again.notices);
-    let folder = ResultFolder::open(&out).unwrap();
-    assert_eq!(folder.state(), State::Complete);
-    assert_eq!(
-        whole(&folder.table(TableName::PortSeries).unwrap()),
-        whole(&again.table(TableName::PortSeries).unwrap())
-    );
-    assert_eq!(names(&out).len(), 6);
-}
-
-/// A file of the child may not grow beyond `blocks` of 512 B: a write then fails as on a full disk.
-#[cfg(unix)]
-fn stopped_by_size_limit(out: &Path, parts: u64, blocks: u64) -> (String, ResultFolder) {
-    let limit = format!("trap '' XFSZ; ulimit -f {blocks};");
-    let output = child(out, parts, &limit).stderr(Stdio::piped()).output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{message}");
-    assert!(!message.contains("panicked"), "{message}");
-    (message, ResultFolder::open(out).unwrap())
-}
-
-#[test]
-#[cfg(unix)]
-fn a_disk_that_takes_no_more_stops_the_run_with_an_error() {
-    let scratch = Scratch::new("full");
-    let out = scratch.0.join("out");
-    let (message, folder) = stopped_by_size_limit(&out, MANY, 32);
-    assert!(message.contains("cannot write") && message.contains("part-00000.parquet: "), "{message}");
-    assert_eq!((folder.state(), parts_on_disk(&folder)), (State::Incomplete, 0));
-    assert_eq!(names(&out.join("port_series")), Vec::<String>::new(), "half a part was left");
-}
-
-#[test]
-#[cfg(unix)]
-fn a_disk_too_full_to_merge_keeps_the_parts() {
-    let scratch = Scratch::new("full-merge");
-    let out = scratch.0.join("out");
-    // How large a part is tells a limit that one part keeps and eight together do not.
-    run_here(&slow(1), Some(&out), false).unwrap();
-    let part = fs::metadata(out.join("port_series.parquet")).unwrap().len();
-    fs::remove_dir_all(&out).unwrap();
-    let (message, folder) = stopped_by_size_limit(&out, 8, part * 2 / 512);
-    assert!(message.contains("cannot write") && message.contains("port_series.parquet: "), "{message}");
-    assert_eq!((folder.state(), parts_on_disk(&folder)), (State::Incomplete, 8));
-    assert!(!names(&out).iter().any(|name| name.starts_with('.') || name == "port_series.parquet"));
-}
-
-#[test]
-#[ignore = "needs root to mount a small tmpfs"]
-fn a_full_disk_stops_the_run_with_an_error() {
-    let scratch = Scratch::new("tmpfs");
-    let mount = |program: &str, arguments: &[&str]| {
-        assert!(Command::new(program).args(arguments).arg(&scratch.0).status().unwrap().success());
-    };
-    mount("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]);
-    let output = child(&scratch.0.join("out"), MANY, "").stderr(Stdio::piped()).output().unwrap();
-    let folder = ResultFolder::open(scratch.0.join("out")).unwrap();
-    let parts = parts_on_disk(&folder);
-    let state = folder.state();
-    mount("umount", &[]);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{message}");
-    assert!(message.contains("No space left on device") && message.contains("free some space"), "{message}");
-    assert!(state == State::Incomplete && parts > 0, "{state:?}, {parts} parts");
-}
-
-#[test]
-fn a_folder_that_is_not_ours_is_left_alone() {
-    let scratch = Scratch::new("foreign");
-    let refused = |name: &str| {
-        let error = run_here(&incast_sim::run, Some(&scratch.0), true).unwrap_err();
-        let RunError::Result(ResultError::Foreign { name: named, .. }) = &error else { panic!("{error}") };
-        assert_eq!(named, name);
-    };
-    // A user's own scenario beside which a result is asked for.
-    fs::write(scratch.0.join("scenario.toml"), "mine").unwrap();
-    refused("scenario.toml");
-    assert_eq!(fs::read_to_string(scratch.0.join("scenario.toml")).unwrap(), "mine");
-    fs::remove_file(scratch.0.join("scenario.toml")).unwrap();
-    // Somebody else's result.json.
-    fs::write(scratch.0.join("result.json"), "{}").unwrap();
-    refused("result.json");
-    fs::remove_file(scratch.0.join("result.json")).unwrap();
-    // Notes beside our own result, and in one of its folders.
-    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
-    fs::write(scratch.0.join("notes.txt"), "").unwrap();
-    refused("notes.txt");
-    fs::remove_file(scratch.0.join("notes.txt")).unwrap();
-    fs::create_dir(scratch.0.join("flows")).unwrap();
-    fs::write(scratch.0.join("flows/part-one.parquet"), "").unwrap();
-    refused("flows/part-one.parquet");
-    assert_eq!(ResultFolder::open(&scratch.0).unwrap().state(), State::Complete);
 }
 
 #[test]
@@ -703,59 +446,6 @@ fn an_invalid_simulation_leaves_no_folder() {
     let error = run(&job, &options, &mut go).unwrap_err();
     assert!(matches!(error, RunError::Invalid(_)), "{error}");
     assert!(!out.exists());
-}
-
-#[test]
-fn damage_is_reported_with_its_file() {
-    let scratch = Scratch::new("damage");
-    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
-    let path = scratch.0.join("flows.parquet");
-    let whole = fs::read(&path).unwrap();
-    fs::write(&path, &whole[..whole.len() - 40]).unwrap();
-    let error = ResultFolder::open(&scratch.0).unwrap().table(TableName::Flows).unwrap_err();
-    assert!(error.to_string().contains("flows.parquet is damaged"), "{error}");
-    fs::remove_file(&path).unwrap();
-    let error = ResultFolder::open(&scratch.0).unwrap().table(TableName::Flows).unwrap_err();
-    assert!(error.to_string().starts_with("cannot read"), "{error}");
-    fs::write(scratch.0.join("result.json"), "{\"format\": \"incast-result\"").unwrap();
-    let error = ResultFolder::open(&scratch.0).unwrap_err();
-    assert!(error.to_string().contains("result.json is damaged"), "{error}");
-}
-
-#[test]
-fn a_stop_on_request_is_a_complete_result() {
-    let scratch = Scratch::new("stop");
-    let simulation = simulation();
-    let names = labels();
-    let job = job(&simulation, &names);
-    let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
-    let engine = |_: &Simulation, sink: &mut dyn Sink| {
-        sink.port_samples(&samples(0..10));
-        assert!(sink.progress(&Progress::default()).is_break());
-        Ok(Outcome { end: End::Interrupted, ..finished(5) })
-    };
-    run_on(&engine, &job, &options, &mut |_| ControlFlow::Break(())).unwrap();
-    let folder = ResultFolder::open(&scratch.0).unwrap();
-    let outcome = folder.info().outcome.as_ref().unwrap();
-    assert_eq!((folder.state(), outcome.end.as_str()), (State::Complete, "interrupted"));
-    assert_eq!(folder.table(TableName::PortSeries).unwrap().rows(), 10);
-}
-
-#[test]
-fn what_is_there_is_on_disk_after_two_seconds() {
-    let scratch = Scratch::new("flush");
-    let rows_on_disk =
-        || ResultFolder::open(&scratch.0).unwrap().table(TableName::PortSeries).unwrap().rows();
-    let engine = |_: &Simulation, sink: &mut dyn Sink| {
-        sink.port_samples(&samples(0..10));
-        assert!(sink.progress(&Progress::default()).is_continue());
-        assert_eq!(rows_on_disk(), 0);
-        thread::sleep(FLUSH_EVERY);
-        assert!(sink.progress(&Progress::default()).is_continue());
-        assert_eq!(rows_on_disk(), 10);
-        Ok(finished(1))
-    };
-    run_here(&engine, Some(&scratch.0), false).unwrap();
 }
 
 #[test]

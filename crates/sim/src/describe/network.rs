@@ -110,18 +110,39 @@ impl Network {
     /// Number of ports of a node.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> PortId {
-        self.kinds[node as usize].1
+        self.kinds.get(node as usize).map_or(0, |(_, ports)| *ports)
     }
 
-    /// The kind of a node.
+    /// The kind of a node: a host if its number is below that of hosts, else the kind with which it was
+    /// added.
     #[must_use]
     pub fn kind(&self, node: NodeId) -> NodeKind {
-        self.kinds[node as usize].0
+        let added = self.kinds.get(node as usize).map_or(NodeKind::Switch, |(kind, _)| *kind);
+        if self.is_host(node) { NodeKind::Host } else { added }
     }
 
     /// Whether a node is a host.
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
         node < self.hosts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_named_directly_are_switches() {
+        let mut network =
+            Network { hosts: 2, nodes: vec!["a".into(), "b".into(), "c".into()], ..Network::default() };
+        assert_eq!(
+            [0, 1, 2].map(|node| network.kind(node)),
+            [NodeKind::Host, NodeKind::Host, NodeKind::Switch]
+        );
+        assert_eq!((network.ports(0), network.ports(2)), (0, 0));
+        network = Network::with_hosts(1);
+        let switch = network.add_switch("s0");
+        assert_eq!([0, switch].map(|node| network.kind(node)), [NodeKind::Host, NodeKind::Switch]);
     }
 }

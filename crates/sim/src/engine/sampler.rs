@@ -32,6 +32,33 @@ pub(crate) trait Sample: Copy + PartialEq {
     fn at(self, time: Time, samples: u64) -> Self;
 }
 
+/// Implements [`Sample`] for a record with the fields `time` and `samples`.
+macro_rules! sample {
+    ($record:ty, $name:ty, |$self:ident| $series:expr) => {
+        impl $crate::engine::sampler::Sample for $record {
+            type Name = $name;
+
+            fn name(&self) -> $name {
+                let $self = self;
+                $series
+            }
+
+            fn time(&self) -> incast_units::Time {
+                self.time
+            }
+
+            fn samples(&self) -> u64 {
+                self.samples
+            }
+
+            fn at(self, time: incast_units::Time, samples: u64) -> Self {
+                Self { time, samples, ..self }
+            }
+        }
+    };
+}
+pub(crate) use sample;
+
 /// What is left of a record when the run ends at `end`; `None` if all samples that it stands for lie after
 /// that. The nodes' last events, and so their last samples, can lie after the end, by a window.
 pub(crate) fn until<S: Sample>(record: S, end: Time, interval: Time) -> Option<S> {

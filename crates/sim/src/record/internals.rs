@@ -4,7 +4,7 @@ use incast_cc::params::Value;
 use incast_units::Time;
 
 use crate::engine::channel::{Digest, Record};
-use crate::engine::sampler::{self, Sample};
+use crate::engine::sampler::{self, sample};
 use crate::engine::world::World;
 
 /// A sample of one internal quantity of a flow's congestion control
@@ -25,25 +25,7 @@ pub struct InternalSample {
     pub samples: u64,
 }
 
-impl Sample for InternalSample {
-    type Name = (u32, u16);
-
-    fn name(&self) -> Self::Name {
-        (self.flow, self.internal)
-    }
-
-    fn time(&self) -> Time {
-        self.time
-    }
-
-    fn samples(&self) -> u64 {
-        self.samples
-    }
-
-    fn at(self, time: Time, samples: u64) -> Self {
-        Self { time, samples, ..self }
-    }
-}
+sample!(InternalSample, (u32, u16), |sample| (sample.flow, sample.internal));
 
 impl Record for InternalSample {
     type Kept = Self;

@@ -37,54 +37,48 @@ impl Sink for Kept {
     }
 }
 
-/// The samples that records of ports stand for, one each interval.
-pub fn every_port_sample(records: &[PortSample], interval: Time) -> Vec<PortSample> {
-    let each = |record: &PortSample| {
-        let record = *record;
-        times(record.time, record.samples, interval).map(move |time| PortSample {
-            time,
-            samples: 1,
-            ..record
-        })
-    };
-    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
-    samples.sort_by_key(|sample| (sample.time, sample.node, sample.port));
-    samples
+/// A record of samples.
+pub trait Samples: Copy {
+    /// When it was taken, and how many samples it stands for.
+    fn parts(&mut self) -> (&mut Time, &mut u64);
+    /// Series of equal time, in order.
+    fn series(&self) -> (u32, u16);
 }
 
-/// The samples that records of flows stand for, one each interval.
-pub fn every_flow_sample(records: &[FlowSample], interval: Time) -> Vec<FlowSample> {
-    let each = |record: &FlowSample| {
-        let record = *record;
-        times(record.time, record.samples, interval).map(move |time| FlowSample {
-            time,
-            samples: 1,
-            ..record
-        })
-    };
-    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
-    samples.sort_by_key(|sample| (sample.time, sample.flow));
-    samples
+macro_rules! samples {
+    ($($record:ty: $series:expr,)+) => {$(
+        impl Samples for $record {
+            fn parts(&mut self) -> (&mut Time, &mut u64) {
+                (&mut self.time, &mut self.samples)
+            }
+            fn series(&self) -> (u32, u16) {
+                let series: fn(&Self) -> (u32, u16) = $series;
+                series(self)
+            }
+        }
+    )+};
 }
 
-/// The samples that records of internal quantities stand for, one each interval.
-pub fn every_internal_sample(records: &[InternalSample], interval: Time) -> Vec<InternalSample> {
-    let each = |record: &InternalSample| {
-        let record = *record;
-        times(record.time, record.samples, interval).map(move |time| InternalSample {
-            time,
-            samples: 1,
-            ..record
-        })
-    };
-    let mut samples: Vec<_> = records.iter().flat_map(each).collect();
-    samples.sort_by_key(|sample| (sample.time, sample.flow, sample.internal));
-    samples
+samples! {
+    PortSample: |s| (s.node, s.port),
+    FlowSample: |s| (s.flow, 0),
+    InternalSample: |s| (s.flow, s.internal),
 }
 
-/// The times of the samples that a record stands for.
-fn times(last: Time, samples: u64, interval: Time) -> impl Iterator<Item = Time> {
-    (0..samples).rev().map(move |before| last - Time::from_ps(before * interval.ps()))
+/// The samples that records stand for, one each interval.
+pub fn every_sample<S: Samples>(records: &[S], interval: Time) -> Vec<S> {
+    let mut samples = Vec::new();
+    for record in records {
+        let mut record = *record;
+        let (last, count) = record.parts();
+        let (last, count) = (*last, core::mem::replace(count, 1));
+        for before in 0..count {
+            *record.parts().0 = last - Time::from_ps(before * interval.ps());
+            samples.push(record);
+        }
+    }
+    samples.sort_by_key(|sample| (*{ *sample }.parts().0, sample.series()));
+    samples
 }
 
 pub fn gbps(rate: u64) -> Rate {
