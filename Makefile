@@ -38,7 +38,9 @@ test-rust: rust $(VENV)/.nextest
 	     cargo test --workspace --doc --quiet; \
 	else cargo test --workspace --quiet; \
 	fi
-	# The same bits with full optimisation as without.
+
+.PHONY: test-release
+test-release: rust ## the same bits as a release build as with the checks of the tests
 	cargo test --release --quiet --package incast-sim --test determinism
 
 .PHONY: test-python
