@@ -216,6 +216,8 @@ class Flows(Section):
     Attributes:
         from_: Senders.
         to: Receivers.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -229,6 +231,7 @@ class Flows(Section):
     _kind: ClassVar[str | None] = "flows"
     from_: str | Sequence[str]
     to: str | Sequence[str]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     count: int | None = None
     name: str | None = None
@@ -246,6 +249,8 @@ class Poisson(Section):
     Attributes:
         load: Offered payload as a share of capacity.
         sizes: Flow sizes: a distribution, a file, or one size.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         duration: Duration of the process.
         flows: Number of flows.
@@ -260,6 +265,7 @@ class Poisson(Section):
     _kind: ClassVar[str | None] = "poisson"
     load: float
     sizes: str
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     duration: str | Time | None = None
     flows: int | None = None
@@ -277,6 +283,8 @@ class Incast(Section):
 
     Attributes:
         size: Payload from each sender.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         duration: Duration of the process.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
@@ -295,6 +303,7 @@ class Incast(Section):
 
     _kind: ClassVar[str | None] = "incast"
     size: str | Bytes
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     duration: str | Time | None = None
     fan_in: int | None = None
@@ -317,6 +326,8 @@ class Permutation(Section):
 
     Attributes:
         size: Payload of each flow.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         hosts: The hosts that take part. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
@@ -328,6 +339,7 @@ class Permutation(Section):
 
     _kind: ClassVar[str | None] = "permutation"
     size: str | Bytes
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     hosts: str | Sequence[str] | None = None
     jitter: str | Time | None = None
@@ -346,6 +358,8 @@ class Staggered(Section):
         from_: Senders.
         interval: Time between the starts of successive flows.
         to: Receivers: one for all, or one for each sender.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         leave: The order in which they end. Default: first-in-first-out.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -358,6 +372,7 @@ class Staggered(Section):
     from_: str | Sequence[str]
     interval: str | Time
     to: str | Sequence[str]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     leave: Literal["first-in-first-out", "last-in-first-out"] | None = None
     name: str | None = None
@@ -371,6 +386,8 @@ class HpccFileTraffic(Section):
 
     Attributes:
         file: The file.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
         cc: Algorithm of its flows, instead of the scenario's.
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
@@ -382,6 +399,7 @@ class HpccFileTraffic(Section):
 
     _kind: ClassVar[str | None] = "hpcc-file"
     file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     dport: int | None = None
     first: str | Time | None = None
@@ -532,8 +550,14 @@ class Transport(Section):
             artifact). Default: 500us.
         payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
         recovery: The loss recovery. Default: go-back-n.
-        rto: Retransmission timeout; doubles with each consecutive expiry, up to 64 times this. (OSCAR's
-            public artifact). Default: 10ms.
+        repair: Under selective repeat: when a packet is lost before the retransmission timer expires.
+            (chosen here; the usual rule of TCP (RFC 6675)). Default: threshold.
+        repair_delay: How much later a packet must have been sent that has arrived, with repair =
+            "lazy"; by default the base RTT of the flow's path.
+        repair_threshold: Number of packets with higher numbers that must have arrived, with repair =
+            "threshold". (RFC 6675, DupThresh). Default: 3.
+        rto: Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles
+            with each consecutive expiry, up to 64 times this. (OSCAR's public artifact). Default: 10ms.
         smallest: Smallest packet on the wire. (Ethernet). Default: 64B.
     """
 
@@ -549,7 +573,10 @@ class Transport(Section):
     header: str | Bytes | None = None
     nack_interval: str | Time | None = None
     payload: str | Bytes | None = None
-    recovery: Literal["go-back-n"] | None = None
+    recovery: Literal["go-back-n", "selective"] | None = None
+    repair: Literal["threshold", "lazy", "never"] | None = None
+    repair_delay: str | Time | None = None
+    repair_threshold: int | None = None
     rto: str | Time | None = None
     smallest: str | Bytes | None = None
 

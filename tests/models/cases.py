@@ -34,11 +34,13 @@ class Flow:
     window: int | None = None
     rate: int | None = None
     queue: int = 0
+    balancing: str | None = None
+    """How its packets are spread over equal paths. None: ECMP, which is the scenario's policy."""
 
 
 @dataclass(frozen=True)
 class Transport:
-    """The keys of `[transport]`, in bytes and picoseconds."""
+    """The keys of `[transport]`, in bytes and picoseconds. Those of `repair` are for selective repeat."""
 
     payload: int = 1000
     header: int = 54
@@ -49,6 +51,24 @@ class Transport:
     nack_interval: int = 500 * US
     rto: int = 10_000 * US
     ack_queue: int | None = None
+    recovery: str = "go-back-n"
+    repair: str = "threshold"
+    repair_threshold: int = 3
+    repair_delay: int | None = None
+    """None: the base RTT of the flow's path."""
+
+    @property
+    def unused(self) -> set[str]:
+        """The keys that have no effect beside the others, and those without a value."""
+        unused = {key for key, value in asdict(self).items() if value is None}
+        if self.recovery == "go-back-n":
+            return unused | {"recovery", "repair", "repair_threshold", "repair_delay"}
+        unused.add("nack_interval")
+        if self.repair != "threshold":
+            unused.add("repair_threshold")
+        if self.repair != "lazy":
+            unused.add("repair_delay")
+        return unused
 
     def data(self, payload: int) -> int:
         """Size of a data packet on the wire."""
@@ -79,6 +99,26 @@ class Pfc:
 
 
 @dataclass(frozen=True)
+class Balancing:
+    """The keys of `[balancing]` that hold for all flows; `freeze` in picoseconds, None for never."""
+
+    paths: int = 64
+    freeze: int | None = None
+    acknowledgements: str = "balanced"
+
+    def keys(self, policies: set[str]) -> dict[str, object]:
+        """Those that have an effect when the flows have these policies."""
+        keys: dict[str, object] = {}
+        if policies & {"reps", "ops-rounds"}:
+            keys["paths"] = self.paths
+        if "reps" in policies and self.freeze is not None:
+            keys["freeze"] = f"{self.freeze}ps"
+        if policies - {"ecmp"}:
+            keys["acknowledgements"] = self.acknowledgements
+        return keys
+
+
+@dataclass(frozen=True)
 class Case:
     """A network with its flows. Its buffer: None has no limit, a number is a limit for each port in bytes."""
 
@@ -90,6 +130,7 @@ class Case:
     scheduler: str = "strict-priority"
     quanta: tuple[int, ...] = (1518,)
     """Bytes of each queue at a visit of deficit round robin. Other schedulers only count them."""
+    balancing: Balancing = field(default_factory=Balancing)
 
     def hosts(self) -> list[str]:
         """Names of the hosts: nodes whose name begins with h."""
@@ -118,14 +159,17 @@ class Case:
             switch |= {"queues": len(self.quanta), "scheduler": self.scheduler}
         if self.scheduler == "drr":
             switch["quanta"] = [f"{quantum}B" for quantum in self.quanta]
-        times, counts = {"ack_delay", "nack_interval", "rto"}, {"ack_every", "ack_queue"}
+        times = {"ack_delay", "nack_interval", "rto", "repair_delay"}
+        plain = {"ack_every", "ack_queue", "recovery", "repair", "repair_threshold"}
         transport: dict[str, object] = {
-            key: value if key in counts else f"{value}{'ps' if key in times else 'B'}"
+            key: value if key in plain else f"{value}{'ps' if key in times else 'B'}"
             for key, value in asdict(self.transport).items()
-            if value is not None
+            if key not in self.transport.unused
         }
+        balancing = self.balancing.keys({flow.balancing or "ecmp" for flow in self.flows})
         return Scenario.from_dict(
-            {
+            ({"balancing": balancing} if balancing else {})
+            | {
                 "topology": {
                     "kind": "graph",
                     "hosts": self.hosts(),
@@ -148,7 +192,7 @@ def _block(number: int, flow: Flow) -> dict[str, object]:
         cc["window"] = f"{flow.window}B"
     if flow.rate is not None:
         cc["rate"] = f"{flow.rate}bps"
-    return {
+    return ({} if flow.balancing is None else {"balancing": flow.balancing}) | {
         "kind": "flows",
         "name": f"f{number}",
         "from": flow.source,
@@ -249,6 +293,85 @@ def lossy_star(seed: int, heavy: bool = False) -> Case:
         for _ in range(draw.randint(2, 10))
     )
     return Case(_star(draw, hosts), flows, transport, buffer)
+
+
+def _selective(draw: random.Random, transport: Transport) -> Transport:
+    """The same with selective repeat, by any of its rules."""
+    return replace(
+        transport,
+        recovery="selective",
+        repair=draw.choice(["threshold", "lazy", "never"]),
+        repair_threshold=draw.randint(1, 6),
+        repair_delay=None if draw.random() < 0.4 else draw.randrange(US // 10, 60 * US),
+    )
+
+
+def selective_star(seed: int, heavy: bool = False) -> Case:
+    """The star with losses, under selective repeat, and most flows in more of a hurry."""
+    case = lossy_star(seed, heavy)
+    draw = random.Random(f"selective {heavy} {seed}")
+    flows = tuple(_hurried(draw, flow, case.transport) for flow in case.flows)
+    return replace(case, flows=flows, transport=_selective(draw, case.transport))
+
+
+def _hurried(draw: random.Random, flow: Flow, transport: Transport) -> Flow:
+    """A flow that perhaps starts early, has no window or no rate, or is long.
+
+    One acknowledgement cannot tell of all packets that the receiver keeps of the longest.
+    """
+    if draw.random() < 0.7:
+        flow = replace(flow, start=flow.start // draw.choice([1, 10, 100]))
+    if draw.random() < 0.5:
+        flow = replace(flow, window=None)
+    if draw.random() < 0.5:
+        flow = replace(flow, rate=None)
+    if draw.random() < 0.5:
+        flow = replace(flow, size=draw.randint(1, draw.choice([20, 60, 200]) * transport.payload))
+    return flow
+
+
+def sprayed(seed: int) -> Case:
+    """Leaves and spines, with flows of different policies under selective repeat, with or without losses."""
+    draw = random.Random(f"sprayed {seed}")
+    leaves, spines = draw.randint(2, 3), draw.randint(1, 4)
+    names = draw.sample([f"s{i}" for i in range(leaves + spines)], leaves + spines)
+    places = [leaf for leaf in names[:leaves] for _ in range(draw.randint(1, 3))]
+    ends = [(f"h{i}", leaf) for i, leaf in enumerate(places)]
+    ends += [(leaf, spine) for leaf in names[:leaves] for spine in names[leaves:]]
+    draw.shuffle(ends)
+    rate, delay, own = _rate(draw), _delay(draw), draw.random() < 0.7
+    links = tuple(Link(*pair, _rate(draw) if own else rate, _delay(draw) if own else delay) for pair in ends)
+    transport = replace(_selective(draw, _transport(draw)), rto=draw.randrange(15 * US, 200 * US))
+    incast = draw.random() < 0.5
+    flows = tuple(
+        replace(
+            _hurried(
+                draw,
+                _flow(
+                    draw,
+                    (f"h{draw.randrange(1, len(places))}", "h0") if incast else _ends(draw, len(places)),
+                    transport,
+                    packets=25,
+                    spread=20 * US,
+                ),
+                transport,
+            ),
+            balancing=draw.choice(["ecmp", "ops", "ops-rounds", "reps", "reps"]),
+        )
+        for _ in range(draw.randint(1, 8))
+    )
+    limit = max(int(transport.data(transport.payload) * draw.uniform(2, 20)), transport.ack)
+    return Case(
+        links,
+        flows,
+        transport,
+        buffer=limit if draw.random() < 0.6 else None,
+        balancing=Balancing(
+            paths=2 ** draw.randint(0, 6),
+            freeze=draw.randrange(10 * US, 500 * US) if draw.random() < 0.5 else None,
+            acknowledgements=draw.choice(["balanced", "one-path"]),
+        ),
+    )
 
 
 def paused(seed: int) -> Case:
@@ -352,5 +475,8 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "two switches with PFC, tiny packets": tiny,
     "priorities and round robin": queues,
     "deficit round robin": lambda seed: queues(seed, "drr"),
+    "lossy star, selective repeat": selective_star,
+    "lossy star, selective repeat, heavy loss": lambda seed: selective_star(seed, heavy=True),
+    "sprayed spines": sprayed,
 }
 """How a case of each kind is drawn from a seed."""

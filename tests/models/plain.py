@@ -1,7 +1,7 @@
 """Plain models of hosts and switches: one heap of events for the whole network, one event at a time.
 
-They are written from docs/network/transport.md, scheduling.md, switch-buffer.md, pfc.md and engine.md, and
-share nothing with the simulator. Times are picoseconds, sizes bytes.
+They are written from docs/network/transport.md, scheduling.md, switch-buffer.md, pfc.md, routing.md,
+balancing.md and engine.md, and share nothing with the simulator. Times are picoseconds, sizes bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from models import spreading
 from models.cases import Case, Flow, Link, Shared
 from models.schedulers import Scheduler, scheduler
 
@@ -22,6 +23,11 @@ DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
 PFC_FRAME = 64
 LARGEST_BACKOFF = 6
 """The retransmission timer doubles up to 64 times."""
+
+TOLD = 64
+"""An acknowledgement of selective repeat tells for so many packets whether they have arrived."""
+KEPT = 16_384
+"""A receiver with selective repeat keeps packets up to so many from the next expected one on."""
 
 
 class Clock:
@@ -49,6 +55,9 @@ class Packet:
     """A packet of the kind data, ack, nack, pause or resume.
 
     `byte` is the first one of a data packet; of an acknowledgement or a NACK it is the next expected.
+    Switches choose among equal paths by `path`. `sent` and `entropy` are the time at which a data packet was
+    sent and what was mixed into its path; an acknowledgement has those of the packet that caused it. With
+    selective repeat it also has, in `told`, numbers of packets that have arrived after the next expected.
     """
 
     kind: str
@@ -57,6 +66,10 @@ class Packet:
     byte: int = 0
     payload: int = 0
     queue: int = 0
+    path: int = 0
+    sent: int = 0
+    entropy: int = 0
+    told: frozenset[int] = frozenset()
 
 
 class Node(Protocol):
@@ -92,12 +105,15 @@ def duration(size: int, rate: int) -> int:
 
 
 class Sender:
-    """The sending side of a flow: window, pacing, go-back-N and retransmission timer."""
+    """The sending side of a flow: window, pacing and retransmission timer.
+
+    What it sends, and what an acknowledgement means, is for a class of each loss recovery.
+    """
 
     def __init__(self, host: Host, flow: Flow, number: int, place: int, receiver: Receiver) -> None:
         self.host, self.flow, self.number, self.place, self.receiver = host, flow, number, place, receiver
         self.state = "idle"  # or: in the ring, paced, leaving, done
-        self.acknowledged = self.next = self.highest = 0
+        self.acknowledged = self.highest = 0
         self.inflight = 0
         self.next_at = flow.start
         self.finish: int | None = None
@@ -107,20 +123,50 @@ class Sender:
         line = host.wire.link.rate
         self.rate = line if flow.rate is None else min(flow.rate, line)
         self.window = math.inf if flow.window is None else flow.window
+        key = spreading.flow_key(f"f{number}", 0)
+        self.data_hash, self.reply_hash = spreading.data_hash(key), spreading.reply_hash(key)
+        self.policy = spreading.policy(flow.balancing, key, host.case.balancing)
+
+    def has_something(self) -> bool:
+        """Whether there is something to send."""
+        raise NotImplementedError
+
+    def take(self) -> int:
+        """The first byte of the packet to send; that packet is in flight from now on."""
+        raise NotImplementedError
+
+    def on_ack(self, packet: Packet) -> None:
+        """Takes an acknowledgement or a NACK."""
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        """Everything in flight is to be sent again; nothing counts as in flight."""
+        raise NotImplementedError
 
     def may_send(self) -> bool:
         """Whether there is something to send, and room in the window: one packet always has."""
-        return self.next < self.flow.size and (self.inflight == 0 or self.inflight < self.window)
+        return self.has_something() and (self.inflight == 0 or self.inflight < self.window)
 
     def send(self) -> None:
         """The next packet, onto the wire."""
         now, transport = self.host.clock.now, self.host.case.transport
-        payload = min(transport.payload, self.flow.size - self.next)
-        packet = Packet("data", transport.data(payload), self, self.next, payload, self.flow.queue)
+        byte = self.take()
+        payload = min(transport.payload, self.flow.size - byte)
+        entropy = self.policy.entropy(now)
+        packet = Packet(
+            "data",
+            transport.data(payload),
+            self,
+            byte,
+            payload,
+            self.flow.queue,
+            path=self.data_hash ^ entropy,
+            sent=now,
+            entropy=entropy,
+        )
         self.packets += 1
-        self.resent += self.next < self.highest
-        self.next += payload
-        self.highest = max(self.highest, self.next)
+        self.resent += byte < self.highest
+        self.highest = max(self.highest, byte + payload)
         self.inflight += packet.size
         self.next_at = now + duration(packet.size, self.rate)
         if self.deadline is None:
@@ -134,8 +180,23 @@ class Sender:
             self.deadline = self.host.clock.now + (self.host.case.transport.rto << self.backoff)
             self.host.clock.at(self.deadline, RETRANSMIT, self.place, self.host.expired, self)
 
+
+class GoBackN(Sender):
+    """A sender that sends everything again from a hole on."""
+
+    def __init__(self, host: Host, flow: Flow, number: int, place: int, receiver: Receiver) -> None:
+        super().__init__(host, flow, number, place, receiver)
+        self.next = 0
+
+    def has_something(self) -> bool:
+        return self.next < self.flow.size
+
+    def take(self) -> int:
+        byte = self.next
+        self.next = min(byte + self.host.case.transport.payload, self.flow.size)
+        return byte
+
     def on_ack(self, packet: Packet) -> None:
-        """Takes an acknowledgement or a NACK."""
         if packet.byte > self.acknowledged:
             if packet.byte >= self.next:
                 self.next, self.inflight = packet.byte, 0
@@ -145,7 +206,7 @@ class Sender:
             self.backoff = 0
             self.restart_timer()
         if packet.kind == "nack" and packet.byte == self.acknowledged:
-            self.go_back()
+            self.give_up()
 
     def wire_bytes(self, first: int, end: int) -> int:
         """Sizes of the packets that carry these bytes."""
@@ -155,13 +216,100 @@ class Sender:
             for byte in range(first, end, transport.payload)
         )
 
-    def go_back(self) -> None:
-        """Everything that is not acknowledged is to be sent again; nothing counts as in flight."""
+    def give_up(self) -> None:
         self.next, self.inflight = self.acknowledged, 0
 
 
+class Selective(Sender):
+    """A sender that sends again what is lost. Its packets have numbers, from 0."""
+
+    def __init__(self, host: Host, flow: Flow, number: int, place: int, receiver: Receiver) -> None:
+        super().__init__(host, flow, number, place, receiver)
+        self.payload = host.case.transport.payload
+        self.total = -(-flow.size // self.payload)
+        self.next = 0
+        self.expected = 0
+        self.told: set[int] = set()
+        self.flying: set[int] = set()
+        self.lost: set[int] = set()
+        self.sent_once: dict[int, int] = {}
+        self.latest = 0
+        self.repair_delay = host.case.transport.repair_delay
+        if self.repair_delay is None:
+            self.repair_delay = base_rtt(self)
+
+    def has_something(self) -> bool:
+        return bool(self.lost) or self.next < min(self.total, self.expected + KEPT)
+
+    def take(self) -> int:
+        if self.lost:
+            number = min(self.lost)
+            self.lost.remove(number)
+            self.sent_once.pop(number, None)
+        else:
+            number = self.next
+            self.next += 1
+            self.sent_once[number] = self.host.clock.now
+        self.flying.add(number)
+        return number * self.payload
+
+    def on_ack(self, packet: Packet) -> None:
+        expected = -(-packet.byte // self.payload)
+        self.told |= set(range(expected)) | packet.told
+        self.latest = max(self.latest, packet.sent)
+        self.flying -= self.told
+        self.lost -= self.told
+        for number in sorted(self.flying):
+            if number in self.sent_once and self.is_lost(number):
+                self.flying.remove(number)
+                self.lost.add(number)
+        transport = self.host.case.transport
+        self.inflight = sum(
+            transport.data(min(self.payload, self.flow.size - number * self.payload))
+            for number in self.flying
+        )
+        if expected > self.expected:
+            self.expected, self.acknowledged = expected, packet.byte
+            self.backoff = 0
+            self.restart_timer()
+
+    def is_lost(self, number: int) -> bool:
+        """Whether a packet that was sent once, and is not acknowledged, is lost."""
+        transport = self.host.case.transport
+        match transport.repair:
+            case "threshold":
+                return sum(other > number for other in self.told) >= transport.repair_threshold
+            case "lazy":
+                assert self.repair_delay is not None
+                return self.latest >= self.sent_once[number] + self.repair_delay
+            case _:
+                return False
+
+    def give_up(self) -> None:
+        self.lost |= self.flying
+        self.flying = set()
+        self.inflight = 0
+
+
+def base_rtt(sender: Sender) -> int:
+    """How long a full packet and its acknowledgement take on the flow's path under ECMP, without queues."""
+    transport, flow = sender.host.case.transport, sender.flow
+    full = transport.data(transport.payload)
+    there = _one_way(sender.host.wire, flow.destination, sender.data_hash, full)
+    return there + _one_way(sender.receiver.host.wire, flow.source, sender.reply_hash, transport.ack)
+
+
+def _one_way(wire: Wire, destination: str, path: int, size: int) -> int:
+    """How long a packet takes from a host's wire to its destination, without queues."""
+    time = duration(size, wire.link.rate) + wire.link.delay
+    node, _ = wire.far
+    if isinstance(node, Switch):
+        return time + _one_way(node.wires[node.way(destination, path)], destination, path, size)
+    return time
+
+
 class Receiver:
-    """The receiving side of a flow: data in order, acknowledgements that may be held, NACKs."""
+    """The receiving side with go-back-N: data in order, acknowledgements that may be held, NACKs."""
 
     def __init__(self, host: Host, flow: Flow, place: int) -> None:
         self.host, self.flow, self.place = host, flow, place
@@ -170,6 +318,7 @@ class Receiver:
         self.reported, self.report_after = -1, 0
         self.held = 0
         self.held_until: int | None = None
+        self.kept: set[int] = set()
 
     def receive(self, packet: Packet) -> None:
         """Takes a data packet."""
@@ -185,31 +334,74 @@ class Receiver:
             self.expected += packet.payload
             if self.expected == self.flow.size:
                 self.delivered = now
+        self.acknowledge(packet, at_once=not new)
+
+    def acknowledge(self, packet: Packet, at_once: bool) -> None:
+        """Acknowledges a packet, now or with later ones. That of the last packet is never held."""
+        now, transport = self.host.clock.now, self.host.case.transport
+        self.newest = packet
         if self.held == 0 and transport.ack_every > 1:
             self.held_until = now + transport.ack_delay
-            self.host.clock.at(self.held_until, HELD_ACK, self.place, self.expired, packet)
+            self.host.clock.at(self.held_until, HELD_ACK, self.place, self.expired)
         self.held += 1
         last = packet.byte + packet.payload == self.flow.size
-        if self.held >= transport.ack_every or last or not new:
+        if self.held >= transport.ack_every or last or at_once:
             self.release()
             self.answer("ack", packet)
 
-    def expired(self, packet: Packet) -> None:
-        """An acknowledgement may have been held long enough."""
+    def expired(self) -> None:
+        """An acknowledgement may have been held long enough. It is that of the last packet it covers."""
         if self.held_until == self.host.clock.now:
             self.release()
-            self.answer("ack", packet)
+            self.answer("ack", self.newest)
 
     def release(self) -> None:
         """No acknowledgement is held any more."""
         self.held, self.held_until = 0, None
 
     def answer(self, kind: str, packet: Packet) -> None:
-        """Tells the sender which byte is expected next."""
+        """Tells the sender which byte is expected next, and of packets that are kept after it."""
+        assert packet.flow is not None
         transport = self.host.case.transport
-        queue = self.flow.queue if transport.ack_queue is None else transport.ack_queue
-        self.host.replies.append(Packet(kind, transport.ack, packet.flow, self.expected, queue=queue))
+        path = packet.flow.reply_hash ^ packet.entropy
+        if self.host.case.balancing.acknowledgements == "one-path" and self.flow.balancing not in ONE_PATH:
+            path = path >> 16 << 16
+        next_expected = -(-self.expected // transport.payload)
+        first = max(next_expected + 1, packet.byte // transport.payload - (TOLD - 1))
+        reply = Packet(
+            kind,
+            transport.ack,
+            packet.flow,
+            self.expected,
+            queue=self.flow.queue if transport.ack_queue is None else transport.ack_queue,
+            path=path,
+            sent=packet.sent,
+            entropy=packet.entropy,
+            told=frozenset(self.kept & set(range(first, first + TOLD))),
+        )
+        self.host.replies.append(reply)
         self.host.serve()
+
+
+ONE_PATH = {None, "ecmp"}
+"""The policies under which a flow's packets all take one path."""
+
+
+class SelectiveReceiver(Receiver):
+    """The receiving side of a flow with selective repeat: `kept` are numbers of packets out of order."""
+
+    def receive(self, packet: Packet) -> None:
+        payload = self.host.case.transport.payload
+        may_hold = packet.byte == self.expected and not self.kept
+        if packet.byte >= self.expected:
+            assert packet.byte < self.expected + KEPT * payload
+            self.kept.add(packet.byte // payload)
+        while self.expected < self.flow.size and self.expected // payload in self.kept:
+            self.kept.remove(self.expected // payload)
+            self.expected = min(self.expected + payload, self.flow.size)
+            if self.expected == self.flow.size:
+                self.delivered = self.host.clock.now
+        self.acknowledge(packet, at_once=not may_hold)
 
 
 class Host:
@@ -234,7 +426,8 @@ class Host:
         """A flow begins; it takes the place that became free last."""
         place = self.free.pop() if self.free else self.places
         self.places = max(self.places, place + 1)
-        sender = Sender(self, flow, number, place, receiver)
+        selective = self.case.transport.recovery == "selective"
+        sender = (Selective if selective else GoBackN)(self, flow, number, place, receiver)
         self.senders.append(sender)
         self.wake(sender)
         self.serve()
@@ -289,6 +482,8 @@ class Host:
         elif packet.kind == "data":
             sender.receiver.receive(packet)
         elif sender.state != "done":
+            if packet.kind == "ack":
+                sender.policy.good(self.clock.now, packet.entropy)
             sender.on_ack(packet)
             if sender.acknowledged == sender.flow.size:
                 self.finish(sender)
@@ -304,7 +499,8 @@ class Host:
         if sender.inflight:
             sender.timeouts += 1
             sender.backoff = min(sender.backoff + 1, LARGEST_BACKOFF)
-            sender.go_back()
+            sender.policy.timeout(self.clock.now)
+            sender.give_up()
             self.wake(sender)
             self.serve()
 
@@ -320,12 +516,13 @@ class Host:
 class Switch:
     """An output-queued switch. Queues keep the port through which a packet came, and the packet."""
 
-    def __init__(self, clock: Clock, case: Case) -> None:
+    def __init__(self, clock: Clock, case: Case, number: int) -> None:
         self.clock, self.case = clock, case
+        self.salt = spreading.salt(number)
         self.wires: list[Wire] = []
         self.queues: list[list[deque[tuple[int, Packet]]]] = []
         self.schedulers: list[Scheduler] = []
-        self.route: dict[str, int] = {}
+        self.routes: dict[str, list[int]] = {}
         self.drops = 0
         self.held = 0
 
@@ -342,7 +539,7 @@ class Switch:
             self.serve(port)
             return
         flow = packet.flow.flow
-        out = self.route[flow.destination if packet.kind == "data" else flow.source]
+        out = self.way(flow.destination if packet.kind == "data" else flow.source, packet.path)
         lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
         if not self.admit(port, lengths, packet):
             self.drops += 1
@@ -350,6 +547,10 @@ class Switch:
         self.held += packet.size
         self.queues[out][packet.queue].append((port, packet))
         self.serve(out)
+
+    def way(self, destination: str, path: int) -> int:
+        """The port by which a packet with this hash leaves."""
+        return spreading.chosen(self.routes[destination], path, self.salt)
 
     def departed(self, port: int) -> None:
         self.wires[port].busy = False
@@ -400,8 +601,8 @@ class Held:
 class PausingSwitch(Switch):
     """A switch with PFC and one queue: what neither reserve nor shared pool takes pauses the far end."""
 
-    def __init__(self, clock: Clock, case: Case) -> None:
-        super().__init__(clock, case)
+    def __init__(self, clock: Clock, case: Case, number: int) -> None:
+        super().__init__(clock, case, number)
         assert case.pfc is not None
         self.pfc = case.pfc
         self.ingress: list[Held] = []
@@ -496,8 +697,10 @@ def run(case: Case, order: list[int]) -> list[Outcome]:
         order: The flows in the order of their starts. It decides between flows that start at one instant.
     """
     clock = Clock()
+    kind = PausingSwitch if case.pfc else Switch
     switches = {
-        name: PausingSwitch(clock, case) if case.pfc else Switch(clock, case) for name in case.switches()
+        name: kind(clock, case, number)
+        for number, name in enumerate(case.switches(), start=len(case.hosts()))
     }
     hosts: dict[str, Host] = {}
     for link in case.links:
@@ -510,28 +713,39 @@ def run(case: Case, order: list[int]) -> list[Outcome]:
                 wires.append(hosts[end].wire)
         for near, far in (wires, reversed(wires)):
             near.far = (far.node, far.port)
-    for name, switch in switches.items():
-        for host in hosts:
-            switch.route[host] = _port_towards(case, name, host)
+    for host in hosts:
+        distances = _distances(case, host)
+        for name, switch in switches.items():
+            switch.routes[host] = _ports_towards(case, name, distances)
     for place, number in enumerate(order):
         flow = case.flows[number]
-        receiver = Receiver(hosts[flow.destination], flow, place)
+        selective = case.transport.recovery == "selective"
+        receiver = (SelectiveReceiver if selective else Receiver)(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
     clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 
 
-def _port_towards(case: Case, switch: str, host: str) -> int:
-    """The port of a switch that leads to a host, in a network without two ways."""
+def _distances(case: Case, host: str) -> dict[str, int]:
+    """How many links every node is away from a host. Other hosts forward nothing."""
+    distances = {host: 0}
+    nodes = deque([host])
+    while nodes:
+        node = nodes.popleft()
+        if node != host and node not in case.switches():
+            continue
+        for link in case.links:
+            if node in (link.a, link.b):
+                other = link.b if link.a == node else link.a
+                if other not in distances:
+                    distances[other] = distances[node] + 1
+                    nodes.append(other)
+    return distances
 
-    def reaches(node: str, came_from: str) -> bool:
-        return node == host or any(
-            reaches(other, node)
-            for link in case.links
-            if node in (link.a, link.b) and (other := link.b if node == link.a else link.a) != came_from
-        )
 
-    ports = [link for link in case.links if switch in (link.a, link.b)]
-    ways = [link.b if link.a == switch else link.a for link in ports]
-    return next(port for port, way in enumerate(ways) if reaches(way, switch))
+def _ports_towards(case: Case, switch: str, distances: dict[str, int]) -> list[int]:
+    """The ports of a switch on shortest ways, given how far every node is from the destination."""
+    links = [link for link in case.links if switch in (link.a, link.b)]
+    ways = [link.b if link.a == switch else link.a for link in links]
+    return [port for port, way in enumerate(ways) if distances[way] == distances[switch] - 1]

@@ -181,6 +181,47 @@ fn what_a_file_can_get_wrong() {
             "more quanta than queues",
             spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"3KB\", \"1KB\"]"),
         ),
+        ("repair with go-back-N", spoilt("[cc]", "[transport]\nrepair = \"lazy\"\n\n[cc]")),
+        (
+            "a threshold and NACKs where there are none",
+            spoilt(
+                "[cc]",
+                "[transport]\nrecovery = \"selective\"\nrepair = \"never\"\nrepair_threshold = 2\nnack_interval = \"1us\"\n\n[cc]",
+            ),
+        ),
+        (
+            "no packet later",
+            spoilt("[cc]", "[transport]\nrecovery = \"selective\"\nrepair_threshold = 0\n\n[cc]"),
+        ),
+        ("an unknown balancer", spoilt("[cc]", "[balancing]\npolicy = \"spray\"\n\n[cc]")),
+        (
+            "settings of other balancers",
+            spoilt(
+                "[cc]",
+                "[balancing]\npaths = 32\nfreeze = \"10ms\"\nthresholds = [\"40KB\"]\nacknowledgements = \"one-path\"\n\n[cc]",
+            ),
+        ),
+        ("rounds of 48", spoilt("[cc]", "[balancing]\npolicy = \"ops-rounds\"\npaths = 48\n\n[cc]")),
+        (
+            "adaptive routing without limits of ports",
+            spoilt("size = \"1MB\"", "size = \"1MB\"\nbalancing = \"adaptive\""),
+        ),
+        (
+            "two thresholds",
+            spoilt("[cc]", "[balancing]\npolicy = \"adaptive\"\nthresholds = [\"40KB\", \"80KB\"]\n\n[cc]"),
+        ),
+        (
+            "falling thresholds",
+            spoilt(
+                "[cc]",
+                "[balancing]\npolicy = \"adaptive\"\nthresholds = [\"40KB\", \"80KB\", \"60KB\"]\n\n[cc]",
+            ),
+        ),
+        (
+            "entropies in a five-tuple",
+            spoilt("\"32MB\"", "\"32MB\"\npath = \"five-tuple\"")
+                .replace("size = \"1MB\"", "size = \"1MB\"\nbalancing = \"reps\""),
+        ),
         ("a quantum of nothing", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"0B\"]")),
         (
             "a buffer for a switch that is not there",

@@ -133,9 +133,17 @@ kmax = "40KB"
 pmax = 1
 reference = "25Gbps"
 [transport]
+recovery = "selective"
+repair = "lazy"
+repair_delay = "20us"
 payload = "4KB"
 ack_every = 4
 ack_queue = 0
+[balancing]
+policy = "adaptive"
+acknowledgements = "one-path"
+thresholds = ["10KB", "20KB", "30KB"]
+interval = "200ns"
 [cc]
 algorithm = "constant"
 window = "150KB"
@@ -178,6 +186,7 @@ size = "8MB"
 [[traffic]]
 name = "ring"
 kind = "permutation"
+balancing = "random"
 size = "8MB"
 shift = 1
 jitter = "5us"

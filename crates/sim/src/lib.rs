@@ -5,6 +5,7 @@
 //! results, bit by bit, on any number of threads and on the reference engine ([`run_reference`]), which
 //! [`Outcome::fingerprint`] shows.
 
+mod balancing;
 pub mod describe;
 mod engine;
 #[cfg(test)]

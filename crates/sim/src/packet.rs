@@ -3,6 +3,8 @@
 use incast_cc::{IntHop, IntStack};
 use incast_units::{Bytes, Rate, Time};
 
+use crate::balancing::{Handling, ONE_PATH};
+
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -34,10 +36,14 @@ pub(crate) mod flag {
     pub(crate) const LAST: u8 = 4;
     /// The sender's congestion control reads ECN marks through CNPs.
     pub(crate) const CNP: u8 = 8;
+    /// An acknowledgement that has a bitmap.
+    pub(crate) const BITMAP: u8 = 16;
+    /// The place of the lowest bit of [`Packet::handling`](super::Packet::handling).
+    pub(super) const HANDLING_SHIFT: u32 = 5;
 }
 
 /// Picoseconds in one step of [`Packet::hop_delay`]: 32 bits of them span 275 ms.
-const HOP_DELAY_STEP_SHIFT: u32 = 6;
+const STEP_SHIFT: u32 = 6;
 
 /// A packet on a link or in a queue: a header of 28 bytes that switches read and write, and a body of
 /// 36 bytes that only hosts read, in the format of their transport ([`Data`], [`Ack`]).
@@ -134,8 +140,14 @@ impl Data {
 
 /// Longest one-way delay and holding time that an acknowledgement can carry: 40 bits of picoseconds, 1.1 s.
 const LONGEST: u64 = (1 << 40) - 1;
+/// The part of the send time that an acknowledgement with a bitmap echoes: 48 bits of picoseconds, 281 s.
+const SENT: u64 = (1 << 48) - 1;
+/// The largest index of a flow that an acknowledgement with a bitmap can carry.
+pub(crate) const LARGEST_SLOT: u32 = (1 << 24) - 1;
 
-/// The body of an acknowledgement, a NACK or a CNP of the window transport.
+/// The body of an acknowledgement, a NACK or a CNP of the window transport. An acknowledgement with a bitmap
+/// ([`flag::BITMAP`]) has no room for `inflight`, echoes `sent` modulo 281 s, and tells `held` in steps of
+/// 64 ps, at most 275 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// When the data packet's first bit left the sender, echoed. (ps)
@@ -158,10 +170,19 @@ pub(crate) struct Ack {
     pub(crate) packets: u8,
     /// How many of them were marked.
     pub(crate) marked: u8,
+    /// Which packets after the expected one have arrived: 64 from [`first_of_bitmap`] on, the first in the
+    /// lowest bit.
+    pub(crate) bitmap: u64,
+}
+
+/// The first packet in the bitmap of an acknowledgement: where possible the packet that caused it is in it.
+pub(crate) const fn first_of_bitmap(expected: u64, packet: u64) -> u64 {
+    let (next, last) = (expected + 1, packet.saturating_sub(63));
+    if last > next { last } else { next }
 }
 
 impl Ack {
-    pub(crate) fn body(&self) -> Body {
+    fn body(&self) -> Body {
         let delay = self.received.saturating_sub(self.sent).min(LONGEST);
         let held = self.held.min(LONGEST);
         let offset = u32::from(self.offset as u16);
@@ -178,7 +199,7 @@ impl Ack {
         ])
     }
 
-    pub(crate) const fn of(Body(w): &Body) -> Self {
+    const fn of(Body(w): &Body) -> Self {
         let sent = joined(w[0], w[1]);
         Self {
             sent,
@@ -191,6 +212,42 @@ impl Ack {
             flows: w[8] as u16,
             packets: (w[8] >> 16) as u8,
             marked: (w[8] >> 24) as u8,
+            bitmap: 0,
+        }
+    }
+
+    fn body_with_bitmap(&self) -> Body {
+        let delay = self.received.saturating_sub(self.sent).min(LONGEST);
+        let held = u32::try_from(self.held >> STEP_SHIFT).unwrap_or(u32::MAX);
+        let sent = self.sent & SENT;
+        Body([
+            low(sent),
+            high(sent) | u32::from(self.offset as u16) << 16,
+            low(delay),
+            held,
+            high(delay) | u32::from(self.marked) << 8 | u32::from(self.flows) << 16,
+            self.slot | u32::from(self.packets) << 24,
+            self.expected,
+            low(self.bitmap),
+            high(self.bitmap),
+        ])
+    }
+
+    /// Reads it at `now`, at most 281 s after the data packet was sent.
+    const fn with_bitmap(Body(w): &Body, now: u64) -> Self {
+        let sent = now - (now.wrapping_sub(joined(w[0], w[1] & 0xffff)) & SENT);
+        Self {
+            sent,
+            received: sent + joined(w[2], w[4] & 0xff),
+            held: (w[3] as u64) << STEP_SHIFT,
+            offset: (w[1] >> 16) as i16,
+            slot: w[5] & LARGEST_SLOT,
+            inflight: 0,
+            expected: w[6],
+            flows: (w[4] >> 16) as u16,
+            packets: (w[5] >> 24) as u8,
+            marked: (w[4] >> 8) as u8,
+            bitmap: joined(w[7], w[8]),
         }
     }
 }
@@ -217,21 +274,57 @@ impl Packet {
         self.flags & flag != 0
     }
 
+    /// What an acknowledgement, a NACK or a CNP says, read at `now`.
+    #[inline]
+    pub(crate) const fn ack(&self, now: u64) -> Ack {
+        if self.is(flag::BITMAP) { Ack::with_bitmap(&self.body, now) } else { Ack::of(&self.body) }
+    }
+
+    /// Writes what an acknowledgement, a NACK or a CNP says.
+    #[inline]
+    pub(crate) fn set_ack(&mut self, ack: &Ack) {
+        self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
+    }
+
     /// What distinguishes this packet from the others of its flow in random draws.
     #[inline]
     pub(crate) const fn identity(&self) -> u64 {
         joined(self.body.0[0], self.body.0[1])
     }
 
+    /// What distinguishes this copy of the packet, if it was sent several times, in random draws.
+    #[inline]
+    pub(crate) const fn copy(&self) -> u64 {
+        joined(self.body.0[2], self.body.0[3])
+    }
+
+    /// The hash by which switches choose among equal paths, if they do it by a hash.
+    #[inline]
+    pub(crate) const fn path_hash(&self) -> u32 {
+        if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
+    }
+
+    /// How switches choose among equal paths for it.
+    #[inline]
+    pub(crate) const fn handling(&self) -> Handling {
+        self.flags >> flag::HANDLING_SHIFT
+    }
+
+    /// The bits of its flags that say so.
+    #[inline]
+    pub(crate) const fn handling_flags(handling: Handling) -> u8 {
+        handling << flag::HANDLING_SHIFT
+    }
+
     /// Records the queueing delay at one hop.
     pub(crate) fn note_hop_delay(&mut self, ps: u64) {
-        let steps = u32::try_from(ps >> HOP_DELAY_STEP_SHIFT).unwrap_or(u32::MAX);
+        let steps = u32::try_from(ps >> STEP_SHIFT).unwrap_or(u32::MAX);
         self.hop_delay = self.hop_delay.max(steps);
     }
 
     /// The largest queueing delay of one hop.
     pub(crate) fn hop_delay(&self) -> Time {
-        Time::from_ps(u64::from(self.hop_delay) << HOP_DELAY_STEP_SHIFT)
+        Time::from_ps(u64::from(self.hop_delay) << STEP_SHIFT)
     }
 }
 
@@ -402,11 +495,33 @@ mod tests {
             flows: u16::MAX - 4,
             packets: 255,
             marked: 254,
+            bitmap: 0,
         };
         assert_eq!(Ack::of(&ack.body()), ack);
         // Longer values saturate.
         let longer = Ack { received: ack.received + 1, held: u64::MAX, ..ack };
         assert_eq!(Ack::of(&longer.body()), Ack { held: LONGEST, ..ack });
+        // With a bitmap.
+        let ack = Ack { held: 12_345 << 6, slot: LARGEST_SLOT - 1, inflight: 0, bitmap: 1 << 63 | 5, ..ack };
+        let mut packet = Packet { flags: flag::BITMAP, ..Packet::blank(Kind::Ack) };
+        packet.set_ack(&ack);
+        for later in [0, 1, 280_000_000_000_000] {
+            assert_eq!(packet.ack(ack.sent + later), ack);
+        }
+        // It tells the holding time to 64 ps.
+        packet.set_ack(&Ack { held: 64 + 63, ..ack });
+        assert_eq!(packet.ack(ack.sent).held, 64);
+        packet.set_ack(&Ack { held: u64::MAX, ..ack });
+        assert_eq!(packet.ack(ack.sent).held, u64::from(u32::MAX) << 6);
+    }
+
+    #[test]
+    fn the_bitmap_begins_after_the_expected_packet_and_ends_no_earlier_than_the_cause() {
+        assert_eq!(first_of_bitmap(10, 9), 11);
+        assert_eq!(first_of_bitmap(10, 11), 11);
+        assert_eq!(first_of_bitmap(10, 74), 11);
+        assert_eq!(first_of_bitmap(10, 75), 12);
+        assert_eq!(first_of_bitmap(0, 200), 137);
     }
 
     #[test]

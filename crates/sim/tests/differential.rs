@@ -1,5 +1,5 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, second links of hosts, links that change and fail, probes and threads
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and fail, probes and threads
 //! are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
@@ -15,8 +15,11 @@ use std::ops::{ControlFlow, Range};
 use common::{algorithm, every_sample, fat_tree, flow, simulation};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
+use incast_sim::describe::Named;
+use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
+use incast_sim::describe::transport::{Recovery, Repair};
 use incast_sim::random::mix;
 use incast_sim::record::{
     FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
@@ -160,6 +163,11 @@ struct Case {
     /// Second links of hosts: the host, and how many switches further on the link leads than the first one.
     second_links: Vec<(u32, u32)>,
     changes: Vec<Changed>,
+    /// Policies of load balancing, taken by the flows in turn.
+    balancing: Vec<Balancing>,
+    balanced: balancing::Settings,
+    /// Selective repeat, with its rule, its threshold and its delay.
+    selective: Option<(Repair, u32, Option<u64>)>,
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -231,6 +239,7 @@ impl Case {
                 }
                 flow.algorithm = (traffic.algorithm % self.algorithms.len()) as u16;
                 flow.queue = traffic.queue % self.queues;
+                flow.balancing = self.balancing[i as usize % self.balancing.len()];
                 flow
             })
             .collect();
@@ -245,6 +254,13 @@ impl Case {
         sim.switch.queues = self.queues;
         if self.round_robin {
             sim.switch.scheduler = Scheduler::RoundRobin;
+        }
+        sim.balancing = self.balanced;
+        if let Some((repair, threshold, delay)) = self.selective {
+            sim.transport.recovery = Recovery::Selective;
+            sim.transport.repair = repair;
+            sim.transport.repair_threshold = threshold;
+            sim.transport.repair_delay = delay.map(Time::from_ns);
         }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
@@ -376,6 +392,29 @@ fn watched() -> impl Strategy<Value = Watched> {
     )
 }
 
+/// Policies of load balancing, and their settings.
+fn spread() -> impl Strategy<Value = (Vec<Balancing>, balancing::Settings)> {
+    let policies = Balancing::ALL.iter().map(|(policy, ..)| *policy).collect::<Vec<_>>();
+    let policies = prop_oneof![1 => Just(vec![Balancing::Ecmp]), 2 => vec(select(policies), 1..4)];
+    let thresholds = [1..5_000_u64, 1..20_000_u64, 1..40_000_u64];
+    let settings = (0..9_u32, option::of(1..100_000_u64), any::<bool>(), thresholds, 0..2_000_u64);
+    let settings = settings.prop_map(|(paths, freeze, acknowledgements, [low, more, most], interval)| {
+        balancing::Settings {
+            paths: 1 << paths,
+            freeze: freeze.map(Time::from_ns),
+            acknowledgements,
+            thresholds: [low, low + more, low + more + most].map(Bytes::new),
+            interval: Time::from_ns(interval),
+        }
+    });
+    (policies, settings)
+}
+
+fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
+    let repair = select(Repair::ALL.iter().map(|(repair, ..)| *repair).collect::<Vec<_>>());
+    option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
+}
+
 fn cases() -> impl Strategy<Value = Case> {
     let names: Vec<_> = incast_cc::any::CATALOGUE.iter().map(|info| info.name).collect();
     let rates = vec(select(vec![10_000_u64, 25_000, 40_000, 100_000, 400_000, 33_333]), 1..8);
@@ -393,7 +432,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let changed = (0..100_000_u64, 0..256_u32, 0..4_u8, 0..8_usize)
         .prop_map(|(at_ns, link, what, value)| Changed { at_ns, link, what, value });
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
-    let wiring = (second_links, changes);
+    let wiring = (second_links, changes, spread(), selective());
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -418,6 +457,9 @@ fn cases() -> impl Strategy<Value = Case> {
             threads,
             second_links: wiring.0,
             changes: wiring.1,
+            balancing: wiring.2.0,
+            balanced: wiring.2.1,
+            selective: wiring.3,
         },
     )
 }

@@ -465,6 +465,7 @@ mod tests {
             network: Network::with_hosts(2),
             switch: Switch::default(),
             transport: Default::default(),
+            balancing: Default::default(),
             algorithms: Vec::new(),
             flows: Vec::new(),
             probes: Probes::default(),

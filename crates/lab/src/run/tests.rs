@@ -56,6 +56,7 @@ fn simulation() -> Simulation {
         start: Time::from_us(1),
         stop,
         queue: 0,
+        balancing: Default::default(),
         algorithm: 0,
         group: source as u16,
     };
@@ -63,6 +64,7 @@ fn simulation() -> Simulation {
         network,
         switch: Switch::default(),
         transport: Default::default(),
+        balancing: Default::default(),
         algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
         flows: vec![
             flow(0, Bytes::new(100_000), Time::NEVER),

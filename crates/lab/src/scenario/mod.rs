@@ -297,6 +297,7 @@ impl Scenario {
                 start: draft.start,
                 stop: draft.stop,
                 queue: block.common.queue,
+                balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
                 algorithm: *algorithm,
                 group,
             }));
@@ -309,6 +310,7 @@ impl Scenario {
             network: fabric.network.clone(),
             switch: Switch::default(),
             transport: Transport::default(),
+            balancing: Default::default(),
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             flows,
             probes: Probes::default(),

@@ -14,6 +14,7 @@ mod sizes;
 mod staggered;
 pub(crate) mod stream;
 
+use incast_sim::describe::balancing::Balancing;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -47,6 +48,8 @@ section! {
         name: Option<String> = None,
         /// Queue (priority) of its flows in the switches.
         queue: u8 = 0,
+        /// How the packets of its flows are spread over equal paths, instead of the scenario's policy.
+        balancing: Option<Balancing> = None,
         /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
     }

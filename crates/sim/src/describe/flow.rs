@@ -2,6 +2,8 @@
 
 use incast_units::{Bytes, Time};
 
+use super::balancing::Balancing;
+
 /// One transfer from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -22,6 +24,8 @@ pub struct Flow {
     pub queue: u8,
     /// Its algorithm, an index into [`super::Simulation::algorithms`].
     pub algorithm: u16,
+    /// How its packets are spread over equal paths.
+    pub balancing: Balancing,
     /// A label for the caller: the traffic block of the flow.
     pub group: u16,
 }

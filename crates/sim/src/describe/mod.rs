@@ -1,6 +1,7 @@
 //! What to simulate, as plain data: network, switches, transport, flows, probes.
 
 pub mod algorithm;
+pub mod balancing;
 pub mod flow;
 pub mod network;
 pub mod probe;
@@ -52,6 +53,8 @@ pub struct Simulation {
     pub switch: switch::Switch,
     /// Behaviour of every host.
     pub transport: transport::Transport,
+    /// Settings of load balancing; flows name their policy.
+    pub balancing: balancing::Settings,
     /// The congestion control algorithms in use, with their parameters; flows name one by index.
     pub algorithms: Vec<algorithm::Algorithm>,
     /// The flows, sorted by start time.

@@ -28,6 +28,15 @@ named! {
     }
 }
 
+named! {
+    /// When a sender takes a packet for lost before its retransmission timer expires, under selective repeat.
+    pub enum Repair {
+        "threshold" => Threshold: "when repair_threshold packets with higher numbers have arrived",
+        "lazy" => Lazy: "when a packet that was sent repair_delay later has arrived",
+        "never" => Never: "never",
+    }
+}
+
 /// The behaviour that all hosts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
@@ -35,6 +44,13 @@ pub struct Transport {
     pub kind: Kind,
     /// The loss recovery.
     pub recovery: Recovery,
+    /// With [`Recovery::Selective`]: when a packet is lost.
+    pub repair: Repair,
+    /// With [`Repair::Threshold`]: how many packets with higher numbers must have arrived.
+    pub repair_threshold: u32,
+    /// With [`Repair::Lazy`]: how much later a packet must have been sent that has arrived; `None`: the base
+    /// RTT of the flow's path.
+    pub repair_delay: Option<Time>,
     /// The base RTT that algorithms are given.
     pub base_rtt: BaseRtt,
     /// Which bytes count against windows.
@@ -63,8 +79,8 @@ pub struct Transport {
     pub cnp_interval: Time,
     /// Shortest time between two NACKs for the same missing packet.
     pub nack_interval: Time,
-    /// Retransmission timeout: if nothing new is acknowledged for this long, everything unacknowledged is
-    /// retransmitted. Doubles with each consecutive expiry, up to 64 times this.
+    /// Retransmission timeout: if the cumulative acknowledgement does not advance for this long, everything
+    /// unacknowledged is retransmitted. Doubles with each consecutive expiry, up to 64 times this.
     pub rto: Time,
 }
 
@@ -73,6 +89,9 @@ impl Default for Transport {
         Self {
             kind: Kind::Window,
             recovery: Recovery::GoBackN,
+            repair: Repair::Threshold,
+            repair_threshold: 3,
+            repair_delay: None,
             base_rtt: BaseRtt::Path,
             counting: Counting::Wire,
             ack_size: None,

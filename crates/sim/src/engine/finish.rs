@@ -10,7 +10,7 @@ use super::windows::Cause;
 use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
-use crate::packet::{Ack, Data, Kind, Packet, flag};
+use crate::packet::{Data, Kind, Packet, flag};
 use crate::record::{
     End, FlowRecord, Flusher, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink, at,
 };
@@ -67,7 +67,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             (data.sequence, u64::from(data.payload), 0)
         }
         Kind::Ack | Kind::Nack | Kind::Cnp => {
-            let ack = Ack::of(&packet.body);
+            let ack = packet.ack(captured.time);
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
         }

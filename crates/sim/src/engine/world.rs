@@ -9,12 +9,13 @@ use super::sampler::Sampler;
 use crate::Invalid;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
+use crate::describe::balancing;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
 use crate::forwarding::Table;
-use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
+use crate::packet::{Data, IntRecords, Kind, LARGEST_SLOT, Packet, flag};
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
 use crate::timeline::LinkState;
@@ -25,6 +26,8 @@ pub(crate) struct World<'a> {
     pub(crate) flows: &'a [Flow],
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
+    pub(crate) balancing: balancing::Settings,
+    pub(crate) seed: u64,
     pub(crate) probes: &'a Probes,
     pub(crate) routes: Routes,
     pub(crate) paths: Paths,
@@ -77,6 +80,8 @@ impl<'a> World<'a> {
             flows: &simulation.flows,
             algorithms: &simulation.algorithms,
             transport,
+            balancing: simulation.balancing,
+            seed: simulation.seed,
             probes: &simulation.probes,
             routes,
             paths: Paths::new(&simulation.switch, &simulation.flows),
@@ -103,6 +108,12 @@ impl<'a> World<'a> {
                 "an acknowledgement stands for 1 to 255 packets, not {}",
                 simulation.transport.ack_every
             ));
+        }
+        if simulation.transport.recovery.keeps() && simulation.flows.len() > LARGEST_SLOT as usize {
+            return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
+        }
+        if simulation.transport.repair_threshold == 0 {
+            return fail("a packet is lost after 1 or more later ones have arrived, not 0".into());
         }
         if let Some(problem) = simulation.switch.problem() {
             return fail(problem);
@@ -136,6 +147,9 @@ impl<'a> World<'a> {
             }
             if usize::from(flow.algorithm) >= simulation.algorithms.len() {
                 return fail(format!("flow {i} names algorithm {}", flow.algorithm));
+            }
+            if let Some(problem) = simulation.balancing.problem(flow.balancing, simulation.switch.path) {
+                return fail(format!("flow {i}: {problem}"));
             }
             if flow.queue >= simulation.switch.queues {
                 return fail(format!("flow {i} names queue {}", flow.queue));
@@ -240,7 +254,7 @@ impl<'a> World<'a> {
         let [from, to] = self.by_host.get(packet.destination as usize)?;
         let (list, slot) = match packet.kind {
             Kind::Data => (to, Data::of(&packet.body).slot),
-            Kind::Ack | Kind::Nack | Kind::Cnp => (from, Ack::of(&packet.body).slot),
+            Kind::Ack | Kind::Nack | Kind::Cnp => (from, packet.ack(packet.time).slot),
             Kind::Pause | Kind::Resume => return None,
         };
         list.get(slot as usize).copied()

@@ -1,7 +1,7 @@
 //! A loss recovery: one packet in flight at a time, retransmitted until it is acknowledged (stop-and-wait,
 //! as in the alternating-bit protocol).
 
-use crate::host::recovery::{Acknowledged, Cut, Lost, Record, Recovery};
+use crate::host::recovery::{Acknowledged, Cut, Lost, Record, Recovery, Settings};
 use crate::packet::Ack;
 
 /// The sender's half.
@@ -24,7 +24,7 @@ impl ResendOldest {
 }
 
 impl Recovery for ResendOldest {
-    fn new(cut: Cut) -> Self {
+    fn new(cut: Cut, _: &Settings) -> Self {
         Self { cut, oldest: 0, in_flight: false, record: Record::default() }
     }
 
@@ -48,7 +48,7 @@ impl Recovery for ResendOldest {
             self.in_flight = false;
             self.record = Record::default();
         }
-        Acknowledged { bytes, advanced, hole: false, packet, record }
+        Acknowledged { bytes, advanced, hole: false, packet, record, inflight: bytes }
     }
 
     fn on_hole(&mut self) -> Lost {

@@ -164,6 +164,7 @@ pub(crate) mod tests {
             network,
             switch: switch::Switch::default(),
             transport: Transport::default(),
+            balancing: Default::default(),
             algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
             flows: vec![flow::Flow {
                 key: 1,
@@ -173,6 +174,7 @@ pub(crate) mod tests {
                 start: Time::ZERO,
                 stop: Time::NEVER,
                 queue: 0,
+                balancing: Default::default(),
                 algorithm: 0,
                 group: 0,
             }],

@@ -20,6 +20,7 @@ use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
 
+use crate::balancing::Hops;
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, Telemetry};
@@ -38,6 +39,8 @@ use crate::route::Out;
 pub(crate) struct Switch {
     table: Table,
     path: path::State,
+    /// The choice for packets that leave it to the switch.
+    hops: Hops,
     ports: Vec<Egress>,
     buffer: Buffer,
     queues: u8,
@@ -150,6 +153,7 @@ impl Behaviour for Switch {
         Ok(Self {
             table,
             path: path::State::new(id, &world.paths),
+            hops: Hops::new(simulation.balancing, simulation.seed, id),
             ports: world.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             queues: description.queues,
@@ -180,7 +184,13 @@ impl Behaviour for Switch {
             Some(local)
         } else {
             let group = self.table.group(place, packet.destination);
-            self.path.choose(packet, group, &self.ports)
+            let handling = packet.handling();
+            let own = if handling == 0 {
+                None
+            } else {
+                self.hops.choose(now, handling, packet, group, &self.ports)
+            };
+            own.or_else(|| self.path.choose(packet, group, &self.ports))
         };
         let Some(to) = route else {
             // Links on every way have failed.

@@ -159,6 +159,7 @@ pub fn flow(source: u32, destination: u32, size: u64, start: Time) -> Flow {
         start,
         stop: Time::NEVER,
         queue: 0,
+        balancing: Default::default(),
         algorithm: 0,
         group: 0,
     }
@@ -201,6 +202,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         network,
         switch: plain_switch(),
         transport: Transport::default(),
+        balancing: Default::default(),
         algorithms: algorithms.into_iter().map(Into::into).collect(),
         flows,
         probes: Probes::default(),

@@ -4,6 +4,7 @@
 //! other sections, and its effect on the simulation. It is registered by its line in [`Root`], from which
 //! reading, writing, lists, schema, documentation and the checks follow.
 
+mod balancing;
 mod change;
 mod load;
 mod probe;
@@ -22,6 +23,7 @@ use crate::grammar::section::{defaults, section};
 use crate::topology::{Fabric, Topology};
 use crate::traffic::Block;
 
+use balancing::Balancing;
 use change::Change;
 use probe::Probe;
 use run::Run;
@@ -70,6 +72,8 @@ root! {
         switch: Switch = defaults()?,
         /// Behaviour of every host.
         transport: Transport = defaults()?,
+        /// Load balancing: how the packets of a flow are spread over equal paths.
+        balancing: Balancing = defaults()?,
         /// The congestion control algorithm.
         cc: Option<Cc> = None,
         /// The flows.

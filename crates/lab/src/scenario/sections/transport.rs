@@ -1,10 +1,10 @@
 //! `[transport]`: packet sizes, acknowledgements, loss recovery.
 
 use incast_sim::Simulation;
-use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Recovery, Transport};
+use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Recovery, Repair, Transport};
 use incast_units::{Bytes, Time};
 
-use super::{Effect, Scope, check_queue};
+use super::{Effect, Idle, Root, Scope, check_queue};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape};
@@ -13,6 +13,7 @@ use crate::grammar::write::Out;
 
 choice!(Kind);
 choice!(Recovery);
+choice!(Repair);
 choice!(Counting);
 
 impl Setting for BaseRtt {
@@ -55,6 +56,13 @@ section! {
         kind: Kind,
         /// The loss recovery.
         recovery: Recovery,
+        /// Under selective repeat: when a packet is lost before the retransmission timer expires.
+        repair: Repair => "chosen here; the usual rule of TCP (RFC 6675)",
+        /// Number of packets with higher numbers that must have arrived, with repair = "threshold".
+        repair_threshold: u32; Bound::Count(1, 16_384) => "RFC 6675, DupThresh",
+        /// How much later a packet must have been sent that has arrived, with repair = "lazy"; by default the
+        /// base RTT of the flow's path.
+        repair_delay: Option<Time>; Bound::Positive,
         /// The base RTT that algorithms are given: each flow's own, the network's largest, or a value.
         base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
         /// Which bytes of a packet count against a window.
@@ -81,12 +89,29 @@ section! {
         cnp_interval: Time; Bound::Positive => "DCQCN, section 3.1",
         /// Shortest time between two NACKs for the same missing packet.
         nack_interval: Time; Bound::Positive => "HPCC's public artifact",
-        /// Retransmission timeout; doubles with each consecutive expiry, up to 64 times this.
+        /// Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles with each consecutive expiry, up to 64 times this.
         rto: Time; Bound::Positive => "OSCAR's public artifact",
     }
 }
 
 impl Effect for Transport {
+    fn idle(&self, _: &Root, idle: &mut Idle) {
+        if self.recovery != Recovery::Selective {
+            let reason = "has no effect: transport.recovery is not \"selective\"";
+            for key in ["transport.repair", "transport.repair_threshold", "transport.repair_delay"] {
+                idle.add(key, reason);
+            }
+            return;
+        }
+        idle.add("transport.nack_interval", "has no effect: selective repeat sends no NACKs");
+        if self.repair != Repair::Threshold {
+            idle.add("transport.repair_threshold", "has no effect: transport.repair is not \"threshold\"");
+        }
+        if self.repair != Repair::Lazy {
+            idle.add("transport.repair_delay", "has no effect: transport.repair is not \"lazy\"");
+        }
+    }
+
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         check_queue("transport.cnp_queue", self.cnp_queue, scope, reading);
         if let Some(queue) = self.ack_queue {

@@ -1,7 +1,7 @@
 //! Go-back-N: the receiver accepts packets only in order, and after a loss the sender retransmits
 //! everything from the lost packet on (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
 
-use super::{Acknowledged, Cut, Log, Lost, Record, Recovery};
+use super::{Acknowledged, Cut, Log, Lost, Record, Recovery, Settings, Verdict};
 use crate::packet::Ack;
 
 /// The sender's half.
@@ -31,7 +31,7 @@ impl GoBackN {
 }
 
 impl Recovery for GoBackN {
-    fn new(cut: Cut) -> Self {
+    fn new(cut: Cut, _: &Settings) -> Self {
         Self { cut, unacknowledged: 0, next: 0, highest: 0, inflight: 0, log: Log::default() }
     }
 
@@ -72,7 +72,7 @@ impl Recovery for GoBackN {
             }
         }
         let hole = nack && ahead >= 0 && self.next > self.unacknowledged;
-        Acknowledged { bytes, advanced, hole, packet, record }
+        Acknowledged { bytes, advanced, hole, packet, record, inflight: u64::from(ack.inflight) }
     }
 
     fn on_hole(&mut self) -> Lost {
@@ -120,17 +120,6 @@ pub(crate) struct InOrder {
     report_after: u64,
 }
 
-/// How a receiver that accepts packets only in order classifies a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The expected packet.
-    Next,
-    /// A duplicate.
-    Duplicate,
-    /// A packet after a hole; whether to report the hole to the sender.
-    Early { report: bool },
-}
-
 impl InOrder {
     pub(crate) const NEW: Self = Self { expected: 0, reported: u64::MAX, report_after: 0 };
 
@@ -174,11 +163,12 @@ mod tests {
             flows: 0,
             packets: 1,
             marked: 0,
+            bitmap: 0,
         }
     }
 
     fn sent(flow: &mut GoBackN, at: u64) -> bool {
-        flow.on_sent(Record { sent: at, tag: at as u32, entropy: 0 })
+        flow.on_sent(Record { sent: at, tag: at as u32, inflight: 0 })
     }
 
     #[test]
@@ -192,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_nack_sends_everything_again_from_the_hole() {
-        let mut flow = GoBackN::new(CUT);
+        let mut flow = GoBackN::new(CUT, &Settings::default());
         for at in 0..10 {
             assert_eq!(flow.next(), Some(at));
             assert!(!sent(&mut flow, 100 + at));
@@ -218,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_stops_ends_with_what_it_has_sent() {
-        let mut flow = GoBackN::new(CUT);
+        let mut flow = GoBackN::new(CUT, &Settings::default());
         sent(&mut flow, 0);
         sent(&mut flow, 1);
         flow.stop();
@@ -233,7 +223,12 @@ mod tests {
     fn numbers_pass_two_to_the_thirty_two() {
         let start = (1 << 32) - 2;
         let cut = Cut { packets: u64::MAX, full: 1000, last: 1000 };
-        let mut flow = GoBackN { unacknowledged: start, next: start, highest: start, ..GoBackN::new(cut) };
+        let mut flow = GoBackN {
+            unacknowledged: start,
+            next: start,
+            highest: start,
+            ..GoBackN::new(cut, &Settings::default())
+        };
         for at in 0..4 {
             sent(&mut flow, at);
         }

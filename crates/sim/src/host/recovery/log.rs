@@ -7,23 +7,29 @@ pub(crate) struct Record {
     pub(crate) sent: u64,
     /// The tag of the congestion control ([`incast_cc::CongestionControl::tag`]).
     pub(crate) tag: u32,
-    /// The hash with which it was sent, which determines its path.
-    pub(crate) entropy: u32,
+    /// Bytes in flight when it was sent, itself included.
+    pub(crate) inflight: u32,
 }
 
 /// The records of the packets in flight, by their number: a ring that grows to the largest flight.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    ring: Vec<Record>,
+#[derive(Debug)]
+pub(crate) struct Log<T = Record> {
+    ring: Vec<T>,
 }
 
-impl Log {
+impl<T> Default for Log<T> {
+    fn default() -> Self {
+        Self { ring: Vec::new() }
+    }
+}
+
+impl<T: Copy + Default> Log<T> {
     /// The smallest ring.
     const LEAST: usize = 16;
 
     /// Writes the record of packet `number`; records from packet `oldest` on are kept.
     #[inline]
-    pub(crate) fn write(&mut self, oldest: u64, number: u64, record: Record) {
+    pub(crate) fn write(&mut self, oldest: u64, number: u64, record: T) {
         if number - oldest >= self.ring.len() as u64 {
             self.grow(oldest, number);
         }
@@ -33,15 +39,22 @@ impl Log {
 
     /// The record of packet `number`, which must lie between the oldest one kept and the last one written.
     #[inline]
-    pub(crate) fn read(&self, number: u64) -> Option<Record> {
+    pub(crate) fn read(&self, number: u64) -> Option<T> {
         let place = number as usize & self.ring.len().wrapping_sub(1);
         self.ring.get(place).copied()
+    }
+
+    /// The record of such a packet, to change it.
+    #[inline]
+    pub(crate) fn entry(&mut self, number: u64) -> Option<&mut T> {
+        let place = number as usize & self.ring.len().wrapping_sub(1);
+        self.ring.get_mut(place)
     }
 
     #[cold]
     fn grow(&mut self, oldest: u64, number: u64) {
         let size = ((number - oldest + 1) as usize).next_power_of_two().max(Self::LEAST);
-        let mut larger = vec![Record::default(); size];
+        let mut larger = vec![T::default(); size];
         if !self.ring.is_empty() {
             let first = number.saturating_sub(self.ring.len() as u64).max(oldest);
             for kept in first..number {
@@ -58,12 +71,12 @@ mod tests {
 
     #[test]
     fn records_are_found_again_while_in_flight() {
-        let mut log = Log::default();
+        let mut log: Log = Log::default();
         assert_eq!(log.read(0), None);
         let (mut oldest, mut next) = (0_u64, 0_u64);
         for step in 0..2000_u64 {
             for _ in 0..crate::random::draw(1, step) % 40 {
-                log.write(oldest, next, Record { sent: 7 * next, tag: next as u32, entropy: 1 });
+                log.write(oldest, next, Record { sent: 7 * next, tag: next as u32, inflight: 1 });
                 next += 1;
             }
             for number in oldest..next {

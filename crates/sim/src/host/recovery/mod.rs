@@ -4,12 +4,61 @@
 
 mod go_back_n;
 mod log;
+mod selective;
 
-pub(crate) use go_back_n::{GoBackN, InOrder, Verdict};
+pub(crate) use go_back_n::{GoBackN, InOrder};
 pub(crate) use log::{Log, Record};
+pub(crate) use selective::{AnyOrder, Selective};
+
+use incast_units::Time;
 
 use crate::describe::named;
+use crate::describe::transport::{Repair, Transport};
 use crate::packet::Ack;
+
+/// The settings of loss recoveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) repair: Repair,
+    pub(crate) repair_threshold: u32,
+    pub(crate) repair_delay: Time,
+}
+
+impl Settings {
+    /// The settings for a flow whose path has this base RTT.
+    pub(crate) fn new(transport: &Transport, base_rtt: impl FnOnce() -> Time) -> Self {
+        Self {
+            repair: transport.repair,
+            repair_threshold: transport.repair_threshold,
+            repair_delay: match (transport.repair, transport.repair_delay) {
+                (Repair::Lazy, None) => base_rtt(),
+                (_, delay) => delay.unwrap_or_default(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new(&Transport::default(), || Time::from_us(10))
+    }
+}
+
+/// How a receiver classifies a data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The expected packet.
+    Next,
+    /// The expected packet, while others are kept: those directly after it are now in order too.
+    Fills,
+    /// A packet after a hole that is kept.
+    Kept,
+    /// A duplicate.
+    Duplicate,
+    /// A packet after a hole that is not kept; whether to report the hole to the sender.
+    Early { report: bool },
+}
 
 /// How the data of a flow is divided into packets, in the bytes that count against its window.
 #[derive(Clone, Copy, Debug)]
@@ -47,25 +96,30 @@ pub(crate) struct Acknowledged {
     pub(crate) bytes: u64,
     /// Whether the cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
-    /// Whether packets must be retransmitted because the receiver reports a hole.
+    /// Whether it shows that packets are lost.
     pub(crate) hole: bool,
     /// Number of the packet that caused it.
     pub(crate) packet: u64,
     /// The record of that packet; `None` if it is no longer kept.
     pub(crate) record: Option<Record>,
+    /// Bytes in flight when that packet was sent, itself included.
+    pub(crate) inflight: u64,
 }
 
 /// The sender's half of a loss recovery. Packets are numbered from 0.
 pub(crate) trait Recovery {
+    /// Whether the receiver keeps packets that arrive out of order ([`AnyOrder`]) or drops them ([`InOrder`]).
+    const KEEPS: bool = false;
+
     /// The state of a flow that has sent nothing.
-    fn new(cut: Cut) -> Self;
+    fn new(cut: Cut, settings: &Settings) -> Self;
     /// The number of the packet to send next; `None` when there is none.
     fn next(&self) -> Option<u64>;
     /// The packet [`next`](Self::next) is sent. Returns whether it was sent before.
     fn on_sent(&mut self, record: Record) -> bool;
     /// An acknowledgement arrived; `nack` when it reports a hole.
     fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged;
-    /// Begins to recover the hole that [`on_ack`](Self::on_ack) reported.
+    /// Begins to recover the packets that the last [`on_ack`](Self::on_ack) showed to be lost.
     fn on_hole(&mut self) -> Lost;
     /// The retransmission timer has expired.
     fn on_timeout(&mut self) -> Lost;
@@ -90,6 +144,15 @@ macro_rules! recoveries {
             }
         }
 
+        impl Kind {
+            /// Whether the receiver keeps packets that arrive out of order.
+            pub(crate) const fn keeps(self) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant => <$recovery as Recovery>::KEEPS,)+
+                }
+            }
+        }
+
         /// A flow's loss recovery, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyRecovery {
@@ -97,9 +160,9 @@ macro_rules! recoveries {
         }
 
         impl AnyRecovery {
-            pub(crate) fn new(kind: Kind, cut: Cut) -> Self {
+            pub(crate) fn new(kind: Kind, cut: Cut, settings: &Settings) -> Self {
                 match kind {
-                    $($(#[cfg($cfg)])? Kind::$variant => Self::$variant(<$recovery>::new(cut)),)+
+                    $($(#[cfg($cfg)])? Kind::$variant => Self::$variant(<$recovery>::new(cut, settings)),)+
                 }
             }
             #[inline]
@@ -145,5 +208,6 @@ macro_rules! recoveries {
 
 recoveries! {
     "go-back-n" => GoBackN(GoBackN): "everything from the lost packet on is sent again";
+    "selective" => Selective(Selective): "only lost packets are sent again; the receiver keeps those that arrive out of order";
     #[cfg(test)] "resend-oldest" => ResendOldest(crate::example::recovery::ResendOldest): "an example";
 }

@@ -109,6 +109,7 @@ mod tests {
             start: Time::ZERO,
             stop: Time::NEVER,
             queue: 0,
+            balancing: Default::default(),
             algorithm: 0,
             group: 0,
         };

@@ -14,7 +14,7 @@ use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::packet::{Ack, IntRecords, Kind, Packet, flag, read_int};
+use crate::packet::{IntRecords, Kind, Packet, flag, read_int};
 use crate::record::{FlowRecord, FlowSample};
 use receiver::Receivers;
 use sender::{Sender, State};
@@ -99,7 +99,7 @@ impl Window {
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
-        let body = Ack::of(&packet.body);
+        let body = packet.ack(now);
         let Some(place) = self.place(body.slot) else { return };
         if packet.is(flag::INT) {
             read_int(int, packet.hops, &cx.world.rates, &mut self.stack);
@@ -218,7 +218,7 @@ impl Transport for Window {
             Kind::Data => self.receivers.on_data(now, packet, int, cx),
             Kind::Ack | Kind::Nack => self.acknowledged(now, packet, int, cx),
             Kind::Cnp => {
-                let Some(place) = self.place(Ack::of(&packet.body).slot) else { return };
+                let Some(place) = self.place(packet.ack(now).slot) else { return };
                 let sender = &mut self.senders[place as usize];
                 let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
                 sender.congestion_notified(now, place, controllers.as_mut(), cx.world, cx.effects);

@@ -3,9 +3,10 @@
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
 use incast_units::{Bytes, Time};
 
+use crate::balancing::ONE_PATH;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
-use crate::host::recovery::{InOrder, Verdict};
+use crate::host::recovery::{AnyOrder, InOrder, Verdict};
 use crate::host::transport::Context;
 use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
 
@@ -37,10 +38,42 @@ const NOWHERE: u32 = u32::MAX;
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
+/// Which packets of a flow have arrived.
+#[derive(Debug)]
+enum Order {
+    InOrder(InOrder),
+    Any(AnyOrder),
+}
+
+impl Order {
+    fn new(world: &World) -> Self {
+        if world.transport.recovery.keeps() { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
+    }
+
+    /// A packet has arrived.
+    #[inline]
+    fn take(&mut self, now: u64, number: u32, world: &World) -> Verdict {
+        match self {
+            Self::InOrder(order) => order.take(now, number, world.transport.nack_interval.ps()),
+            Self::Any(order) => order.take(number),
+        }
+    }
+
+    /// The packet expected next, and with a receiver that keeps packets the bitmap of the others for the
+    /// acknowledgement of packet `number`.
+    #[inline]
+    fn progress(&self, number: u32) -> (u64, Option<u64>) {
+        match self {
+            Self::InOrder(order) => (order.expected, None),
+            Self::Any(order) => (order.expected, Some(order.bitmap(number))),
+        }
+    }
+}
+
 /// The receiving side of one flow while it arrives.
 #[derive(Debug)]
 struct State {
-    order: InOrder,
+    order: Order,
     control: Rules,
     /// Whether it counts among the open flows.
     open: bool,
@@ -88,8 +121,13 @@ impl Receivers {
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
         let state = &mut self.states[place as usize];
-        let verdict = state.order.take(now, data.number, cx.world.transport.nack_interval.ps());
-        let last = packet.is(flag::LAST) && verdict == Verdict::Next;
+        let verdict = state.order.take(now, data.number, cx.world);
+        let progress = state.order.progress(data.number);
+        let last = match verdict {
+            Verdict::Next => packet.is(flag::LAST),
+            Verdict::Fills => progress.0 == cx.world.packets(incoming.flow),
+            Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
+        };
         let arrival = Arrival {
             now: Time::from_ps(now),
             inflight: Bytes::new(u64::from(data.inflight)),
@@ -105,7 +143,7 @@ impl Receivers {
             return;
         }
         let response = state.control.on_data(&self.rules, &arrival);
-        if verdict == Verdict::Next {
+        if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
             let tally = cx.effects.tally();
             tally.progress = tally.progress.max(now);
         }
@@ -120,8 +158,7 @@ impl Receivers {
             send_back(now, cnp, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
-        let expected = state.order.expected;
-        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, expected, cx.world);
+        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.world);
         let Some(echo) = response.ack else {
             if let Some(held) = &mut state.held {
                 **held = (ack, *int);
@@ -158,7 +195,7 @@ impl Receivers {
         let incoming = &mut self.incoming[slot as usize];
         let flow = &cx.world.flows[incoming.flow as usize];
         let state = State {
-            order: InOrder::NEW,
+            order: Order::new(cx.world),
             control: Rules::NEW,
             open: true,
             hash: cx.world.hashes(incoming.flow).1,
@@ -197,12 +234,21 @@ impl Receivers {
     ) {
         let incoming = self.incoming[data.slot as usize];
         let hash = cx.world.hashes(incoming.flow).1;
-        let packets = cx.world.packets(incoming.flow);
+        let bitmap = cx.world.transport.recovery.keeps().then_some(0);
+        let progress = (cx.world.packets(incoming.flow), bitmap);
         // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
         // the first copy, not of this one.
         let data = Data { sent: incoming.completed, ..*data };
-        let ack =
-            acknowledgement(Kind::Ack, incoming.completed, packet, &data, &incoming, hash, packets, cx.world);
+        let ack = acknowledgement(
+            Kind::Ack,
+            incoming.completed,
+            packet,
+            &data,
+            &incoming,
+            hash,
+            progress,
+            cx.world,
+        );
         let echo = Echo {
             packets: 1,
             marked: u32::from(packet.is(flag::MARKED)),
@@ -227,9 +273,9 @@ impl Receivers {
             packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
             marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
             flows: u16::try_from(self.open.count()).unwrap_or(u16::MAX),
-            ..Ack::of(&packet.body)
+            ..packet.ack(now)
         };
-        packet.body = ack.body();
+        packet.set_ack(&ack);
         send_back(now, packet, int, cx);
     }
 }
@@ -251,10 +297,11 @@ fn acknowledgement(
     data: &Data,
     incoming: &Incoming,
     hash: u32,
-    expected: u64,
+    (expected, bitmap): (u64, Option<u64>),
     world: &World,
 ) -> Packet {
     let flow = &world.flows[incoming.flow as usize];
+    let (hash, handling) = path_back(packet, incoming.flow, hash, world);
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
         sent: data.sent,
@@ -267,18 +314,39 @@ fn acknowledgement(
         flows: 0,
         packets: 1,
         marked: 0,
+        bitmap: bitmap.unwrap_or_default(),
     };
-    Packet {
+    let with_bitmap = if bitmap.is_some() { flag::BITMAP } else { 0 };
+    let mut reply = Packet {
         destination: flow.source,
         hash,
         hop_delay: packet.hop_delay,
         size: world.sizes(flow.algorithm).ack as u16,
         queue: world.transport.ack_queue.unwrap_or(flow.queue),
-        flags: packet.flags & flag::INT,
+        flags: packet.flags & flag::INT | with_bitmap | handling,
         hops: packet.hops,
-        body: ack.body(),
         ..Packet::blank(kind)
+    };
+    reply.set_ack(&ack);
+    reply
+}
+
+/// The hash of the acknowledgement of a packet, with the packet's entropy, and the bits of its flags that say
+/// how switches handle it. `hash` is that of all acknowledgements of flows without entropies.
+#[inline]
+fn path_back(packet: &Packet, flow: u32, hash: u32, world: &World) -> (u32, u8) {
+    let balancing = world.flows[flow as usize].balancing;
+    if !balancing.spreads() {
+        return (hash, 0);
     }
+    let has_entropies = balancing.has_entropies();
+    let handling = match world.balancing.acknowledgements {
+        true => packet.handling(),
+        false if has_entropies => ONE_PATH,
+        false => 0,
+    };
+    let entropy = if has_entropies { packet.hash ^ world.hashes(flow).0 } else { 0 };
+    (hash ^ entropy, Packet::handling_flags(handling))
 }
 
 /// A congestion notification packet to the sender.
@@ -294,13 +362,15 @@ fn congestion_notification(incoming: &Incoming, hash: u32, world: &World) -> Pac
         flows: 0,
         packets: 0,
         marked: 1,
+        bitmap: 0,
     };
-    Packet {
+    let mut cnp = Packet {
         destination: world.flows[incoming.flow as usize].source,
         hash,
         size: world.transport.header.max(world.transport.smallest).get() as u16,
         queue: world.transport.cnp_queue,
-        body: ack.body(),
         ..Packet::blank(Kind::Cnp)
-    }
+    };
+    cnp.set_ack(&ack);
+    cnp
 }

@@ -3,14 +3,15 @@
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent};
 use incast_units::{Bytes, Rate, Time};
 
+use crate::balancing::{Entropies, Feedback, handling};
 use crate::describe::algorithm::{Controllers, Directive};
 use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::program::Step;
-use crate::host::recovery::{AnyRecovery, Cut, Lost, Record};
+use crate::host::recovery::{AnyRecovery, Cut, Lost, Record, Settings};
 use crate::host::transport::Context;
-use crate::packet::{self, Data, Kind, Packet, flag};
+use crate::packet::{Data, Kind, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
 /// What a flow waits for.
@@ -49,6 +50,10 @@ pub(super) struct Sender {
     peer: u32,
     destination: u32,
     hash: u32,
+    /// Bits of its packets' flags about load balancing.
+    handling: u8,
+    /// The choice of entropies; `None`: its packets have none.
+    entropies: Option<Box<dyn Entropies>>,
     timeouts: u32,
     /// Index of its congestion control among those of its algorithm.
     pub(super) controller: u32,
@@ -94,6 +99,8 @@ impl Sender {
             0 => full,
             rest => sizes.counted(rest),
         };
+        let transport = &world.transport;
+        let settings = Settings::new(transport, || world.path(step.flow).base_rtt);
         Self {
             state: State::Blocked,
             queue: flow.queue,
@@ -105,9 +112,11 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
+            handling: Packet::handling_flags(handling(flow.balancing)),
+            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
             timeouts: 0,
             controller: 0,
-            recovery: AnyRecovery::new(world.transport.recovery, Cut { packets, full, last }),
+            recovery: AnyRecovery::new(transport.recovery, Cut { packets, full, last }, &settings),
             size,
             window: 0,
             rate: Rate::ZERO,
@@ -174,7 +183,7 @@ impl Sender {
         let sequence = number * sizes.payload;
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
-        let mut flags = world.flags(self.algorithm);
+        let mut flags = world.flags(self.algorithm) | self.handling;
         if sequence + payload == self.size {
             flags |= flag::LAST;
         }
@@ -182,8 +191,9 @@ impl Sender {
         let inflight = self.recovery.inflight() + counted;
         let sent =
             Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
+        let narrow = u32::try_from(inflight).unwrap_or(u32::MAX);
         let (directive, tag) = controllers.on_sent(self.controller, &sent);
-        self.resent += u64::from(self.recovery.on_sent(Record { sent: now, tag, entropy: self.hash }));
+        self.resent += u64::from(self.recovery.on_sent(Record { sent: now, tag, inflight: narrow }));
         self.packets += 1;
         self.last_start = now;
         self.last_size = size;
@@ -196,13 +206,14 @@ impl Sender {
             sequence,
             sent: now,
             slot: self.peer,
-            inflight: u32::try_from(inflight).unwrap_or(u32::MAX),
+            inflight: narrow,
             number: number as u32,
             payload: payload as u16,
         };
+        let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
         Some(Packet {
             destination: self.destination,
-            hash: self.hash,
+            hash: self.hash ^ u32::from(entropy),
             size: size as u16,
             queue: self.queue,
             flags,
@@ -223,7 +234,11 @@ impl Sender {
         cx: &mut Context<'_, E>,
     ) -> bool {
         let world = cx.world;
-        let body = packet::Ack::of(&packet.body);
+        let body = packet.ack(now);
+        if let Some(entropies) = &mut self.entropies {
+            let feedback = if body.marked > 0 { Feedback::Marked } else { Feedback::Good };
+            entropies.feedback(now, (packet.hash ^ world.hashes(self.flow).1) as u16, feedback);
+        }
         let acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
         if acknowledged.advanced {
             self.backoff = 0;
@@ -245,14 +260,14 @@ impl Sender {
             packet: acknowledged.packet * payload,
             sequence: self.recovery.acknowledged() * payload,
             next_sequence: position.min(self.size),
-            inflight: Bytes::new(u64::from(body.inflight)),
+            inflight: Bytes::new(acknowledged.inflight),
             inflight_now: Bytes::new(self.recovery.inflight()),
             packets: u32::from(body.packets),
             marked: u32::from(body.marked),
             hop_delay: packet.hop_delay(),
             receiver_flows: u32::from(body.flows),
             tag: acknowledged.record.map_or(0, |r| r.tag),
-            hole: packet.kind == Kind::Nack,
+            hole: packet.kind == Kind::Nack || body.offset > 0 || body.bitmap != 0,
         };
         let mut directive = controllers.on_ack(self.controller, &ack, int);
         if acknowledged.hole {
@@ -298,6 +313,9 @@ impl Sender {
             return false;
         }
         self.timeouts += 1;
+        if let Some(entropies) = &mut self.entropies {
+            entropies.timeout(now);
+        }
         self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
         let position = self.recovery.position() * world.sizes(self.algorithm).payload;
         let lost = self.recovery.on_timeout();

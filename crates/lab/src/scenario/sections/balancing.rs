@@ -1,0 +1,131 @@
+//! `[balancing]`: how the packets of flows are spread over equal paths.
+
+use incast_sim::Simulation;
+use incast_sim::describe::balancing::{Balancing as Policy, Settings};
+use incast_units::{Bytes, Time};
+
+use super::switch::BufferSize;
+use super::{Effect, Idle, Root, Scope};
+use crate::grammar::reading::Reading;
+use crate::grammar::section::{choice, section};
+use crate::grammar::setting::Bound;
+
+choice!(Policy);
+
+/// The path of acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledgements {
+    Balanced,
+    OnePath,
+}
+
+choice! {
+    Acknowledgements {
+        "balanced" => Balanced: "each by the entropy of the packet that causes it, or as the switches choose",
+        "one-path" => OnePath: "one path for all acknowledgements of a flow",
+    }
+}
+
+section! {
+    /// Load balancing: how the packets of a flow are spread over equal paths.
+    pub(crate) struct Balancing {
+        /// The policy of flows whose traffic block has none of its own.
+        policy: Policy = Policy::Ecmp => "chosen here",
+        /// Number of entropies among which `"reps"` and `"ops-rounds"` choose; for rounds a power of two.
+        paths: u32 = 64; Bound::Count(1, 65_536) => "the public UEC simulator",
+        /// With `"reps"`: how long a sender keeps to the entropies that it has stored after a timeout; by
+        /// default it does not.
+        freeze: Option<Time> = None; Bound::Positive,
+        /// How acknowledgements of flows that are spread travel.
+        acknowledgements: Acknowledgements = Acknowledgements::Balanced => "the public UEC simulator",
+        /// With `"adaptive"`: the three queue lengths at which a port falls into the next worse class; by
+        /// default 5, 10 and 20 % of the limit that `switch.buffer` gives each port.
+        thresholds: Vec<Bytes> = Vec::new(); Bound::Positive,
+        /// With `"adaptive"`: shortest time between two looks of a switch at the queue of a port.
+        interval: Time = Time::from_ns(100) => "the public UEC simulator",
+    }
+}
+
+impl Root {
+    /// The policy of every traffic block.
+    fn policies(&self) -> impl Iterator<Item = Policy> {
+        let usual = self.balancing.policy;
+        self.traffic.iter().map(move |block| block.common.balancing.unwrap_or(usual))
+    }
+}
+
+impl Balancing {
+    /// The thresholds of adaptive routing, if they are known.
+    fn thresholds(&self, root: &Root) -> Option<[Bytes; 3]> {
+        match (self.thresholds.as_slice(), root.switch.buffer) {
+            ([], BufferSize::PerPort(limit)) => Some([20, 10, 5].map(|part| Bytes::new(limit.get() / part))),
+            (given, _) => given.try_into().ok(),
+        }
+    }
+}
+
+impl Effect for Balancing {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
+        let uses = |policy| root.policies().any(|used| used == policy);
+        let mut unused = |keys: &[&str], policies: &[Policy], names: &str| {
+            if !policies.iter().any(|policy| uses(*policy)) {
+                keys.iter().for_each(|key| {
+                    idle.add(key, &format!("has no effect: no traffic has the policy {names}"));
+                });
+            }
+        };
+        unused(&["balancing.paths"], &[Policy::Reps, Policy::OpsRounds], "\"reps\" or \"ops-rounds\"");
+        unused(&["balancing.freeze"], &[Policy::Reps], "\"reps\"");
+        unused(&["balancing.thresholds", "balancing.interval"], &[Policy::Adaptive], "\"adaptive\"");
+        if !root.policies().any(Policy::spreads) {
+            idle.add("balancing.acknowledgements", "has no effect: every flow has one path (\"ecmp\")");
+        }
+        if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.balancing.is_some()) {
+            idle.add("balancing.policy", "has no effect: every traffic block has its own");
+        }
+    }
+
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        let settings = Settings { paths: self.paths, ..Settings::default() };
+        let problem = |policy| settings.problem(policy, scope.root.switch.path);
+        for block in &scope.root.traffic {
+            let Some(policy) = block.common.balancing else { continue };
+            if let Some(problem) = problem(policy) {
+                reading.wrong_key(&format!("traffic.{}.balancing", block.name()), problem);
+            }
+        }
+        let usual = scope.root.traffic.iter().any(|block| block.common.balancing.is_none());
+        if let Some(problem) = problem(self.policy).filter(|_| usual) {
+            reading.wrong_key("balancing.policy", problem);
+        }
+        if !scope.root.policies().any(|policy| policy == Policy::Adaptive) {
+            return;
+        }
+        match self.thresholds(scope.root) {
+            None if self.thresholds.is_empty() => reading.wrong_key(
+                "balancing.thresholds",
+                "is needed with \"adaptive\", since the ports have no limits of their own; three queue lengths \
+                 are meant, like [\"40KB\", \"80KB\", \"160KB\"]",
+            ),
+            None => {
+                let message = format!("has {} values; three queue lengths are meant", self.thresholds.len());
+                reading.wrong_key("balancing.thresholds", message);
+            }
+            Some(thresholds) if !thresholds.is_sorted() => {
+                reading.wrong_key("balancing.thresholds", "must not decrease");
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
+        let settings = &mut simulation.balancing;
+        settings.paths = self.paths;
+        settings.freeze = self.freeze;
+        settings.acknowledgements = self.acknowledgements == Acknowledgements::Balanced;
+        settings.interval = self.interval;
+        if let Some(thresholds) = self.thresholds(scope.root) {
+            settings.thresholds = thresholds;
+        }
+    }
+}

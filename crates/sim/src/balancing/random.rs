@@ -1,0 +1,30 @@
+//! A uniformly random port for each packet at each switch, as OSCAR's evaluation sprays packets.
+
+use super::PerHop;
+use crate::describe::network::PortId;
+use crate::packet::Packet;
+use crate::random::{draw, mix};
+use crate::switch::Egress;
+
+#[derive(Debug)]
+pub(super) struct Random {
+    stream: u64,
+}
+
+impl Random {
+    pub(super) fn new(stream: u64) -> Self {
+        Self { stream }
+    }
+}
+
+impl PerHop for Random {
+    fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &[Egress]) -> Option<PortId> {
+        Some(one_of(group, self.stream, packet))
+    }
+}
+
+/// One of the ports, all of them equally likely. The draw depends on the switch and on the copy of the packet.
+pub(super) fn one_of(group: &[PortId], stream: u64, packet: &Packet) -> PortId {
+    let draw = draw(stream ^ u64::from(packet.hash), packet.identity() ^ mix(packet.copy()));
+    group[(((draw >> 32) * group.len() as u64) >> 32) as usize]
+}

@@ -1,0 +1,188 @@
+//! Load balancing and selective repeat in whole networks.
+
+mod common;
+
+use common::*;
+use incast_sim::describe::Named;
+use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::switch::Buffer;
+use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::random::mix;
+use incast_sim::{Network, Simulation};
+use incast_units::{Bytes, Rate, Time};
+
+/// Two leaves with `hosts` hosts each, joined by spines whose links to the second leaf have these delays.
+/// Spine `i` is node `2 * hosts + i`; its port 0 leads to the first leaf, its port 1 to the second.
+fn spines(hosts: u32, rate: Rate, delays: &[Time]) -> Network {
+    let mut network = Network::with_hosts(2 * hosts);
+    let tops: Vec<_> = (0..delays.len()).map(|i| network.add_switch(format!("spine{i}"))).collect();
+    let leaves = ["leaf0", "leaf1"].map(|name| network.add_switch(name));
+    for host in 0..2 * hosts {
+        network.add_link(host, leaves[(host / hosts) as usize], rate, us(1));
+    }
+    for (top, delay) in tops.iter().zip(delays) {
+        network.add_link(*top, leaves[0], rate, us(1));
+        network.add_link(*top, leaves[1], rate, *delay);
+    }
+    network
+}
+
+fn balanced(flow: Flow, balancing: Balancing) -> Flow {
+    Flow { balancing, ..flow }
+}
+
+fn spraying(network: Network, flows: Vec<Flow>) -> Simulation {
+    let mut simulation = simulation(network, vec![window(40 * 1054)], flows);
+    simulation.transport.recovery = Recovery::Selective;
+    simulation.transport.repair = Repair::Never;
+    simulation
+}
+
+/// Data packets that each of four spines sent down to the second leaf.
+fn packets_down(simulation: &Simulation) -> [u64; 4] {
+    let (outcome, _) = run_to_end(simulation);
+    [2, 3, 4, 5].map(|spine| outcome.ports.iter().find(|p| (p.node, p.port) == (spine, 1)).unwrap().packets)
+}
+
+#[test]
+fn a_flow_takes_one_path_or_all_of_them_evenly() {
+    let network = spines(1, gbps(100), &[us(1); 4]);
+    for &(policy, name, _) in Balancing::ALL {
+        let simulation =
+            spraying(network.clone(), vec![balanced(flow(0, 1, 16_000_000, Time::ZERO), policy)]);
+        let packets = packets_down(&simulation);
+        assert_eq!(packets.iter().sum::<u64>(), 16_000, "{name}");
+        if policy == Balancing::Ecmp {
+            assert_eq!(packets.iter().filter(|n| **n > 0).count(), 1);
+            continue;
+        }
+        // REPS uses good paths again and is not uniform; rounds of 64 entropies over four ports are as uneven
+        // as the hash of those 64 is. The others: chi-square with 3 degrees of freedom.
+        let chi: f64 = packets.iter().map(|n| (*n as f64 - 4000.0).powi(2) / 4000.0).sum();
+        match policy {
+            Balancing::Reps | Balancing::OpsRounds => assert!(packets.iter().all(|n| *n > 1000), "{name}"),
+            _ => assert!(chi < 25.0, "{name}: {packets:?}"),
+        }
+    }
+}
+
+#[test]
+fn choices_of_successive_switches_are_independent() {
+    // In a fat-tree with k = 4 a flow between pods has four paths: two ports at the edge, two at the next
+    // switch. Were the hashes of both switches alike, it would see only two.
+    for policy in [Balancing::Ops, Balancing::Random] {
+        let simulation = spraying(
+            fat_tree(4, gbps(100), us(1)),
+            vec![balanced(flow(0, 15, 8_000_000, Time::ZERO), policy)],
+        );
+        let (outcome, _) = run_to_end(&simulation);
+        // The four core switches are those that forward a quarter each.
+        let hosts = simulation.network.hosts;
+        let cores = (hosts..simulation.network.nodes.len() as u32)
+            .filter(|n| simulation.network.nodes[*n as usize].starts_with("core"));
+        let counts: Vec<u64> = cores
+            .map(|core| outcome.ports.iter().filter(|p| p.node == core).map(|p| p.packets).sum())
+            .collect();
+        assert_eq!(counts.len(), 4);
+        // Data and acknowledgements: 8,000 packets each way.
+        let chi: f64 = counts.iter().map(|n| (*n as f64 - 4000.0).powi(2) / 4000.0).sum();
+        assert!(chi < 25.0, "{policy:?}: {counts:?}");
+    }
+}
+
+/// With one slow path, the RTT of each acknowledgement is that of the path of the packet that caused it: with
+/// a window of one packet nothing queues, and there are exactly two values.
+#[test]
+fn the_rtt_is_that_of_the_packets_own_path() {
+    for policy in [Balancing::Ops, Balancing::Random, Balancing::Reps, Balancing::OpsRounds] {
+        let network = spines(1, gbps(100), &[us(1), us(1), us(1), us(9)]);
+        // Packets of 1,054 B every 500 ns, many in flight on paths of 4 and 12 us.
+        let rate = Rate::from_bps(1054 * 8 * 2_000_000);
+        let mut simulation =
+            simulation(network, vec![paced(rate)], vec![balanced(flow(0, 1, 2_000_000, Time::ZERO), policy)]);
+        simulation.transport.recovery = Recovery::Selective;
+        simulation.transport.repair = Repair::Never;
+        // Acknowledgements by one path, which may be the slow one.
+        simulation.balancing.acknowledgements = false;
+        simulation.probes.flows = vec![0];
+        simulation.probes.flow_interval = Time::from_ns(250);
+        let (_, kept) = run_everywhere(&simulation);
+        // Four hops of 84.32 ns and four of 5.12 ns, 4 us and 4 us, and 8 us more on slow ways.
+        let least = 4 * (84_320 + 5_120) + 8_000_000;
+        let mut seen: Vec<u64> = kept.samples.iter().map(|s| s.rtt.ps()).filter(|rtt| *rtt > 0).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        // Packets that took the slow path can arrive together with others and wait for a transmission.
+        let classes: Vec<u64> = seen.iter().map(|rtt| (rtt - least) / 8_000_000).collect();
+        assert!(seen.iter().all(|rtt| (rtt - least) % 8_000_000 < 84_320 + 5_120), "{policy:?}: {seen:?}");
+        assert!(
+            classes.len() > 1 && classes.last().unwrap() > classes.first().unwrap(),
+            "{policy:?}: {seen:?}"
+        );
+        // Nothing was sent twice, in whatever order it arrived.
+        assert_eq!(kept.flows[0].resent, 0);
+    }
+}
+
+#[test]
+fn flows_of_different_policies_share_a_network() {
+    let mut flows: Vec<Flow> = Vec::new();
+    for (i, &(policy, ..)) in Balancing::ALL.iter().enumerate() {
+        let i = i as u32;
+        let mut one = balanced(flow(i, 6 + (i + 1) % 6, 300_000, Time::from_ns(u64::from(i))), policy);
+        one.key = mix(u64::from(i));
+        flows.push(one);
+    }
+    let mut simulation = spraying(spines(6, gbps(100), &[us(1), us(2), us(1)]), flows);
+    simulation.transport.repair = Repair::Threshold;
+    simulation.switch.buffer = Buffer::PerPort(Bytes::new(30_000));
+    simulation.transport.rto = us(100);
+    for acknowledgements in [true, false] {
+        simulation.balancing.acknowledgements = acknowledgements;
+        simulation.balancing.freeze = Some(us(50));
+        let (outcome, kept) = run_everywhere(&simulation);
+        assert_eq!((kept.flows.len(), outcome.in_flight), (Balancing::ALL.len(), 0));
+        assert!(kept.flows.iter().all(|flow| flow.bytes == Bytes::new(300_000)));
+    }
+}
+
+#[test]
+fn acknowledgements_take_one_path_if_asked() {
+    let network = spines(1, gbps(100), &[us(1); 4]);
+    let up = |simulation: &Simulation| {
+        let (outcome, _) = run_to_end(simulation);
+        let packets = |spine| outcome.ports.iter().find(|p| (p.node, p.port) == (spine, 0)).unwrap().packets;
+        [2, 3, 4, 5].map(packets).iter().filter(|n| **n > 0).count()
+    };
+    for policy in [Balancing::Ops, Balancing::Reps, Balancing::Random] {
+        let mut simulation =
+            spraying(network.clone(), vec![balanced(flow(0, 1, 500_000, Time::ZERO), policy)]);
+        assert_eq!(up(&simulation), 4, "{policy:?}");
+        simulation.balancing.acknowledgements = false;
+        assert_eq!(up(&simulation), 1, "{policy:?}");
+    }
+}
+
+#[test]
+fn selective_repeat_sends_only_what_was_lost() {
+    // Eight senders at line rate into one port with room for 30 packets.
+    for repair in [Repair::Threshold, Repair::Lazy, Repair::Never] {
+        let flows: Vec<_> = (1..9).map(|i| flow(i, 0, 400_000, Time::from_ns(u64::from(i)))).collect();
+        let mut simulation = simulation(star(9, gbps(100), us(1)), vec![window(60_000)], flows);
+        simulation.switch.buffer = Buffer::PerPort(Bytes::new(31_620));
+        simulation.transport.rto = us(300);
+        let (_, go_back) = run_to_end(&simulation);
+        simulation.transport.recovery = Recovery::Selective;
+        simulation.transport.repair = repair;
+        let (outcome, kept) = run_everywhere(&simulation);
+        let resent = |flows: &[incast_sim::record::FlowRecord]| flows.iter().map(|f| f.resent).sum::<u64>();
+        assert!(outcome.dropped > 100);
+        if repair == Repair::Threshold {
+            // In a star packets keep their order: what is sent again for the first time was lost.
+            assert!(resent(&kept.flows) <= 2 * outcome.dropped);
+        }
+        assert!(resent(&kept.flows) < resent(&go_back.flows));
+        assert!(kept.flows.iter().all(|flow| flow.bytes == Bytes::new(400_000)));
+    }
+}
