@@ -463,6 +463,7 @@ class Ecn(Section):
         kmax: All packets are marked above this length.
         kmin: No marks up to this length.
         pmax: Probability of a mark just below ``kmax``.
+        at: When it is decided whether to mark a packet. (HPCC's public artifact). Default: dequeue.
         reference: The port rate to which ``kmin`` and ``kmax`` apply; they scale with a port's rate. By
             default they are the same at every rate.
     """
@@ -470,6 +471,7 @@ class Ecn(Section):
     kmax: str | Bytes
     kmin: str | Bytes
     pmax: float
+    at: Literal["dequeue", "enqueue"] | None = None
     reference: str | Rate | None = None
 
 
@@ -506,6 +508,10 @@ class Switch(Section):
         reserve: Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC. (public
             artifacts of HPCC and OSCAR). Default: 4KiB.
         scheduler: The order in which queues are served. Default: strict-priority.
+        strict: So many queues, from queue 0 on, are served by strict priority before the scheduler
+            serves the others. Default: 0.
+        weights: Packets that each queue sends in its turn under ``"wrr"``, from queue 0 on; 1 for
+            queues not listed. Default: [].
     """
 
     buffer: str | Bytes | Literal["unlimited"] | Mapping[str, object] | None = None
@@ -522,7 +528,9 @@ class Switch(Section):
     quanta: Sequence[str | Bytes] | None = None
     queues: int | None = None
     reserve: str | Bytes | None = None
-    scheduler: Literal["strict-priority", "round-robin", "drr"] | None = None
+    scheduler: Literal["strict-priority", "round-robin", "drr", "wrr"] | None = None
+    strict: int | None = None
+    weights: Sequence[int] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

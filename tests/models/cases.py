@@ -129,7 +129,10 @@ class Case:
     pfc: Pfc | None = None
     scheduler: str = "strict-priority"
     quanta: tuple[int, ...] = (1518,)
-    """Bytes of each queue at a visit of deficit round robin. Other schedulers only count them."""
+    """Bytes of each queue at a visit of deficit round robin, or packets in its turn of weighted round robin. Other
+    schedulers only count them."""
+    strict: int = 0
+    """Queues that are served by strict priority before the scheduler."""
     balancing: Balancing = field(default_factory=Balancing)
 
     def hosts(self) -> list[str]:
@@ -159,6 +162,10 @@ class Case:
             switch |= {"queues": len(self.quanta), "scheduler": self.scheduler}
         if self.scheduler == "drr":
             switch["quanta"] = [f"{quantum}B" for quantum in self.quanta]
+        if self.scheduler == "wrr":
+            switch["weights"] = list(self.quanta)
+        if self.strict > 0:
+            switch["strict"] = self.strict
         times = {"ack_delay", "nack_interval", "rto", "repair_delay"}
         plain = {"ack_every", "ack_queue", "recovery", "repair", "repair_threshold"}
         transport: dict[str, object] = {
@@ -462,6 +469,15 @@ def queues(seed: int, scheduler: str | None = None) -> Case:
     )
 
 
+def weighted(seed: int) -> Case:
+    """The same with weights, and with strict queues before the others."""
+    draw = random.Random(f"weighted {seed}")
+    case = queues(seed, draw.choice(["wrr", "wrr", "drr", "round-robin"]))
+    weights = tuple(draw.choice([1, draw.randint(1, 4), draw.randint(1, 20)]) for _ in case.quanta)
+    quanta = weights if case.scheduler == "wrr" else case.quanta
+    return replace(case, quanta=quanta, strict=draw.choice([0, 0, draw.randint(1, len(quanta))]))
+
+
 def _ends(draw: random.Random, hosts: int) -> tuple[str, str]:
     source, destination = draw.sample(range(hosts), 2)
     return f"h{source}", f"h{destination}"
@@ -475,6 +491,7 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "two switches with PFC, tiny packets": tiny,
     "priorities and round robin": queues,
     "deficit round robin": lambda seed: queues(seed, "drr"),
+    "strict queues, weighted or deficit round robin": weighted,
     "lossy star, selective repeat": selective_star,
     "lossy star, selective repeat, heavy loss": lambda seed: selective_star(seed, heavy=True),
     "sprayed spines": sprayed,

@@ -530,7 +530,7 @@ class Switch:
         """Joins a link to the next port."""
         self.wires.append(Wire(self.clock, link, self, len(self.wires)))
         self.queues.append([deque() for _ in self.case.quanta])
-        self.schedulers.append(scheduler(self.case.scheduler, self.case.quanta))
+        self.schedulers.append(scheduler(self.case.scheduler, self.case.quanta, self.case.strict))
         return self.wires[-1]
 
     def arrived(self, port: int, packet: Packet) -> None:

@@ -55,14 +55,48 @@ class DeficitRoundRobin:
         return self.visited
 
 
+class WeightedRoundRobin:
+    """In its turn a queue sends as many packets as its weight; a turn ends when another queue sends."""
+
+    def __init__(self, weights: Sequence[int]) -> None:
+        self.weights = weights
+        self.turn = len(weights) - 1
+        self.sent = self.weights[-1]
+
+    def choose(self, queues: Queues) -> int:
+        if self.sent >= self.weights[self.turn] or not queues[self.turn]:
+            self.turn, self.sent = following(self.turn, queues), 0
+        self.sent += 1
+        return self.turn
+
+
+class StrictThen:
+    """The first queues by strict priority, then the others by another scheduler."""
+
+    def __init__(self, strict: int, others: Scheduler) -> None:
+        self.strict, self.others = strict, others
+
+    def choose(self, queues: Queues) -> int:
+        for number in range(self.strict):
+            if queues[number]:
+                return number
+        return self.others.choose(queues)
+
+
 def following(last: int, queues: Queues) -> int:
     """The next queue after `last`, by number and round and round, that holds a packet; `last` comes last."""
     ahead = [(last + step) % len(queues) for step in range(1, len(queues) + 1)]
     return next(number for number in ahead if queues[number])
 
 
-def scheduler(name: str, quanta: Sequence[int]) -> Scheduler:
-    """A scheduler by its name in scenario files; `quanta` has one for each queue."""
+def scheduler(name: str, quanta: Sequence[int], strict: int) -> Scheduler:
+    """A scheduler by its name in scenario files; `quanta`, or weights, has one for each queue."""
+    return StrictThen(strict, _scheduler(name, quanta))
+
+
+def _scheduler(name: str, quanta: Sequence[int]) -> Scheduler:
+    if name == "wrr":
+        return WeightedRoundRobin(quanta)
     if name == "drr":
         return DeficitRoundRobin(quanta)
     return RoundRobin(len(quanta)) if name == "round-robin" else StrictPriority()

@@ -222,6 +222,13 @@ fn what_a_file_can_get_wrong() {
             spoilt("\"32MB\"", "\"32MB\"\npath = \"five-tuple\"")
                 .replace("size = \"1MB\"", "size = \"1MB\"\nbalancing = \"reps\""),
         ),
+        ("weights without weighted round robin", spoilt("\"32MB\"", "\"32MB\"\nweights = [2]")),
+        ("strict queues under strict priority", spoilt("\"32MB\"", "\"32MB\"\nstrict = 1")),
+        (
+            "more weights and strict queues than queues",
+            spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"wrr\"\nweights = [2, 1]\nstrict = 2"),
+        ),
+        ("a weight of nothing", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"wrr\"\nweights = [0]")),
         ("a quantum of nothing", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"drr\"\nquanta = [\"0B\"]")),
         (
             "a buffer for a switch that is not there",

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use common::*;
 use incast_cc::Fixed;
 use incast_cc::params::Value;
-use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
@@ -71,6 +71,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
         kmax: Bytes::new(20_000),
         pmax: Fixed::ratio(1, 2),
         reference: None,
+        at: MarkingPoint::Dequeue,
     });
     lossy.transport.rto = us(200);
     lossy.transport.ack_queue = Some(1);

@@ -18,7 +18,7 @@ use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Scheduler};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::describe::transport::{Recovery, Repair};
 use incast_sim::random::mix;
 use incast_sim::record::{
@@ -166,6 +166,9 @@ struct Case {
     /// Policies of load balancing, taken by the flows in turn.
     balancing: Vec<Balancing>,
     balanced: balancing::Settings,
+    /// With several queues another scheduler than strict priority and round robin, with quanta and weights; how many
+    /// queues are strict; marks at enqueue.
+    scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
 }
@@ -254,6 +257,19 @@ impl Case {
         sim.switch.queues = self.queues;
         if self.round_robin {
             sim.switch.scheduler = Scheduler::RoundRobin;
+        }
+        let (scheduler, sizes, strict, enqueue) = &self.scheduler;
+        if let Some(scheduler) = *scheduler {
+            sim.switch.scheduler = scheduler;
+            let sizes = &sizes[..sizes.len().min(usize::from(self.queues))];
+            sim.switch.quanta = sizes.iter().map(|size| Bytes::new(*size)).collect();
+            sim.switch.weights = sizes.iter().map(|size| (size % 5 + 1) as u32).collect();
+        }
+        sim.switch.strict = strict % (self.queues + 1);
+        if let Some(ecn) = &mut sim.switch.ecn
+            && *enqueue
+        {
+            ecn.at = MarkingPoint::Enqueue;
         }
         sim.balancing = self.balanced;
         if let Some((repair, threshold, delay)) = self.selective {
@@ -375,6 +391,7 @@ fn marks() -> impl Strategy<Value = Option<Ecn>> {
         kmax: Bytes::new(kmin + more),
         pmax: Fixed::ratio(pmax, 4),
         reference: scaled.then(|| Rate::from_gbps(100)),
+        at: MarkingPoint::Dequeue,
     }))
 }
 
@@ -432,7 +449,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let changed = (0..100_000_u64, 0..256_u32, 0..4_u8, 0..8_usize)
         .prop_map(|(at_ns, link, what, value)| Changed { at_ns, link, what, value });
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
-    let wiring = (second_links, changes, spread(), selective());
+    let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
+    let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
+    let wiring = (second_links, changes, spread(), selective(), service);
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -460,6 +479,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balancing: wiring.2.0,
             balanced: wiring.2.1,
             selective: wiring.3,
+            scheduler: wiring.4,
         },
     )
 }

@@ -12,7 +12,7 @@ use incast_cc::{
     Ack, Allowance, AnyParams, CongestionControl, IntStack, Internal, Loss, Overhead, Sent, Setup, Signals,
 };
 use incast_sim::describe::algorithm::Algorithm;
-use incast_sim::describe::switch::Ecn;
+use incast_sim::describe::switch::{Ecn, MarkingPoint};
 use incast_sim::record::{InternalSample, Progress};
 use incast_sim::{Simulation, Sink};
 use incast_units::{Bytes, Time};
@@ -146,6 +146,7 @@ fn incast(name: &str) -> Simulation {
         kmax: Bytes::new(100_000),
         pmax: incast_cc::Fixed::ratio(1, 5),
         reference: None,
+        at: MarkingPoint::Dequeue,
     });
     sim.probes.flows = vec![0, 2];
     sim.probes.flow_interval = Time::from_ns(130);

@@ -11,7 +11,7 @@ use incast_cc::{
     Signals,
 };
 use incast_sim::describe::algorithm::Algorithm;
-use incast_sim::describe::switch::{Buffer, Ecn, Scheduler};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Scheduler};
 use incast_units::{Bytes, Rate, Time};
 
 /// Everything that a flow of [`Listener`] heard.
@@ -148,8 +148,13 @@ fn congestion_notifications_keep_their_distance() {
         vec![flow(0, 2, 5_000_000, us(0)), flow(1, 2, 5_000_000, us(0))],
     );
     sim.algorithms = vec![algorithm];
-    sim.switch.ecn =
-        Some(Ecn { kmin: Bytes::new(2000), kmax: Bytes::new(3000), pmax: Fixed::ONE, reference: None });
+    sim.switch.ecn = Some(Ecn {
+        kmin: Bytes::new(2000),
+        kmax: Bytes::new(3000),
+        pmax: Fixed::ONE,
+        reference: None,
+        at: MarkingPoint::Dequeue,
+    });
     run_to_end(&sim);
     let heard = heard.lock().unwrap();
     // Every packet but the first few is marked, for 877 us: one notification each 50 us to each flow.
@@ -200,4 +205,20 @@ fn one_acknowledgement_may_stand_for_several_packets() {
     assert!(heard.acks.iter().all(|(a, _)| a.packets == 8 && a.acked == Bytes::new(8 * 1096)));
     let replies = outcome.ports.iter().find(|p| p.node == 1).unwrap();
     assert_eq!(replies.packets, 126);
+}
+
+#[test]
+fn marks_at_enqueue_go_to_packets_that_find_a_queue_and_at_dequeue_to_those_that_leave_one() {
+    // Four packets of 1054 B come to a port at once: the first leaves, and the others are queued. They find 0,
+    // 1054 and 2108 B before them, and leave 2108, 1054 and 0 B behind.
+    let flows: Vec<_> = (0..4).map(|host| flow(host, 4, 1000, Time::ZERO)).collect();
+    for (at, marked) in [(MarkingPoint::Dequeue, [0, 1, 0, 0]), (MarkingPoint::Enqueue, [0, 0, 0, 1])] {
+        let mut simulation = simulation(star(5, gbps(100), us(1)), vec![window(10_000)], flows.clone());
+        let threshold = Bytes::new(2000);
+        simulation.switch.ecn =
+            Some(Ecn { kmin: threshold, kmax: threshold, pmax: Fixed::ONE, reference: None, at });
+        let (_, mut kept) = run_everywhere(&simulation);
+        kept.flows.sort_by_key(|flow| simulation.flows[flow.flow as usize].source);
+        assert_eq!(kept.flows.iter().map(|flow| flow.marked).collect::<Vec<_>>(), marked);
+    }
 }

@@ -7,7 +7,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::Ecn;
+use incast_sim::describe::switch::{Ecn, MarkingPoint};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
@@ -72,8 +72,13 @@ fn thresholds_of_marks_that_scale_with_the_rate_follow_it() {
     let mut sim = two_packets(&[(1, LinkChange::Rate(gbps(50)))]);
     sim.flows[0].size = Bytes::new(30_000);
     let threshold = Bytes::new(20 * 1054);
-    let ecn =
-        Ecn { kmin: threshold, kmax: threshold, pmax: incast_cc::Fixed::ONE, reference: Some(gbps(100)) };
+    let ecn = Ecn {
+        kmin: threshold,
+        kmax: threshold,
+        pmax: incast_cc::Fixed::ONE,
+        reference: Some(gbps(100)),
+        at: MarkingPoint::Dequeue,
+    };
     sim.switch.ecn = Some(ecn);
     assert_eq!(run_everywhere(&sim).1.flows[0].marked, 7);
     // Thresholds without a reference rate hold at every rate: no more than fourteen wait.

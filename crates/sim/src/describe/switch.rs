@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
+use super::named;
 use crate::describe::network::NodeId;
 use crate::packet::PFC_FRAME;
 
@@ -43,6 +44,10 @@ pub struct Switch {
     /// With PFC too, drop a packet if its egress queue would exceed `egress_alpha` × the free part of the
     /// whole shared buffer. Without PFC this always applies.
     pub egress_limit: bool,
+    /// With [`Scheduler::Wrr`]: packets of each queue in a turn, from queue 0 on; 1 for queues not listed.
+    pub weights: Vec<u32>,
+    /// So many queues, from queue 0 on, are served by strict priority before the scheduler serves the others.
+    pub strict: u8,
     /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
     /// [`Pfc::headroom_for`].
     pub headroom_factor: Option<u64>,
@@ -68,6 +73,8 @@ impl Default for Switch {
             ingress_alpha_rate: None,
             egress_limit: false,
             headroom_factor: None,
+            weights: Vec::new(),
+            strict: 0,
         }
     }
 }
@@ -76,6 +83,11 @@ impl Switch {
     /// The quantum of a queue.
     pub(crate) fn quantum(&self, queue: usize) -> Bytes {
         self.quanta.get(queue).copied().unwrap_or(DEFAULT_QUANTUM)
+    }
+
+    /// The weight of a queue.
+    pub(crate) fn weight(&self, queue: usize) -> u32 {
+        self.weights.get(queue).copied().unwrap_or(1)
     }
 
     /// The buffer of a switch.
@@ -114,6 +126,15 @@ impl Switch {
         }
         if self.quanta.len() > usize::from(self.queues) {
             return Some(format!("{} quanta are given for {} queues", self.quanta.len(), self.queues));
+        }
+        if self.weights.len() > usize::from(self.queues) {
+            return Some(format!("{} weights are given for {} queues", self.weights.len(), self.queues));
+        }
+        if self.weights.contains(&0) {
+            return Some("the weight of a queue is zero: it would never be served".into());
+        }
+        if self.strict > self.queues {
+            return Some(format!("{} strict queues of {}", self.strict, self.queues));
         }
         let none = self.quanta.iter().position(|quantum| *quantum == Bytes::ZERO)?;
         Some(format!("the quantum of queue {none} is zero: it would never be served"))
@@ -202,7 +223,15 @@ impl Pfc {
     }
 }
 
-/// Random early marking at dequeue, by the length of the packet's own queue after it left.
+named! {
+    /// When it is decided whether to mark a packet.
+    pub enum MarkingPoint {
+        "dequeue" => Dequeue: "when its transmission begins, by the length of its queue after it left",
+        "enqueue" => Enqueue: "when it comes to its queue, by the length of the queue before it",
+    }
+}
+
+/// Random early marking, by the length of the packet's own queue without it.
 ///
 /// Up to `kmin` never, from `kmax` on always, linear up to `pmax` in between. `kmin` and `kmax` hold
 /// at `reference` and scale with the port's rate; with no reference they hold at every rate.
@@ -216,6 +245,8 @@ pub struct Ecn {
     pub pmax: Fixed,
     /// The port rate to which `kmin` and `kmax` apply.
     pub reference: Option<Rate>,
+    /// When it is decided.
+    pub at: MarkingPoint,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! ECN: which packets a port marks when their transmission begins.
+//! ECN: which packets a port marks.
 
 use incast_units::{Bytes, Rate};
 
@@ -42,6 +42,7 @@ impl Marking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::switch::MarkingPoint;
     use crate::random::draw;
     use incast_cc::Fixed;
 
@@ -52,6 +53,7 @@ mod tests {
             kmax: Bytes::new(1_600_000),
             pmax: Fixed::ratio(1, 5),
             reference: Some(Rate::from_gbps(100)),
+            at: MarkingPoint::Dequeue,
         };
         let marking = Marking::new(&ecn, Rate::from_gbps(400));
         assert_eq!((marking.kmin, marking.kmax), (1_600_000, 6_400_000));

@@ -23,7 +23,7 @@ use telemetry::{Hop, stamp};
 use crate::balancing::Hops;
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::{Ecn, Telemetry};
+use crate::describe::switch::{Ecn, MarkingPoint, Telemetry};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
@@ -45,6 +45,7 @@ pub(crate) struct Switch {
     buffer: Buffer,
     queues: u8,
     ecn: Option<Ecn>,
+    marking_point: MarkingPoint,
     telemetry: Telemetry,
     /// Stream of the random draws about marks.
     stream: u64,
@@ -110,13 +111,8 @@ impl Switch {
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
         if packet.kind == Kind::Data {
-            if let Some(marking) = &egress.marking {
-                let entropy =
-                    || draw(self.stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
-                if marking.marks(egress.queues.length_of(queue), entropy) {
-                    packet.flags |= flag::MARKED;
-                    egress.wire.marked += 1;
-                }
+            if self.marking_point == MarkingPoint::Dequeue {
+                egress.mark(index, queue, packet, self.stream);
             }
             let hop = Hop {
                 now,
@@ -158,6 +154,7 @@ impl Behaviour for Switch {
             buffer,
             queues: description.queues,
             ecn: description.ecn,
+            marking_point: description.ecn.map(|ecn| ecn.at).unwrap_or_default(),
             telemetry: description.telemetry,
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
@@ -214,6 +211,9 @@ impl Behaviour for Switch {
             }
         }
         let egress = &mut self.ports[usize::from(to)];
+        if self.marking_point == MarkingPoint::Enqueue && packet.kind == Kind::Data {
+            egress.mark(to, queue, packet, self.stream);
+        }
         packet.time = now;
         packet.ingress = port;
         egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
@@ -293,6 +293,18 @@ impl Behaviour for Switch {
 }
 
 impl Egress {
+    /// Marks a data packet (ECN) if the length of its queue without it asks for it.
+    #[inline]
+    fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
+        if let Some(marking) = &self.marking {
+            let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
+            if marking.marks(self.queues.length_of(queue), entropy) {
+                packet.flags |= flag::MARKED;
+                self.wire.marked += 1;
+            }
+        }
+    }
+
     /// Queues that hold a packet and are not paused.
     #[inline]
     fn ready(&self) -> QueueSet {

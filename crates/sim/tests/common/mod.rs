@@ -7,7 +7,7 @@ use incast_cc::params::Value;
 use incast_cc::{AnyParams, Fixed};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
-use incast_sim::describe::switch::{Buffer, Ecn, Pfc, Switch};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
 use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, Outcome, PortSample, Progress};
@@ -190,6 +190,7 @@ pub fn lossless_switch() -> Switch {
             kmax: Bytes::new(1_600_000),
             pmax: Fixed::ratio(1, 5),
             reference: Some(gbps(100)),
+            at: MarkingPoint::Dequeue,
         }),
         ..Switch::default()
     }

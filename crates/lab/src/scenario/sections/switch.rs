@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_sim::Simulation;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
-    self, Buffer, Ecn, MAX_QUEUES, NextHops, PathPolicy, Scheduler, Telemetry,
+    self, Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, PathPolicy, Scheduler, Telemetry,
 };
 use incast_units::{Bytes, Rate, Time};
 
@@ -62,6 +62,8 @@ fn read_listed<T: Copy + Setting>(
     None
 }
 
+choice!(MarkingPoint);
+
 section! {
     /// Behaviour of every switch: buffer, queues, paths, telemetry.
     pub(crate) struct Switch {
@@ -82,6 +84,11 @@ section! {
         scheduler: Scheduler = Scheduler::StrictPriority,
         /// Quantum of each queue under `"drr"`, from queue 0 on; 1518 B for queues not listed.
         quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
+        /// Packets that each queue sends in its turn under `"wrr"`, from queue 0 on; 1 for queues not listed.
+        weights: Vec<u32> = Vec::new(); Bound::Count(1, 1_000_000),
+        /// So many queues, from queue 0 on, are served by strict priority before the scheduler serves the
+        /// others.
+        strict: u8 = 0; Bound::Count(0, MAX_QUEUES as u64),
         /// How a switch chooses among equal-cost ports.
         path: PathPolicy = PathPolicy::Ecmp,
         /// The order in which equal-cost ports are numbered.
@@ -145,6 +152,8 @@ section! {
         /// The port rate to which `kmin` and `kmax` apply; they scale with a port's rate. By default they
         /// are the same at every rate.
         reference: Option<Rate> = None; Bound::Positive,
+        /// When it is decided whether to mark a packet.
+        at: MarkingPoint = MarkingPoint::Dequeue => "HPCC's public artifact",
     }
 }
 
@@ -224,6 +233,8 @@ impl Switch {
             queues: self.queues,
             scheduler: self.scheduler,
             quanta: self.quanta.clone(),
+            weights: self.weights.clone(),
+            strict: self.strict,
             path: self.path,
             next_hops: self.next_hops,
             telemetry: match self.packed_telemetry {
@@ -342,6 +353,12 @@ impl Effect for Switch {
         if self.scheduler != Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: switch.scheduler is not \"drr\"");
         }
+        if self.scheduler != Scheduler::Wrr {
+            idle.add("switch.weights", "has no effect: switch.scheduler is not \"wrr\"");
+        }
+        if self.scheduler == Scheduler::StrictPriority {
+            idle.add("switch.strict", "has no effect: switch.scheduler serves all queues by strict priority");
+        }
         let shared = self.sizes().any(|(_, size)| matches!(size, BufferSize::Shared(_)));
         let reason = "has no effect: the buffer is not shared by the ports";
         if !shared {
@@ -365,6 +382,15 @@ impl Effect for Switch {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if self.weights.len() > usize::from(self.queues) {
+            let message =
+                format!("{} weights are given, and switch.queues is {}", self.weights.len(), self.queues);
+            reading.wrong_key("switch.weights", message);
+        }
+        if self.strict > self.queues {
+            let message = format!("{} is more than switch.queues, which is {}", self.strict, self.queues);
+            reading.wrong_key("switch.strict", message);
+        }
         if self.quanta.len() > usize::from(self.queues) {
             let message =
                 format!("{} quanta are given, and switch.queues is {}", self.quanta.len(), self.queues);

@@ -6,6 +6,7 @@
 mod drr;
 mod round_robin;
 mod strict_priority;
+mod wrr;
 
 use super::queues::Queues;
 use crate::describe::switch::Switch as Description;
@@ -41,26 +42,26 @@ macro_rules! schedulers {
 
         /// The state of one port's scheduler.
         #[derive(Debug)]
-        pub(crate) enum State {
+        enum Any {
             $($variant($state)),+
         }
 
-        impl State {
-            pub(crate) fn new(description: &Description) -> Self {
+        impl Any {
+            fn new(description: &Description) -> Self {
                 match description.scheduler {
                     $(Scheduler::$variant => Self::$variant(Schedule::new(description))),+
                 }
             }
 
             #[inline]
-            pub(crate) fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
+            fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
                 match self {
                     $(Self::$variant(scheduler) => scheduler.choose(ready, queues)),+
                 }
             }
 
             #[inline]
-            pub(crate) fn passed(&mut self, queue: u8, queues: &Queues) {
+            fn passed(&mut self, queue: u8, queues: &Queues) {
                 match self {
                     $(Self::$variant(scheduler) => scheduler.passed(queue, queues)),+
                 }
@@ -76,6 +77,38 @@ schedulers! {
         "one packet from each queue in turn";
     Drr = "drr", Box<drr::DeficitRoundRobin>,
         "deficit round robin: each queue in turn its quantum of bytes, whatever the size of its packets";
+    Wrr = "wrr", Box<wrr::WeightedRoundRobin>,
+        "weighted round robin: each queue in turn as many packets as its weight";
+}
+
+/// The order of service at one port: the queues below `strict` by strict priority, the others by the scheduler.
+#[derive(Debug)]
+pub(crate) struct State {
+    strict: u8,
+    scheduler: Any,
+}
+
+impl State {
+    pub(crate) fn new(description: &Description) -> Self {
+        Self { strict: description.strict, scheduler: Any::new(description) }
+    }
+
+    /// See [`Schedule::choose`].
+    #[inline]
+    pub(crate) fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
+        match ready.first() {
+            Some(first) if first < self.strict => first,
+            _ => self.scheduler.choose(ready, queues),
+        }
+    }
+
+    /// See [`Schedule::passed`].
+    #[inline]
+    pub(crate) fn passed(&mut self, queue: u8, queues: &Queues) {
+        if queue >= self.strict {
+            self.scheduler.passed(queue, queues);
+        }
+    }
 }
 
 impl<S: Schedule> Schedule for Box<S> {
