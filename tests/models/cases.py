@@ -129,8 +129,8 @@ class Case:
     pfc: Pfc | None = None
     scheduler: str = "strict-priority"
     quanta: tuple[int, ...] = (1518,)
-    """Bytes of each queue at a visit of deficit round robin, or packets in its turn of weighted round robin. Other
-    schedulers only count them."""
+    """Bytes of each queue at a visit of deficit round robin, or packets in its turn of weighted round robin.
+    Other schedulers only count them."""
     strict: int = 0
     """Queues that are served by strict priority before the scheduler."""
     balancing: Balancing = field(default_factory=Balancing)
