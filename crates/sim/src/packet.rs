@@ -3,7 +3,7 @@
 use incast_cc::{IntHop, IntStack};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::balancing::{Handling, ONE_PATH};
+use crate::balancing::Handling;
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,12 +296,6 @@ impl Packet {
     #[inline]
     pub(crate) const fn copy(&self) -> u64 {
         joined(self.body.0[2], self.body.0[3])
-    }
-
-    /// The hash by which switches choose among equal paths, if they do it by a hash.
-    #[inline]
-    pub(crate) const fn path_hash(&self) -> u32 {
-        if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
     }
 
     /// How switches choose among equal paths for it.

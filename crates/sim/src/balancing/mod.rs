@@ -145,6 +145,7 @@ balancings! {
 
 impl Balancing {
     /// Whether the packets of a flow can take different paths.
+    #[inline]
     #[must_use]
     pub fn spreads(self) -> bool {
         self != Self::Ecmp

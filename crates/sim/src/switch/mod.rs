@@ -20,7 +20,7 @@ use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
 
-use crate::balancing::Hops;
+use crate::balancing::{Hops, ONE_PATH};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, MarkingPoint, Telemetry};
@@ -45,7 +45,7 @@ pub(crate) struct Switch {
     buffer: Buffer,
     queues: u8,
     ecn: Option<Ecn>,
-    marking_point: MarkingPoint,
+    marks_at_enqueue: bool,
     telemetry: Telemetry,
     /// Stream of the random draws about marks.
     stream: u64,
@@ -111,7 +111,7 @@ impl Switch {
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
         if packet.kind == Kind::Data {
-            if self.marking_point == MarkingPoint::Dequeue {
+            if !self.marks_at_enqueue {
                 egress.mark(index, queue, packet, self.stream);
             }
             let hop = Hop {
@@ -154,7 +154,7 @@ impl Behaviour for Switch {
             buffer,
             queues: description.queues,
             ecn: description.ecn,
-            marking_point: description.ecn.map(|ecn| ecn.at).unwrap_or_default(),
+            marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
             telemetry: description.telemetry,
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
@@ -181,13 +181,11 @@ impl Behaviour for Switch {
             Some(local)
         } else {
             let group = self.table.group(place, packet.destination);
-            let handling = packet.handling();
-            let own = if handling == 0 {
-                None
+            if packet.handling() == 0 {
+                self.path.choose(packet, group, &self.ports)
             } else {
-                self.hops.choose(now, handling, packet, group, &self.ports)
-            };
-            own.or_else(|| self.path.choose(packet, group, &self.ports))
+                balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
+            }
         };
         let Some(to) = route else {
             // Links on every way have failed.
@@ -211,7 +209,7 @@ impl Behaviour for Switch {
             }
         }
         let egress = &mut self.ports[usize::from(to)];
-        if self.marking_point == MarkingPoint::Enqueue && packet.kind == Kind::Data {
+        if self.marks_at_enqueue && packet.kind == Kind::Data {
             egress.mark(to, queue, packet, self.stream);
         }
         packet.time = now;
@@ -290,6 +288,24 @@ impl Behaviour for Switch {
         }
         violations
     }
+}
+
+/// The port for a packet that says how it is to be handled.
+#[inline(never)]
+fn balanced(
+    now: u64,
+    packet: &Packet,
+    group: &[PortId],
+    hops: &mut Hops,
+    path: &mut path::State,
+    ports: &[Egress],
+) -> Option<PortId> {
+    let handling = packet.handling();
+    if handling == ONE_PATH {
+        let without_entropy = Packet { hash: packet.hash & !0xffff, ..*packet };
+        return path.choose(&without_entropy, group, ports);
+    }
+    hops.choose(now, handling, packet, group, ports).or_else(|| path.choose(packet, group, ports))
 }
 
 impl Egress {

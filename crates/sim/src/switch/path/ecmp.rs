@@ -22,7 +22,7 @@ impl Policy for Ecmp {
 
     #[inline]
     fn choose(&mut self, packet: &Packet, group: &[PortId], _: &[Egress]) -> PortId {
-        self.usual(packet.path_hash(), group)
+        self.usual(packet.hash, group)
     }
 
     #[inline]

@@ -80,7 +80,7 @@ struct State {
     /// Hash of the packets that it sends back.
     hash: u32,
     /// The held acknowledgement, with the telemetry of the packet that caused it.
-    held: Option<Box<(Packet, IntRecords)>>,
+    held: Option<Box<(Packet, Ack, IntRecords)>>,
 }
 
 impl Receivers {
@@ -161,10 +161,10 @@ impl Receivers {
         let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.world);
         let Some(echo) = response.ack else {
             if let Some(held) = &mut state.held {
-                **held = (ack, *int);
+                **held = (ack.0, ack.1, *int);
             } else {
                 let due = state.control.deadline().ps();
-                state.held = Some(Box::new((ack, *int)));
+                state.held = Some(Box::new((ack.0, ack.1, *int)));
                 cx.effects.schedule(Event::new(due, EventKind::Receiver, data.slot));
             }
             return;
@@ -185,8 +185,8 @@ impl Receivers {
             self.open.close();
         }
         let Some(echo) = state.control.on_timer(Time::from_ps(now)) else { return };
-        if let Some((ack, int)) = state.held.take().map(|held| *held) {
-            self.reply(now, ack, &echo, &int, cx);
+        if let Some((packet, ack, int)) = state.held.take().map(|held| *held) {
+            self.reply(now, (packet, ack), &echo, &int, cx);
         }
     }
 
@@ -259,10 +259,11 @@ impl Receivers {
     }
 
     /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
+    #[inline]
     fn reply<E: Effects>(
         &mut self,
         now: u64,
-        mut packet: Packet,
+        (mut packet, ack): (Packet, Ack),
         echo: &Echo,
         int: &IntRecords,
         cx: &mut Context<'_, E>,
@@ -273,7 +274,7 @@ impl Receivers {
             packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
             marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
             flows: u16::try_from(self.open.count()).unwrap_or(u16::MAX),
-            ..packet.ack(now)
+            ..ack
         };
         packet.set_ack(&ack);
         send_back(now, packet, int, cx);
@@ -287,7 +288,7 @@ fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mu
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 
-/// A packet to the sender that echoes a data packet.
+/// A packet to the sender that echoes a data packet, and what will be written into it.
 #[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
 #[inline]
 fn acknowledgement(
@@ -299,9 +300,10 @@ fn acknowledgement(
     hash: u32,
     (expected, bitmap): (u64, Option<u64>),
     world: &World,
-) -> Packet {
+) -> (Packet, Ack) {
     let flow = &world.flows[incoming.flow as usize];
-    let (hash, handling) = path_back(packet, incoming.flow, hash, world);
+    let (hash, handling) =
+        if flow.balancing.spreads() { path_back(packet, incoming.flow, hash, world) } else { (hash, 0) };
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
         sent: data.sent,
@@ -317,7 +319,7 @@ fn acknowledgement(
         bitmap: bitmap.unwrap_or_default(),
     };
     let with_bitmap = if bitmap.is_some() { flag::BITMAP } else { 0 };
-    let mut reply = Packet {
+    let reply = Packet {
         destination: flow.source,
         hash,
         hop_delay: packet.hop_delay,
@@ -327,19 +329,14 @@ fn acknowledgement(
         hops: packet.hops,
         ..Packet::blank(kind)
     };
-    reply.set_ack(&ack);
-    reply
+    (reply, ack)
 }
 
-/// The hash of the acknowledgement of a packet, with the packet's entropy, and the bits of its flags that say
-/// how switches handle it. `hash` is that of all acknowledgements of flows without entropies.
-#[inline]
+/// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
+/// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
+#[inline(never)]
 fn path_back(packet: &Packet, flow: u32, hash: u32, world: &World) -> (u32, u8) {
-    let balancing = world.flows[flow as usize].balancing;
-    if !balancing.spreads() {
-        return (hash, 0);
-    }
-    let has_entropies = balancing.has_entropies();
+    let has_entropies = world.flows[flow as usize].balancing.has_entropies();
     let handling = match world.balancing.acknowledgements {
         true => packet.handling(),
         false if has_entropies => ONE_PATH,
