@@ -415,10 +415,12 @@ class Change(Section):
     Attributes:
         at: Time of the change.
         between: The two ends of the link, like ``["s0", "h3"]``; one of them may be a range, like
-            ``"h0-h3"``.
+            ``"h0-h3"``. If both are, every link between them is meant.
         delay: One-way delay, for packets whose transmission begins after the change.
         number: Which of several links between the same two nodes, from 0 in the order of the topology;
             by default all of them.
+        probability: Each of these links changes with this probability, drawn by the scenario's seed; by
+            default all do.
         rate: Rate in each direction, for packets whose transmission begins after the change.
         state: Whether the link is up.
         until: Time at which the change ends and the link is as in the topology again; by default it
@@ -429,6 +431,7 @@ class Change(Section):
     between: Sequence[str]
     delay: str | Time | None = None
     number: int | None = None
+    probability: float | None = None
     rate: str | Rate | None = None
     state: Literal["down", "up"] | None = None
     until: str | Time | None = None

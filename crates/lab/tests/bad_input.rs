@@ -276,6 +276,8 @@ fn what_a_change_of_a_link_can_get_wrong() {
         ("one end", at(&format!("between = [\"s0\"]\n{down}"))),
         ("an unknown node", at(&format!("between = [\"s0\", \"h4\"]\n{down}"))),
         ("nodes without a link", at(&format!("between = [\"h0\", \"h3\"]\n{down}"))),
+        ("ranges without a link", at(&format!("between = [\"h0-h1\", \"h2-h3\"]\n{down}"))),
+        ("a probability above one", to_h3(&format!("probability = 1.5\n{down}"))),
         ("a link that is not there", to_h3(&format!("number = 1\n{down}"))),
         ("nothing that changes", to_h3("")),
         ("a state that is none", to_h3("state = \"dwon\"")),

@@ -446,6 +446,25 @@ fn overload_is_said_with_its_number() {
 }
 
 #[test]
+fn spraying_over_go_back_n_is_told() {
+    let warnings = |recovery: &str, balancing: &str| -> Vec<String> {
+        let text = format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts = 1, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc = {{ algorithm = \"constant\" }}\n[transport]\nrecovery = \"{recovery}\"\n[[traffic]]\n\
+             kind = \"permutation\"\nsize = \"1MB\"\nbalancing = \"{balancing}\"\n"
+        );
+        read(&text).warnings().iter().map(ToString::to_string).collect()
+    };
+    let [warning] = warnings("go-back-n", "reps").try_into().unwrap();
+    assert!(
+        warning.contains("transport.recovery: is \"go-back-n\"") && warning.contains("\"reps\""),
+        "{warning}"
+    );
+    assert!(warnings("selective", "reps").is_empty());
+    assert!(warnings("go-back-n", "ecmp").is_empty());
+}
+
+#[test]
 fn loads_are_spread_over_the_links_of_hosts() {
     let warnings = |load: &str, to: &str| -> Vec<String> {
         let text = format!(
@@ -466,6 +485,44 @@ fn loads_are_spread_over_the_links_of_hosts() {
     assert!(warnings("0.4", "[\"h2\", \"h3\"]").is_empty());
     let [warning] = warnings("0.48", "[\"h2\", \"h3\"]").try_into().unwrap();
     assert!(warning.contains("offers 101 % of the rate of the link r0->h3 (101.184Gbps of"), "{warning}");
+}
+
+#[test]
+fn links_fail_by_probability_and_seed() {
+    use incast_sim::describe::network::LinkChange;
+    // 16 leaves with 16 links each: which of the 256 links fail.
+    let failed = |seed: u64, change: &str| {
+        let text = format!(
+            r#"
+seed = {seed}
+topology = {{ kind = "leaf-spine", leaves = 16, spines = 16, hosts = 1, rate = "100Gbps", delay = "1us" }}
+cc = {{ algorithm = "constant" }}
+[[traffic]]
+kind = "permutation"
+size = "1MB"
+[[change]]
+at = "10us"
+between = ["leaf0-leaf15", "spine0-spine15"]
+state = "down"
+{change}
+"#
+        );
+        let scenario = read(&text);
+        round_trip(&scenario);
+        let changes = scenario.build().unwrap().simulation.network.changes;
+        assert!(changes.iter().all(|change| change.what == LinkChange::Down));
+        changes.iter().map(|change| change.link).collect::<Vec<_>>()
+    };
+    let quarter = failed(1, "probability = 0.25");
+    // 64 of 256 on average, with a standard deviation of 6.9.
+    assert!((36..=92).contains(&quarter.len()), "{}", quarter.len());
+    assert_eq!(quarter, failed(1, "probability = 0.25"));
+    assert_ne!(quarter, failed(2, "probability = 0.25"));
+    // What fails with a smaller probability fails with a larger one.
+    let half = failed(1, "probability = 0.5");
+    assert!(quarter.iter().all(|link| half.contains(link)));
+    assert_eq!((failed(1, "probability = 0").len(), failed(1, "probability = 1").len()), (0, 256));
+    assert_eq!(failed(1, "").len(), 256);
 }
 
 #[test]

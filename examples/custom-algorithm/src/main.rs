@@ -43,6 +43,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
         start,
         stop,
         queue: 0,
+        balancing: Default::default(),
         algorithm: 0,
         group: 0,
     };
@@ -59,6 +60,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
             ..Switch::default()
         },
         transport: Transport::default(),
+        balancing: Default::default(),
         algorithms: vec![algorithm],
         flows: vec![flow(0, Bytes::UNLIMITED, Time::ZERO, end), burst(1), burst(2)],
         probes: Probes::default(),

@@ -75,8 +75,8 @@ impl Settings {
 pub(crate) enum Feedback {
     /// Nothing against it.
     Good,
-    /// The packet was marked (ECN).
-    Marked,
+    /// The packet was marked (ECN), or the receiver reports a hole before it (NACK).
+    Bad,
 }
 
 /// A sender's choice of the entropy of each packet.

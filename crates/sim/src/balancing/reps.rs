@@ -121,7 +121,7 @@ mod tests {
         let mut reps = reps(None);
         let random = Reps::new(&Settings::default(), 11).random();
         good(&mut reps, &[5, 9, 9, 12]);
-        reps.feedback(0, 7, Feedback::Marked);
+        reps.feedback(0, 7, Feedback::Bad);
         assert_eq!(sends(&mut reps, 0, 5), [5, 9, 9, 12, random]);
     }
 

@@ -1,7 +1,9 @@
 //! `[balancing]`: how the packets of flows are spread over equal paths.
 
 use incast_sim::Simulation;
+use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{Balancing as Policy, Settings};
+use incast_sim::describe::transport::Recovery;
 use incast_units::{Bytes, Time};
 
 use super::switch::BufferSize;
@@ -9,6 +11,7 @@ use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
+use crate::problem::fault;
 
 choice!(Policy);
 
@@ -97,6 +100,18 @@ impl Effect for Balancing {
         let usual = scope.root.traffic.iter().any(|block| block.common.balancing.is_none());
         if let Some(problem) = problem(self.policy).filter(|_| usual) {
             reading.wrong_key("balancing.policy", problem);
+        }
+        if scope.root.transport.recovery == Recovery::GoBackN
+            && let Some(policy) = scope.root.policies().find(|policy| policy.spreads())
+        {
+            let names = Policy::ALL.iter().find(|(named, ..)| *named == policy);
+            let name = names.map_or("", |(_, name, _)| name);
+            let message = format!(
+                "is \"go-back-n\", which takes every packet that another one overtakes for a loss, and the policy \
+                 {name:?} spreads packets over paths"
+            );
+            let hint = "transport.recovery = \"selective\" keeps packets that arrive out of order";
+            reading.warn("transport", fault("recovery", message).with_hint(hint));
         }
         if !scope.root.policies().any(|policy| policy == Policy::Adaptive) {
             return;

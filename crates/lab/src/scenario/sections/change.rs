@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use incast_cc::Fixed;
 use incast_sim::Simulation;
 use incast_sim::describe::network::{self, LinkChange, NodeId};
+use incast_sim::random::draw;
 use incast_units::{Rate, Time};
 
 use super::{Effect, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
+use crate::hash::key;
 use crate::problem::{Problem, fault};
 use crate::topology::{Fabric, graph::expand};
 
@@ -33,8 +36,11 @@ section! {
     pub(crate) struct Change {
         /// Time of the change.
         at: Time,
-        /// The two ends of the link, like `["s0", "h3"]`; one of them may be a range, like `"h0-h3"`.
+        /// The two ends of the link, like `["s0", "h3"]`; one of them may be a range, like `"h0-h3"`. If both are,
+        /// every link between them is meant.
         between: Vec<String>,
+        /// Each of these links changes with this probability, drawn by the scenario's seed; by default all do.
+        probability: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
         /// Which of several links between the same two nodes, from 0 in the order of the topology; by
         /// default all of them.
         number: Option<u16> = None; Bound::Count(0, 65_535),
@@ -79,7 +85,7 @@ fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<
     for (block, change) in changes.iter().enumerate() {
         change.faults(scope).into_iter().for_each(|fault| reading.fault(&format!("change.{block}"), fault));
         let links = match change.links(fabric, &links) {
-            Ok(links) => links,
+            Ok(links) => change.drawn(links, scope.root.seed, block),
             Err(fault) => {
                 reading.fault(&format!("change.{block}"), fault);
                 continue;
@@ -201,15 +207,14 @@ impl Change {
             return Err(wrong(format!("{n} given; a link has two ends, like [\"s0\", \"h3\"]")));
         };
         let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
-        if left.len() > 1 && right.len() > 1 {
-            return Err(wrong(format!("{a:?} and {b:?} are both ranges; only one end may be")));
-        }
+        let ranges = left.len() > 1 && right.len() > 1;
         let mut found = Vec::new();
         for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
             let node = |name: &str| fabric.node(name).map_err(|problem| problem.about("between"));
             let (x, y) = (node(a)?, node(b)?);
             let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
             match self.number {
+                _ if ranges && between.is_empty() => {}
                 None if between.is_empty() => {
                     return Err(wrong(format!("there is no link between {a} and {b}")));
                 }
@@ -224,6 +229,18 @@ impl Change {
                 })?),
             }
         }
+        if found.is_empty() {
+            return Err(wrong(format!("there is no link between any of {a} and any of {b}")));
+        }
         Ok(found)
+    }
+
+    /// Those of the links that change. A draw depends on the seed, the block's number and the link.
+    fn drawn(&self, mut links: Vec<u32>, seed: u64, block: usize) -> Vec<u32> {
+        let Some(probability) = self.probability else { return links };
+        let stream = key(seed, "change", block as u64);
+        let share = u64::try_from(probability.bits()).unwrap_or(0);
+        links.retain(|link| draw(stream, u64::from(*link)) >> 32 < share);
+        links
     }
 }

@@ -236,7 +236,8 @@ impl Sender {
         let world = cx.world;
         let body = packet.ack(now);
         if let Some(entropies) = &mut self.entropies {
-            let feedback = if body.marked > 0 { Feedback::Marked } else { Feedback::Good };
+            let good = body.marked == 0 && packet.kind == Kind::Ack;
+            let feedback = if good { Feedback::Good } else { Feedback::Bad };
             entropies.feedback(now, (packet.hash ^ world.hashes(self.flow).1) as u16, feedback);
         }
         let acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
