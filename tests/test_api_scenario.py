@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import runpy
@@ -66,6 +67,29 @@ def test_a_dict_a_text_and_typed_objects_say_the_same() -> None:
     assert text != text.with_seed(8)
     assert text != "text"
     assert text.run().fingerprint == built.run().fingerprint
+
+
+def test_every_section_can_be_built() -> None:
+    named = {"name", "seed", "topology", "traffic", "cc"}
+    for key in incast.schema()["properties"].keys() - named:
+        assert key in inspect.signature(incast.Scenario.build).parameters, key
+        assert hasattr(sections, key.capitalize()), key
+    spread = incast.Scenario.build(
+        topology=sections.LeafSpine(leaves=2, spines=2, hosts=1, rate="100Gbps", delay="1us"),
+        transport=sections.Transport(recovery="selective", repair="lazy"),
+        balancing=sections.Balancing(policy="reps", paths=32),
+        cc="swift",
+        traffic=sections.Permutation(size="100KB"),
+        change=sections.Change(at="1us", between=["leaf0", "spine0"], state="down"),
+    )
+    assert 'policy = "reps"\npaths = 32' in spread.to_toml()
+    with pytest.raises(incast.ScenarioError, match="balance: unknown key"):
+        incast.Scenario.build(
+            topology=sections.Star(hosts=2, rate="100Gbps", delay="1us"),
+            traffic=sections.Permutation(size="1KB"),
+            cc="swift",
+            balance={},
+        )
 
 
 def test_what_is_written_reads_back_as_equal() -> None:

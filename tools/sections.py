@@ -9,6 +9,7 @@ import keyword
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,11 @@ def text() -> str:
             name = _camel(kind) + (what.capitalize() if kind in both else "")
             names.append(name)
             classes.append(_class(name, table, kind))
-    for path in ("change", "switch.pfc", "switch.ecn", "switch", "transport", "probe", "run"):
-        section = schema
-        for step in path.split("."):
-            section = _table(section["properties"][step])
-        names.append(_camel(path.rpartition(".")[2]))
-        classes.append(_class(names[-1], section, None))
+    for key, section in sections.items():
+        if key not in (*kinds, "cc"):
+            for name, table in _tables(key, section):
+                names.append(name)
+                classes.append(_class(name, table, None))
     listing = "\n".join(f'    "{name}",' for name in sorted(names))
     made = "\n\n".join(classes) + f"\n\n__all__ = [\n{listing}\n]\n"
     formatted = subprocess.run(
@@ -106,6 +106,16 @@ def _kinds(schema: Schema) -> dict[str, Schema]:
     """The tables of a section by their kind."""
     rules = (schema.get("items") or schema)["allOf"]
     return {rule["if"]["properties"]["kind"]["const"]: rule["then"] for rule in rules}
+
+
+def _tables(key: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
+    """The tables of a section with the names of their classes: those that a key of it can be, then itself."""
+    table = _table(schema)
+    for inner in ("pfc", "ecn"):
+        if inner in table.get("properties", ()):
+            yield from _tables(inner, table["properties"][inner])
+    if "properties" in table:
+        yield _camel(key), table
 
 
 def _table(schema: Schema) -> Schema:

@@ -132,10 +132,12 @@ class Scenario:
         change: object = None,
         switch: object = None,
         transport: object = None,
+        balancing: object = None,
         probe: object = None,
         run: object = None,
         seed: int = 1,
         name: str = "scenario",
+        **others: object,
     ) -> Scenario:
         """Makes a scenario from its sections.
 
@@ -159,10 +161,12 @@ class Scenario:
                 several.
             switch: Behaviour of every switch.
             transport: Behaviour of every host.
+            balancing: How the packets of a flow are spread over equal paths.
             probe: What to record in addition to totals and flow completions.
             run: When the run ends.
             seed: Seed of every random draw.
             name: Its name.
+            **others: Any other section, by its name.
 
         Raises:
             ScenarioError: As in :meth:`load`.
@@ -175,10 +179,12 @@ class Scenario:
             "change": None if change is None else _blocks(change),
             "switch": switch,
             "transport": transport,
+            "balancing": balancing,
             "cc": cc if cc is None or not (isinstance(cc, str) or callable(cc)) else _chosen(cc, {}),
             "traffic": _blocks(traffic),
             "probe": probe,
             "run": run,
+            **others,
         }
         return cls.from_dict(sections, f"{name}.toml")
 

@@ -409,6 +409,34 @@ class HpccFileTraffic(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Balancing(Section):
+    """Load balancing: how the packets of a flow are spread over equal paths.
+
+    Attributes:
+        acknowledgements: How acknowledgements of flows that are spread travel. (the public UEC
+            simulator). Default: balanced.
+        freeze: With ``"reps"``: how long a sender keeps to the entropies that it has stored after a
+            timeout; by default it does not.
+        interval: With ``"adaptive"``: shortest time between two looks of a switch at the queue of a
+            port. (the public UEC simulator). Default: 100ns.
+        paths: Number of entropies among which ``"reps"`` and ``"ops-rounds"`` choose; for rounds a
+            power of two. (the public UEC simulator). Default: 64.
+        policy: The policy of flows whose traffic block has none of its own. (chosen here). Default:
+            ecmp.
+        thresholds: With ``"adaptive"``: the three queue lengths at which a port falls into the next
+            worse class; by default 5, 10 and 20 % of the limit that ``switch.buffer`` gives each port.
+            Default: [].
+    """
+
+    acknowledgements: Literal["balanced", "one-path"] | None = None
+    freeze: str | Time | None = None
+    interval: str | Time | None = None
+    paths: int | None = None
+    policy: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    thresholds: Sequence[str | Bytes] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Change(Section):
     """Changes of links during the run.
 
@@ -434,6 +462,52 @@ class Change(Section):
     probability: float | None = None
     rate: str | Rate | None = None
     state: Literal["down", "up"] | None = None
+    until: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Probe(Section):
+    """What to record in addition to totals and flow completions.
+
+    Attributes:
+        captures: Ports whose packets are captured when their transmission begins; written like
+            ``ports``. Default: [].
+        flow_interval: Time between two samples of a flow. Default: as interval.
+        flows: Flows: ``"all"``, a block's name, or ``"name.3"`` for its fourth flow to start. Default:
+            [].
+        from_: Time of the first sample. Default: 0ps.
+        internals: Whether internal quantities of those flows' congestion control are sampled too.
+            Default: False.
+        interval: Time between two samples of a port. Default: 1us.
+        pauses: Whether every pause and resume of a port is recorded. Default: False.
+        ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch
+            ports"``, ``"all host ports"``. Default: [].
+        until: No sample after this.
+    """
+
+    captures: Sequence[str] | None = None
+    flow_interval: str | Time | None = None
+    flows: Sequence[str] | None = None
+    from_: str | Time | None = None
+    internals: bool | None = None
+    interval: str | Time | None = None
+    pauses: bool | None = None
+    ports: Sequence[str] | None = None
+    until: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run(Section):
+    """When the run ends.
+
+    Attributes:
+        stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
+            flows are unfinished. Default: 1s.
+        until: Simulated time at which the run ends even if flows are unfinished; by default it ends
+            with the last flow.
+    """
+
+    stall_after: str | Time | None = None
     until: str | Time | None = None
 
 
@@ -592,53 +666,8 @@ class Transport(Section):
     smallest: str | Bytes | None = None
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Probe(Section):
-    """What to record in addition to totals and flow completions.
-
-    Attributes:
-        captures: Ports whose packets are captured when their transmission begins; written like
-            ``ports``. Default: [].
-        flow_interval: Time between two samples of a flow. Default: as interval.
-        flows: Flows: ``"all"``, a block's name, or ``"name.3"`` for its fourth flow to start. Default:
-            [].
-        from_: Time of the first sample. Default: 0ps.
-        internals: Whether internal quantities of those flows' congestion control are sampled too.
-            Default: False.
-        interval: Time between two samples of a port. Default: 1us.
-        pauses: Whether every pause and resume of a port is recorded. Default: False.
-        ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch
-            ports"``, ``"all host ports"``. Default: [].
-        until: No sample after this.
-    """
-
-    captures: Sequence[str] | None = None
-    flow_interval: str | Time | None = None
-    flows: Sequence[str] | None = None
-    from_: str | Time | None = None
-    internals: bool | None = None
-    interval: str | Time | None = None
-    pauses: bool | None = None
-    ports: Sequence[str] | None = None
-    until: str | Time | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Run(Section):
-    """When the run ends.
-
-    Attributes:
-        stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
-            flows are unfinished. Default: 1s.
-        until: Simulated time at which the run ends even if flows are unfinished; by default it ends
-            with the last flow.
-    """
-
-    stall_after: str | Time | None = None
-    until: str | Time | None = None
-
-
 __all__ = [
+    "Balancing",
     "Cc",
     "Change",
     "Dumbbell",

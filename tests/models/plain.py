@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def duration(size: int, rate: int) -> int:
     return -(-size * 8 * 10**12 // rate)
 
 
-class Sender:
+class Sender(ABC):
     """The sending side of a flow: window, pacing and retransmission timer.
 
     What it sends, and what an acknowledgement means, is for a class of each loss recovery.
@@ -127,21 +128,21 @@ class Sender:
         self.data_hash, self.reply_hash = spreading.data_hash(key), spreading.reply_hash(key)
         self.policy = spreading.policy(flow.balancing, key, host.case.balancing)
 
+    @abstractmethod
     def has_something(self) -> bool:
         """Whether there is something to send."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self) -> int:
         """The first byte of the packet to send; that packet is in flight from now on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_ack(self, packet: Packet) -> None:
         """Takes an acknowledgement or a NACK."""
-        raise NotImplementedError
 
+    @abstractmethod
     def give_up(self) -> None:
         """Everything in flight is to be sent again; nothing counts as in flight."""
-        raise NotImplementedError
 
     def may_send(self) -> bool:
         """Whether there is something to send, and room in the window: one packet always has."""

@@ -446,7 +446,7 @@ fn overload_is_said_with_its_number() {
 }
 
 #[test]
-fn spraying_over_go_back_n_is_told() {
+fn spraying_where_reordering_counts_as_loss_is_told() {
     let warnings = |recovery: &str, balancing: &str| -> Vec<String> {
         let text = format!(
             "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts = 1, rate = \"100Gbps\", delay = \"1us\" }}\n\
@@ -460,8 +460,11 @@ fn spraying_over_go_back_n_is_told() {
         warning.contains("transport.recovery: is \"go-back-n\"") && warning.contains("\"reps\""),
         "{warning}"
     );
-    assert!(warnings("selective", "reps").is_empty());
+    let [warning] = warnings("selective", "reps").try_into().unwrap();
+    assert!(warning.contains("transport.repair: is \"threshold\"") && warning.contains("lazy"), "{warning}");
+    assert!(warnings("selective\"\nrepair = \"lazy", "reps").is_empty());
     assert!(warnings("go-back-n", "ecmp").is_empty());
+    assert!(warnings("selective", "ecmp").is_empty());
 }
 
 #[test]

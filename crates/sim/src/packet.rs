@@ -3,7 +3,7 @@
 use incast_cc::{IntHop, IntStack};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::balancing::Handling;
+use crate::balancing::{Handling, ONE_PATH};
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,6 +296,12 @@ impl Packet {
     #[inline]
     pub(crate) const fn copy(&self) -> u64 {
         joined(self.body.0[2], self.body.0[3])
+    }
+
+    /// The hash that chooses among equal paths, in switches and in hosts with several ports.
+    #[inline]
+    pub(crate) const fn path_hash(&self) -> u32 {
+        if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
     }
 
     /// How switches choose among equal paths for it.

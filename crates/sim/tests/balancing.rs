@@ -91,8 +91,9 @@ fn choices_of_successive_switches_are_independent() {
     }
 }
 
-/// With one slow path, the RTT of each acknowledgement is that of the path of the packet that caused it: with
-/// a window of one packet nothing queues, and there are exactly two values.
+/// With one slow path, the RTT of each acknowledgement is that of the path of the packet that caused it. Packets are
+/// sent every 500 ns, so that nothing queues but what arrives together with another: were an RTT counted from
+/// another packet, it would be off by a multiple of that.
 #[test]
 fn the_rtt_is_that_of_the_packets_own_path() {
     for policy in [Balancing::Ops, Balancing::Random, Balancing::Reps, Balancing::OpsRounds] {

@@ -6,8 +6,10 @@
 mod common;
 
 use common::*;
+use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Pfc};
+use incast_sim::describe::transport::Recovery;
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome, PauseRecord, Progress};
 use incast_sim::{Network, Simulation, Sink};
@@ -70,6 +72,21 @@ fn a_flow_takes_one_card_by_its_hash_and_its_acknowledgements_one_of_the_receive
             assert_eq!(packets(&outcome, 0, port), u64::from(usize::from(port) == out));
             assert_eq!(packets(&outcome, 1, port), u64::from(usize::from(port) == home));
         }
+    }
+}
+
+#[test]
+fn acknowledgements_by_one_path_leave_by_one_card() {
+    for (balanced, cards) in [(true, 2), (false, 1)] {
+        let mut one = flow(0, 1, 100_000, Time::ZERO);
+        one.balancing = Balancing::Ops;
+        let mut sim = simulation(rails(), vec![window(u64::MAX)], vec![one]);
+        sim.transport.recovery = Recovery::Selective;
+        sim.balancing.acknowledgements = balanced;
+        let (outcome, _) = run_everywhere(&sim);
+        // Data leaves by the card of its flow whatever the entropy.
+        assert_eq!((0..2).filter(|port| packets(&outcome, 0, *port) > 0).count(), 1);
+        assert_eq!((0..2).filter(|port| packets(&outcome, 1, *port) > 0).count(), cards);
     }
 }
 

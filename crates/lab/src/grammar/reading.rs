@@ -181,8 +181,13 @@ impl<'a, 'r> TableReader<'a, 'r> {
         if value.within(bound) {
             return Some(value);
         }
+        // Of a list the element that is meant.
+        let (path, node) = match (value.first_outside(bound), node) {
+            (Some(i), Node { value: Value::List(items), .. }) => (format!("{path}.{i}"), items[i].clone()),
+            (_, node) => (path, node),
+        };
         let negative = if bound == Bound::Positive { "must be" } else { "is out of range: allowed is" };
-        self.reading.wrong(place, &path, format!("{} {negative} {bound}", node.value.shown()));
+        self.reading.wrong(node.place, &path, format!("{} {negative} {bound}", node.value.shown()));
         None
     }
 

@@ -121,6 +121,11 @@ pub(crate) trait Setting: Sized {
     fn within(&self, _bound: Bound) -> bool {
         true
     }
+
+    /// Of a list the first element that is not.
+    fn first_outside(&self, _bound: Bound) -> Option<usize> {
+        None
+    }
 }
 
 /// Reports that `node` is not a `T`.
@@ -350,7 +355,11 @@ impl<T: Setting> Setting for Vec<T> {
     }
 
     fn within(&self, bound: Bound) -> bool {
-        self.iter().all(|value| value.within(bound))
+        self.first_outside(bound).is_none()
+    }
+
+    fn first_outside(&self, bound: Bound) -> Option<usize> {
+        self.iter().position(|value| !value.within(bound))
     }
 }
 

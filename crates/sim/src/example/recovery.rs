@@ -60,7 +60,7 @@ impl Recovery for ResendOldest {
     }
 
     fn stop(&mut self) {
-        self.cut = Cut { packets: self.position(), last: self.cut.full, ..self.cut };
+        self.cut.end_at(self.position());
     }
 
     fn inflight(&self) -> u64 {

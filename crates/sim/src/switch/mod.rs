@@ -302,7 +302,7 @@ fn balanced(
 ) -> Option<PortId> {
     let handling = packet.handling();
     if handling == ONE_PATH {
-        let without_entropy = Packet { hash: packet.hash & !0xffff, ..*packet };
+        let without_entropy = Packet { hash: packet.path_hash(), ..*packet };
         return path.choose(&without_entropy, group, ports);
     }
     hops.choose(now, handling, packet, group, ports).or_else(|| path.choose(packet, group, ports))

@@ -3,7 +3,7 @@
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{Balancing as Policy, Settings};
-use incast_sim::describe::transport::Recovery;
+use incast_sim::describe::transport::{Recovery, Repair};
 use incast_units::{Bytes, Time};
 
 use super::switch::BufferSize;
@@ -101,7 +101,18 @@ impl Effect for Balancing {
         if let Some(problem) = problem(self.policy).filter(|_| usual) {
             reading.wrong_key("balancing.policy", problem);
         }
-        if scope.root.transport.recovery == Recovery::GoBackN
+        let transport = &scope.root.transport;
+        let by_number = transport.recovery == Recovery::Selective && transport.repair == Repair::Threshold;
+        if by_number && scope.root.policies().any(Policy::spreads) {
+            let message = format!(
+                "is \"threshold\", which takes a packet for a loss that {} others overtake, and packets are spread \
+                 over paths",
+                transport.repair_threshold
+            );
+            let hint = "transport.repair = \"lazy\" waits for a round trip first";
+            reading.warn("transport", fault("repair", message).with_hint(hint));
+        }
+        if transport.recovery == Recovery::GoBackN
             && let Some(policy) = scope.root.policies().find(|policy| policy.spreads())
         {
             let names = Policy::ALL.iter().find(|(named, ..)| *named == policy);

@@ -84,9 +84,7 @@ impl Recovery for GoBackN {
     }
 
     fn stop(&mut self) {
-        if self.highest < self.cut.packets {
-            self.cut = Cut { packets: self.highest, last: self.cut.full, ..self.cut };
-        }
+        self.cut.end_at(self.highest);
     }
 
     #[inline]

@@ -72,6 +72,13 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
+    /// No packets from number `packets` on, which has not been sent; those before it are full.
+    pub(crate) fn end_at(&mut self, packets: u64) {
+        if packets < self.packets {
+            *self = Self { packets, last: self.full, ..*self };
+        }
+    }
+
     /// Bytes of the packets from `from` up to, and without, `to`.
     #[inline]
     pub(crate) fn bytes(&self, from: u64, to: u64) -> u64 {

@@ -241,9 +241,7 @@ impl Recovery for Selective {
     }
 
     fn stop(&mut self) {
-        if self.next < self.cut.packets {
-            self.cut = Cut { packets: self.next, last: self.cut.full, ..self.cut };
-        }
+        self.cut.end_at(self.next);
     }
 
     #[inline]

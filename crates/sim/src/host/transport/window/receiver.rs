@@ -284,7 +284,7 @@ impl Receivers {
 /// Queues a packet to the sender at the network card of its route.
 #[inline]
 fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
-    let card = cx.card(packet.destination, packet.hash);
+    let card = cx.card(packet.destination, packet.path_hash());
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 
