@@ -334,16 +334,13 @@ pub enum End {
     TimeLimit,
     /// The sink requested a stop.
     Interrupted,
-    /// There was no more progress.
+    /// There was no more progress, or a PFC deadlock was found.
     Stalled(Stall),
 }
 
 /// Diagnosis of a stalled run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// A cycle of ports that wait for each other because of pauses (PFC deadlock): each is paused by the
-    /// next one's node, the last by the first's. Empty when there is none.
-    pub deadlock: Vec<(NodeId, PortId)>,
     /// Flows that are not done, with what each waits for. At most 20.
     pub flows: Vec<(u32, String)>,
     /// Number of flows that are not done.
@@ -375,6 +372,9 @@ pub struct Outcome {
     pub ports: Vec<PortTotals>,
     /// Flows that had not finished, with their state at the end, sorted by flow.
     pub unfinished: Vec<FlowRecord>,
+    /// A cycle of ports that wait for each other because of pauses (PFC deadlock) at the end: each is paused by
+    /// the next one's node, the last by the first's. Empty when there is none.
+    pub deadlock: Vec<(NodeId, PortId)>,
     /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,
     /// Violated invariants; empty in a correct run.

@@ -9,7 +9,7 @@ use incast_cc::Fixed;
 use incast_sim::describe::network::NodeKind;
 use incast_sim::describe::switch::{Buffer, Pfc};
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
-use incast_sim::{Network, Sink};
+use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Time};
 
 fn shared(size: u64) -> Buffer {
@@ -81,9 +81,9 @@ fn ring(switches: u32) -> Network {
     network
 }
 
-#[test]
-fn a_pfc_deadlock_is_found_and_its_cycle_named() {
-    let flows = (0..5).map(|i| flow(i, (i + 2) % 5, 20_000_000, Time::ZERO)).collect();
+/// Five switches in a ring, each of whose hosts sends `size` two switches clockwise, with a static PFC threshold.
+fn deadlocking(size: u64) -> Simulation {
+    let flows = (0..5).map(|i| flow(i, (i + 2) % 5, size, Time::ZERO)).collect();
     let mut sim = simulation(ring(5), vec![window(u64::MAX)], flows);
     sim.switch.buffer = shared(1_000_000);
     sim.switch.pfc = Some(Pfc {
@@ -91,12 +91,18 @@ fn a_pfc_deadlock_is_found_and_its_cycle_named() {
         xon_offset: Bytes::new(3000),
         headroom: Some(Bytes::new(60_000)),
     });
+    sim
+}
+
+#[test]
+fn a_pfc_deadlock_is_found_and_its_cycle_named() {
+    let mut sim = deadlocking(20_000_000);
     sim.stall_after = Time::from_ms(50);
     let (outcome, _) = run(&sim);
     let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
-    assert_eq!(stall.deadlock.len(), 5, "{stall:?}");
+    assert_eq!(outcome.deadlock.len(), 5, "{outcome:?}");
     // Each port of the cycle belongs to another switch: the whole ring waits.
-    let mut nodes: Vec<_> = stall.deadlock.iter().map(|(node, _)| *node).collect();
+    let mut nodes: Vec<_> = outcome.deadlock.iter().map(|(node, _)| *node).collect();
     nodes.sort_unstable();
     assert_eq!(nodes, [5, 6, 7, 8, 9]);
     assert_eq!(stall.unfinished, 5);
@@ -105,6 +111,84 @@ fn a_pfc_deadlock_is_found_and_its_cycle_named() {
     // The same on the plain engine.
     let plain = incast_sim::run_reference(&sim, &mut Kept::default()).unwrap();
     assert_eq!(plain, outcome);
+}
+
+/// The same, and two more hosts at a switch of their own behind the first one's, which exchange data to the end.
+fn deadlocking_in_a_corner() -> Simulation {
+    let mut sim = deadlocking(20_000_000);
+    let mut network = Network::with_hosts(7);
+    let nodes: Vec<_> = (0..6).map(|i| network.add_switch(format!("s{i}"))).collect();
+    for host in 0..7_u32 {
+        network.add_link(host, nodes[host.min(5) as usize], gbps(100), us(1));
+    }
+    for i in 0..5 {
+        network.add_link(nodes[i], nodes[(i + 1) % 5], gbps(100), us(1));
+    }
+    network.add_link(nodes[0], nodes[5], gbps(100), us(1));
+    sim.network = network;
+    sim.flows.push(flow(5, 6, u64::MAX, Time::ZERO));
+    sim.until = Time::from_ms(12);
+    sim
+}
+
+#[test]
+fn a_pfc_deadlock_in_a_corner_is_found_while_other_flows_progress() {
+    let mut sim = deadlocking_in_a_corner();
+    sim.stall_after = Time::from_ms(5);
+    let (outcome, _) = run_everywhere(&sim);
+    let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
+    // The first look, at 5 ms, finds no pause that has lasted so long; the second one does.
+    assert_eq!(outcome.now.ps() / Time::from_ms(1).ps(), 10, "{}", outcome.now);
+    let mut nodes: Vec<_> = outcome.deadlock.iter().map(|(node, _)| *node).collect();
+    // Each port is paused by the next one's node: clockwise around the ring.
+    let ring = |node: u32| (node - 7 + 1) % 5 + 7;
+    assert!(nodes.windows(2).all(|pair| pair[1] == ring(pair[0])), "{nodes:?}");
+    nodes.sort_unstable();
+    assert_eq!(nodes, [7, 8, 9, 10, 11]);
+    assert_eq!(stall.unfinished, 6);
+    // The sixth flow was not slowed.
+    let sixth = outcome.unfinished.iter().find(|f| f.flow == 5).unwrap();
+    assert!(sixth.bytes.get() > 118_000_000, "{}", sixth.bytes);
+}
+
+#[test]
+fn a_pfc_deadlock_is_named_at_the_time_limit_too() {
+    let sim = deadlocking_in_a_corner();
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((&outcome.end, outcome.now), (&End::TimeLimit, sim.until));
+    assert_eq!(outcome.deadlock.len(), 5);
+    // Nothing of it can be said a microsecond after the first pause.
+    let early = Simulation { until: us(8), ..sim };
+    assert!(run_everywhere(&early).0.deadlock.is_empty());
+}
+
+/// Rings whose pauses depend on each other in a circle for a while, with flows that may or may not end: looking for
+/// deadlocks every 25 us finds one exactly in those that come to a standstill.
+#[test]
+fn what_is_found_early_is_a_deadlock() {
+    let (mut found, mut ended) = (0, 0);
+    for case in 0..60_u64 {
+        let draw = |what: u64| incast_sim::random::draw(case, what);
+        let mut sim = deadlocking(1);
+        sim.flows = (0..5)
+            .flat_map(|i| (0..1 + draw(i) % 3).map(move |j| (u64::from(i as u32), j)))
+            .map(|(i, j)| {
+                let size = 1000 + draw(100 + 10 * i + j) % (30_000 << (case % 6));
+                let to = (i + 2 - u64::from(draw(200 + 10 * i + j).is_multiple_of(6))) % 5;
+                flow(i as u32, to as u32, size, Time::ZERO)
+            })
+            .collect();
+        sim.stall_after = Time::from_ms(20);
+        let (late, _) = run(&sim);
+        sim.stall_after = us(25);
+        let (early, _) = run_everywhere(&sim);
+        let stuck = matches!(late.end, End::Stalled(_));
+        assert_eq!(stuck, !late.deadlock.is_empty(), "case {case}: {:?}", late.end);
+        assert_eq!(early.end == End::Finished, !stuck, "case {case}: {:?}, {:?}", early.end, late.end);
+        assert_eq!(early.deadlock, late.deadlock, "case {case}");
+        *(if stuck { &mut found } else { &mut ended }) += 1;
+    }
+    assert!(found > 5 && ended > 5, "{found} deadlocks, {ended} without");
 }
 
 #[test]
@@ -116,7 +200,7 @@ fn a_flow_that_cannot_get_through_is_named_with_what_it_waits_for() {
     sim.stall_after = Time::from_ms(30);
     let (outcome, _) = run(&sim);
     let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
-    assert!(stall.deadlock.is_empty());
+    assert!(outcome.deadlock.is_empty());
     assert_eq!(stall.unfinished, 1);
     let reason = &stall.flows[0].1;
     assert!(
@@ -184,7 +268,7 @@ fn a_sink_can_stop_a_run() {
 #[test]
 fn descriptions_that_contradict_themselves_do_not_run() {
     let good = simulation(star(3, gbps(100), us(1)), vec![window(u64::MAX)], vec![flow(0, 1, 5000, us(0))]);
-    let refuse = |change: &dyn Fn(&mut incast_sim::Simulation)| {
+    let refuse = |change: &dyn Fn(&mut Simulation)| {
         let mut bad = good.clone();
         change(&mut bad);
         incast_sim::run(&bad, &mut Kept::default()).unwrap_err().to_string()
@@ -194,7 +278,7 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&|s| s.flows[0].size = Bytes::ZERO), "flow 0 has nothing to send");
     assert_eq!(refuse(&|s| s.flows[0].queue = 1), "flow 0 names queue 1");
     assert_eq!(refuse(&|s| s.flows[0].algorithm = 1), "flow 0 names algorithm 1");
-    let endless = |s: &mut incast_sim::Simulation| {
+    let endless = |s: &mut Simulation| {
         s.flows[0].size = Bytes::UNLIMITED;
         s.until = Time::NEVER;
     };
@@ -205,12 +289,12 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     );
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
     assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");
-    let own = |s: &mut incast_sim::Simulation| s.switch.buffers = vec![(vec![2], Buffer::Unlimited)];
+    let own = |s: &mut Simulation| s.switch.buffers = vec![(vec![2], Buffer::Unlimited)];
     assert_eq!(refuse(&own), "a buffer is given for node 2, which is no switch");
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");
     assert_eq!(refuse(&|s| s.network.links.truncate(2)), "host h2 has no link");
-    let host = |s: &mut incast_sim::Simulation| _ = s.network.add_node("h9", NodeKind::Host);
+    let host = |s: &mut Simulation| _ = s.network.add_node("h9", NodeKind::Host);
     assert_eq!(refuse(&host), "h9 was added as a host: hosts come first, by Network::with_hosts");
     let never = refuse(&|s| s.probes.flow_interval = Time::ZERO);
     assert_eq!(never, "the time between two samples must be above zero");

@@ -178,10 +178,15 @@ impl OutcomeInfo {
     #[must_use]
     pub fn new(simulation: &Simulation, outcome: &Outcome, not_started: u64, wall_s: f64) -> Self {
         let flows = simulation.flows.len() as u64;
+        let node = |id: u32| simulation.network.nodes.get(id as usize).map_or("?", String::as_str);
         let mut info = Self {
             end: String::new(),
             why: String::new(),
-            deadlock: Vec::new(),
+            deadlock: outcome
+                .deadlock
+                .iter()
+                .map(|&(id, port)| format!("{} port {port}", node(id)))
+                .collect(),
             waiting: Vec::new(),
             fingerprint: format!("{:016x}", outcome.fingerprint),
             now_ps: outcome.now.ps(),
@@ -215,20 +220,15 @@ impl OutcomeInfo {
                 ("interrupted", format!("stopped on request at {at} with {left} flows unfinished"))
             }
             End::Stalled(stall) => {
-                let node = |id: u32| simulation.network.nodes.get(id as usize).map_or("?", String::as_str);
-                let ports = stall.deadlock.iter().map(|&(id, port)| format!("{} port {port}", node(id)));
-                info.deadlock = ports.collect();
                 let waiting = stall.flows.iter().cloned();
                 info.waiting = waiting.map(|(flow, waits_for)| Waiting { flow, waits_for }).collect();
-                let cause = match info.deadlock.as_slice() {
-                    [] => String::new(),
-                    ports => format!(": PFC deadlock, {} wait on each other", ports.join(", ")),
-                };
-                (
-                    "stalled",
-                    format!("no progress since {at}, with {} flows unfinished{cause}", stall.unfinished),
-                )
+                let since = if info.deadlock.is_empty() { "no progress since" } else { "stopped at" };
+                ("stalled", format!("{since} {at}, with {} flows unfinished", stall.unfinished))
             }
+        };
+        let why = match info.deadlock.as_slice() {
+            [] => why,
+            ports => format!("{why}: PFC deadlock, {} wait on each other", ports.join(", ")),
         };
         let why = match not_started {
             0 => why,

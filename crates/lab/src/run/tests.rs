@@ -131,6 +131,7 @@ fn finished(hops: u64) -> Outcome {
         in_flight: 0,
         ports: Vec::new(),
         unfinished: Vec::new(),
+        deadlock: Vec::new(),
         fingerprint: 0xfeed,
         violations: Vec::new(),
     }

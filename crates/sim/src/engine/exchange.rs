@@ -6,8 +6,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::deadlock::Hold;
 use super::event::Tally;
 use super::partition::Mail;
+use crate::describe::network::NodeId;
 use crate::record::Records;
 
 /// The state of one partition between two windows, or of all of them together.
@@ -86,6 +88,9 @@ pub(crate) trait Exchange {
     /// [`Self::reduce`].
     fn collect(&mut self, deliver: impl FnMut(&mut Mail));
 
+    /// Shares what every partition holds back by pauses, and waits for the others: that of all of them.
+    fn share(&mut self, holds: Vec<(NodeId, Hold)>) -> Vec<(NodeId, Hold)>;
+
     /// Sends records to the first partition.
     fn hand_over(&mut self, records: &mut Records);
 
@@ -102,6 +107,7 @@ pub(crate) struct Memory {
     /// its place used again only after that.
     mail: [Vec<Vec<Mutex<Mail>>>; 2],
     records: Vec<Mutex<Records>>,
+    holds: Vec<Mutex<Vec<(NodeId, Hold)>>>,
 }
 
 impl Memory {
@@ -111,6 +117,7 @@ impl Memory {
             meeting: Meeting::new(partitions),
             mail: [mail(), mail()],
             records: (0..partitions).map(|_| Mutex::default()).collect(),
+            holds: (0..partitions).map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -158,6 +165,13 @@ impl Exchange for MemoryEnd<'_> {
                 deliver(&mut lock(&boxes[self.index]));
             }
         }
+    }
+
+    fn share(&mut self, holds: Vec<(NodeId, Hold)>) -> Vec<(NodeId, Hold)> {
+        *lock(&self.memory.holds[self.index]) = holds;
+        // The next sharing overwrites them only after a further meeting.
+        self.memory.meeting.meet(Report::NOTHING);
+        self.memory.holds.iter().flat_map(|holds| lock(holds).clone()).collect()
     }
 
     fn hand_over(&mut self, records: &mut Records) {

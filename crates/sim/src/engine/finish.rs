@@ -5,9 +5,9 @@ use incast_units::{Bytes, Time};
 use super::channel::{Digest, Record};
 use super::event::{Captured, Tally};
 use super::node::Behaviour;
-use super::stall;
 use super::windows::Cause;
 use super::world::{Slot, World};
+use super::{deadlock, stall};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{Data, Kind, Packet, flag};
@@ -176,6 +176,13 @@ impl Remains {
                 self.sent, self.delivered, self.dropped, self.lost
             ));
         }
+        let settled = now.saturating_sub(deadlock::settles_in(world, simulation.switch.queues).ps());
+        let cycle_of = |before| deadlock::find(deadlock::holds(self.slots.iter(), before), &world.routes);
+        let deadlock = match (cause, cycle_of(settled)) {
+            // Nothing moves any more.
+            (Cause::Stalled, cycle) if cycle.is_empty() => cycle_of(u64::MAX),
+            (_, cycle) => cycle,
+        };
         let end = match cause {
             Cause::Finished => End::Finished,
             Cause::TimeLimit => {
@@ -200,6 +207,7 @@ impl Remains {
             in_flight,
             ports,
             unfinished,
+            deadlock,
             fingerprint,
             violations,
         }

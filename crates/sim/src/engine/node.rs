@@ -6,6 +6,7 @@
 
 use incast_units::{Rate, Time};
 
+use super::deadlock::Hold;
 use super::event::{Effects, Event};
 use super::world::World;
 use crate::describe::Simulation;
@@ -91,13 +92,8 @@ pub(crate) trait Behaviour: Sized {
         Vec::new()
     }
 
-    /// Whether a pause of one of its ports makes it pause others, so that pauses spread through it.
-    fn spreads_pauses(&self) -> bool {
-        false
-    }
-
-    /// Its paused ports that hold back packets which came in at `ingress`.
-    fn blocks(&self, _ingress: PortId) -> Vec<PortId> {
+    /// Its pauses of others, asked for by `before`, which end only if a pause of its own ports does.
+    fn holds(&self, _before: u64) -> Vec<Hold> {
         Vec::new()
     }
 
@@ -187,11 +183,8 @@ macro_rules! nodes {
             fn waits(&self, world: &World) -> Vec<(u32, String)> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.waits(world),)+ }
             }
-            fn spreads_pauses(&self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.spreads_pauses(),)+ }
-            }
-            fn blocks(&self, ingress: PortId) -> Vec<PortId> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.blocks(ingress),)+ }
+            fn holds(&self, before: u64) -> Vec<Hold> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.holds(before),)+ }
             }
             fn violations(&self, drops: u64) -> Vec<String> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.violations(drops),)+ }

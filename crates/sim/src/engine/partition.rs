@@ -332,6 +332,11 @@ impl Partition {
         }
     }
 
+    /// The nodes.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.places.iter().map(|place| &place.slot)
+    }
+
     pub(crate) fn tally(&mut self) -> &mut Tally {
         &mut self.fabric.tally
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use incast_units::Time;
 
+use super::deadlock;
 use super::event::{Effects, Event, Kind, Tally};
 use super::exchange::Report;
 use super::finish::Remains;
@@ -92,7 +93,7 @@ pub(crate) fn run(
     mut slots: Vec<Slot>,
     sink: &mut dyn Sink,
 ) -> (Cause, u64, Remains) {
-    let limits = Limits::new(simulation, Layout::new(world).lookahead);
+    let limits = Limits::new(simulation, world, Layout::new(world).lookahead);
     let mut tally = Tally::default();
     let mut heap: BinaryHeap<Reverse<Due>> = slots
         .iter()
@@ -102,7 +103,8 @@ pub(crate) fn run(
     let mut sequence = 0;
     let mut interrupted = false;
     let mut last = Instant::now();
-    let mut end = 0;
+    let (mut last_end, mut end) = (0, 0);
+    let mut check_at = limits.deadlock_after;
     let (cause, now) = loop {
         let next = heap.peek().map_or(u64::MAX, |d| d.0.event.time());
         if next >= end {
@@ -114,6 +116,14 @@ pub(crate) fn run(
                 Err(Cause::TimeLimit) => break (Cause::TimeLimit, simulation.until.ps()),
                 Err(cause) => break (cause, end),
             }
+            if next >= check_at {
+                let holds = deadlock::holds(slots.iter(), next - limits.deadlock_after);
+                if !deadlock::find(holds, &world.routes).is_empty() {
+                    break (Cause::Stalled, last_end);
+                }
+                check_at = next.saturating_add(limits.deadlock_after);
+            }
+            last_end = end;
             if last.elapsed() > Duration::from_millis(100) {
                 last = Instant::now();
                 let progress = Progress {

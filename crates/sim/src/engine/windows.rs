@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use incast_units::Time;
 
+use super::deadlock;
 use super::exchange::{Exchange, Memory, Report};
 use super::finish::Remains;
 use super::layout::Layout;
@@ -36,15 +37,22 @@ pub(crate) struct Limits {
     stall_after: u64,
     /// Length of a window. (ps)
     lookahead: u64,
+    /// How often deadlocks are looked for, and how long the pauses of one have lasted. (ps)
+    pub(crate) deadlock_after: u64,
 }
 
 impl Limits {
-    pub(crate) fn new(simulation: &Simulation, lookahead: u64) -> Self {
+    pub(crate) fn new(simulation: &Simulation, world: &World, lookahead: u64) -> Self {
+        let settles_in = deadlock::settles_in(world, simulation.switch.queues);
         Self {
             flows: simulation.flows.len() as u64,
             until: simulation.until.ps(),
             stall_after: simulation.stall_after.ps(),
             lookahead,
+            deadlock_after: match simulation.switch.pfc {
+                Some(_) => simulation.stall_after.max(settles_in).ps(),
+                None => u64::MAX,
+            },
         }
     }
 
@@ -115,7 +123,7 @@ pub(crate) fn run(
     sink: &mut dyn Sink,
 ) -> (Cause, u64, Remains) {
     let layout = Layout::new(world);
-    let limits = Limits::new(simulation, layout.lookahead);
+    let limits = Limits::new(simulation, world, layout.lookahead);
     let mut partitions = layout.partitions(slots, world, simulation.threads);
     let memory = Memory::new(partitions.len());
     let last = Instant::now();
@@ -161,6 +169,7 @@ fn run_partition(
     mut reporter: Option<Reporter<'_>>,
 ) -> (Cause, u64, Partition) {
     let mut last_end = 0;
+    let mut check_at = limits.deadlock_after;
     for round in 0_u64.. {
         let mut mine = partition.report();
         if let Some(reporter) = &reporter {
@@ -180,6 +189,13 @@ fn run_partition(
                 return (cause, now, partition);
             }
         };
+        if all.next >= check_at {
+            let holds = deadlock::holds(partition.slots(), all.next - limits.deadlock_after);
+            if !deadlock::find(exchange.share(holds), &world.routes).is_empty() {
+                return (Cause::Stalled, last_end, partition);
+            }
+            check_at = all.next.saturating_add(limits.deadlock_after);
+        }
         if let Some(reporter) = &mut reporter {
             // Reading the clock costs as much as a packet: not in every short window.
             let look = round.is_multiple_of(16);

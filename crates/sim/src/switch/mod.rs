@@ -24,6 +24,7 @@ use crate::balancing::{Hops, ONE_PATH};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, MarkingPoint, Telemetry};
+use crate::engine::deadlock::Hold;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
@@ -75,7 +76,7 @@ impl Switch {
 
     /// Sends a PFC frame through `port`, ahead of everything but the packet being sent.
     fn signal(&mut self, now: u64, port: PortId, queue: u8, pause: bool, effects: &mut impl Effects) {
-        self.ports[usize::from(port)].frames.get_or_insert_default().ask(queue, pause);
+        self.ports[usize::from(port)].frames.get_or_insert_default().ask(now, queue, pause);
         self.serve(now, port, effects);
     }
 
@@ -264,16 +265,22 @@ impl Behaviour for Switch {
         packets.filter(|(_, packet)| packet.kind == Kind::Data).count() as u64
     }
 
-    fn spreads_pauses(&self) -> bool {
-        true
-    }
-
-    fn blocks(&self, ingress: PortId) -> Vec<PortId> {
-        let holds = |egress: &Egress| {
-            egress.queues.iter().any(|(q, p)| p.ingress == ingress && egress.wire.is_paused(q))
-        };
-        let ports = (0..).zip(&self.ports);
-        ports.filter(|(_, e)| e.wire.is_paused_at_all() && holds(e)).map(|(port, _)| port).collect()
+    fn holds(&self, before: u64) -> Vec<Hold> {
+        let mut holds = Vec::new();
+        for (port, egress) in (0..).zip(&self.ports) {
+            let asked = egress.frames.iter().flat_map(|frames| frames.asked());
+            for (queue, _) in asked.filter(|(_, since)| *since < before) {
+                let from_there = |(q, packet): (u8, &Packet)| q == queue && packet.ingress == port;
+                let waits = (0..).zip(&self.ports).filter(|(_, at)| at.queues.iter().any(from_there));
+                let waits: Vec<(PortId, bool)> =
+                    waits.map(|(at, egress)| (at, egress.wire.is_paused(queue))).collect();
+                if !waits.is_empty() && waits.iter().all(|(_, paused)| *paused) {
+                    let waits_at = waits.into_iter().map(|(at, _)| at).collect();
+                    holds.push(Hold { port, queue, waits_at });
+                }
+            }
+        }
+        holds
     }
 
     fn violations(&self, drops: u64) -> Vec<String> {

@@ -14,6 +14,8 @@ pub(crate) struct PauseFrames {
     waiting: Vec<u8>,
     /// Queues whose far end is paused once all frames have been sent.
     paused: QueueSet,
+    /// Since when, for each of those. (ps)
+    since: Vec<(u8, u64)>,
 }
 
 impl PauseFrames {
@@ -23,16 +25,23 @@ impl PauseFrames {
     }
 
     /// The far end must pause or resume `queue`; for each queue these alternate.
-    pub(crate) fn ask(&mut self, queue: u8, pause: bool) {
+    pub(crate) fn ask(&mut self, now: u64, queue: u8, pause: bool) {
         if pause {
             self.paused.insert(queue);
+            self.since.push((queue, now));
         } else {
             self.paused.remove(queue);
+            self.since.retain(|(q, _)| *q != queue);
         }
         match self.waiting.iter().position(|q| *q == queue) {
             Some(opposite) => drop(self.waiting.remove(opposite)),
             None => self.waiting.push(queue),
         }
+    }
+
+    /// Queues whose far end must be paused, each with the time since when. (ps)
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (u8, u64)> {
+        self.since.iter().copied()
     }
 
     /// Takes the first frame: its queue, and whether it is a pause.
@@ -50,18 +59,18 @@ mod tests {
     #[test]
     fn opposite_frames_cancel_and_the_rest_keep_their_order() {
         let mut frames = PauseFrames::default();
-        frames.ask(3, true);
-        frames.ask(1, true);
-        frames.ask(2, true);
+        frames.ask(0, 3, true);
+        frames.ask(0, 1, true);
+        frames.ask(0, 2, true);
         // The pause of 1 has not been sent: nothing needs to be.
-        frames.ask(1, false);
+        frames.ask(0, 1, false);
         assert_eq!(frames.next(), Some((3, true)));
         // A resume that waits and a pause after it: the far end stays paused.
-        frames.ask(3, false);
-        frames.ask(3, true);
+        frames.ask(0, 3, false);
+        frames.ask(0, 3, true);
         // Asked again, it stands behind those that came before.
-        frames.ask(1, true);
-        frames.ask(3, false);
+        frames.ask(0, 1, true);
+        frames.ask(0, 3, false);
         assert_eq!(
             [(); 4].map(|()| frames.next()),
             [Some((2, true)), Some((1, true)), Some((3, false)), None]
