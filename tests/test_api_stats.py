@@ -252,8 +252,9 @@ def test_rows_stand_for_samples() -> None:
     assert each["time_ps"].tolist() == [us * t for t in range(3, 17)]
     assert each["queue_bytes"].tolist() == [7, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
     assert each["samples"].tolist() == [1] * 14
+    sent = np.arange(6)
     series = incast.PortSeries(
-        "s0", 1, 10**11, rows["time_ps"], rows["queue_bytes"], np.arange(6) / 8, rows["samples"]
+        "s0", 1, 10**11, rows["time_ps"], rows["queue_bytes"], np.arange(6) / 8, sent, sent, rows["samples"]
     )
     assert series.interval_ps == series.filled().interval_ps == us
     assert series.filled().utilisation.tolist() == np.repeat(np.arange(6) / 8, rows["samples"]).tolist()

@@ -272,7 +272,9 @@ def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
     done = incast("run", "ring.toml")
     assert done.returncode == 1
     shown = " ".join(done.stdout.split())
-    assert re.search(r"(no progress since|stopped at) \S+, with 5 flows unfinished: PFC deadlock, s\d port", shown)
+    assert re.search(
+        r"(no progress since|stopped at) \S+, with 5 flows unfinished: PFC deadlock, s\d port", shown
+    )
     for switch in range(5):
         assert f"s{switch} port" in shown
     assert re.search(r"flow \d+: waits for ", shown)

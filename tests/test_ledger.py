@@ -227,7 +227,9 @@ def test_turns_are_counted_for_good_only() -> None:
 
             time = np.arange(len(queue), dtype=np.int64) * 1_000_000
             ones = np.ones(len(queue), dtype=np.int64)
-            self._made = PortSeries("s0", 0, 10**11, time, np.array(queue), np.ones(len(queue)), ones)
+            self._made = PortSeries(
+                "s0", 0, 10**11, time, np.array(queue), np.ones(len(queue)), ones, ones, ones
+            )
 
         def port(self, text: str) -> object:  # type: ignore[override]
             return self._made

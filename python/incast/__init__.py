@@ -20,6 +20,7 @@ from incast.algorithm import (
     register,
     registered,
 )
+from incast.congestion import Congestion, congestion_at
 from incast.result import FlowSeries, FlowTimes, PortSeries, Result
 from incast.scenario import Interrupted, Progress, Scenario, schema
 from incast.stats import Estimate, SizeBin
@@ -27,6 +28,7 @@ from incast.study import Replications, compare, replicate
 
 __all__ = [
     "Ack",
+    "Congestion",
     "CongestionControl",
     "Estimate",
     "Flow",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "compare",
+    "congestion_at",
     "load_plugin",
     "register",
     "registered",

@@ -37,6 +37,8 @@ class PortSeries:
         queue_bytes: Bytes in its queues at each row.
         utilisation: Share of the link's rate that was used since the row before, from 0 to 1. The first row
             has none before it and repeats the second one's.
+        transmitted_bytes: Bytes whose transmission had begun by then.
+        dropped_bytes: Bytes dropped on admission to its queues by then.
         samples: How many samples each row stands for: that of its time, and the equal ones directly before
             it that have no row.
     """
@@ -47,6 +49,8 @@ class PortSeries:
     time_ps: npt.NDArray[np.int64]
     queue_bytes: npt.NDArray[np.int64]
     utilisation: npt.NDArray[np.float64]
+    transmitted_bytes: npt.NDArray[np.int64]
+    dropped_bytes: npt.NDArray[np.int64]
     samples: npt.NDArray[np.int64]
 
     @property
@@ -320,9 +324,9 @@ class Result:
             raise KeyError(f"no samples of port {port} of {node}; there are {known}")
         here = (totals.column("node") == node) & (totals.column("port") == port)
         rate = int(totals.column("rate_bps")[here][0])
-        names = ("time_ps", "transmitted_bytes", "queue_bytes", "samples")
-        time, sent, queue, samples = (series.column(name)[mine] for name in names)
-        return PortSeries(node, port, rate, time, queue, used(time, sent, rate), samples)
+        names = ("time_ps", "queue_bytes", "transmitted_bytes", "dropped_bytes", "samples")
+        time, queue, sent, dropped, samples = (series.column(name)[mine] for name in names)
+        return PortSeries(node, port, rate, time, queue, used(time, sent, rate), sent, dropped, samples)
 
     def probed_flows(self) -> list[int]:
         """Numbers of the flows that have samples, in order."""

@@ -239,7 +239,7 @@ impl Described for ThetaPowerTcpParams {
     ];
 }
 
-/// The state of one flow under θ-PowerTCP: 56 bytes.
+/// The state of one flow under θ-PowerTCP: 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ThetaPowerTcp {
@@ -249,6 +249,8 @@ pub struct ThetaPowerTcp {
     previous_at: Time,
     /// τ: the base RTT, or the smallest seen.
     base_rtt: Time,
+    /// θ̇ + 1, as measured last: the deduced arrival rate at the bottleneck, over its rate. No step reads it.
+    arrival: Fixed,
     /// Smoothed normalised power (Γ_smooth).
     power: Fixed,
     /// Window, as a ratio to the base BDP (cwnd).
@@ -273,6 +275,7 @@ impl ThetaPowerTcp {
         } else {
             Fixed::ratio((grown - previous).ps(), dt.ps())
         };
+        self.arrival = gradient;
         let gradient = if params.negative_power { gradient } else { gradient.max(params.gradient_floor) };
         let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
         let weight =
@@ -301,6 +304,7 @@ impl CongestionControl for ThetaPowerTcp {
             previous_rtt: Time::ZERO,
             previous_at: Time::NEVER,
             base_rtt: path.base_rtt,
+            arrival: Fixed::ONE,
             power: Fixed::ONE,
             window,
             old: window,
@@ -341,6 +345,11 @@ impl CongestionControl for ThetaPowerTcp {
         Internal { name: "power", meaning: "smoothed normalised power (Gamma_smooth)" },
         Internal { name: "cwnd_old", meaning: "window of one round trip ago (cwnd_old)" },
         Internal { name: "base_rtt", meaning: "base RTT in use (tau)" },
+        Internal { name: "deduced_inflight", meaning: "inflight deduced from the RTT: line rate x RTT" },
+        Internal {
+            name: "deduced_arrival",
+            meaning: "arrival rate over link rate deduced from the RTT: gradient + 1",
+        },
     ];
 
     fn probe(&self, setup: &Setup<ThetaPowerTcpParams>, place: usize) -> Option<Value> {
@@ -348,6 +357,10 @@ impl CongestionControl for ThetaPowerTcp {
             0 => Some(Value::Ratio(self.power)),
             1 => Some(Value::Bytes(Bytes::new(self.old.scale(setup.bdp.get())))),
             2 => Some(Value::Time(self.base_rtt)),
+            3 if self.previous_at != Time::NEVER => {
+                Some(Value::Bytes(setup.path.line_rate.bytes_in(self.previous_rtt)))
+            }
+            4 if self.previous_at != Time::NEVER => Some(Value::Ratio(self.arrival)),
             _ => None,
         }
     }
@@ -388,7 +401,7 @@ mod tests {
         }
         assert_eq!(ThetaPowerTcp::signals(&params), Signals::NONE);
         assert_eq!(ThetaPowerTcp::overhead(&params), Overhead::default());
-        assert_eq!(size_of::<ThetaPowerTcp>(), 56);
+        assert_eq!(size_of::<ThetaPowerTcp>(), 64);
     }
 
     #[test]
@@ -400,6 +413,10 @@ mod tests {
         acked(&mut flow, &params, &ack(us(13), us(13), 2000, 160_000));
         close(flow.power, 79.0 / 72.0);
         close(flow.window, 1.0);
+        // What it deduces: 13 us at 100 Gbps in flight, and twice the link's rate arriving.
+        let setup = Setup::new(params, PATH);
+        assert_eq!(flow.probe(&setup, 3), Some(Value::Bytes(Bytes::new(162_500))));
+        assert_eq!(flow.probe(&setup, 4), Some(Value::Ratio(Fixed::whole(2))));
         // 1 us later the RTT is the same: Γ_norm = 13/12, Γ_smooth = 79/72 + (13/12 − 79/72)/12
         // = 79/72 − 1/864 = 947/864. cwnd = 0.9 · (864/947 + 0.006) + 0.1 = 0.926520 (line 20).
         acked(&mut flow, &params, &ack(us(14), us(13), 150_000, 170_000));

@@ -447,7 +447,13 @@ fn probes_show_the_internals_of_a_new_flow() {
         ("powertcp", vec![("power", one), ("cwnd_old", bdp)]),
         (
             "theta-powertcp",
-            vec![("power", one), ("cwnd_old", bdp), ("base_rtt", Some(Value::Time(path.base_rtt)))],
+            vec![
+                ("power", one),
+                ("cwnd_old", bdp),
+                ("base_rtt", Some(Value::Time(path.base_rtt))),
+                ("deduced_inflight", None),
+                ("deduced_arrival", None),
+            ],
         ),
         ("dcqcn", vec![("alpha", one), ("target_rate", line), ("current_rate", line)]),
         ("dctcp", vec![("alpha", one), ("ssthresh", Some(Value::Bytes(Bytes::ZERO)))]),

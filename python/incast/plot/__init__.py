@@ -7,6 +7,7 @@ distinguished with every common form of colour blindness; presets differ in thei
 """
 
 from incast.plot.completion import fct_cdf, slowdown_by_size
+from incast.plot.deduced import deduced
 from incast.plot.internals import internals
 from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
 from incast.plot.panels import queue_and_utilisation
@@ -15,6 +16,7 @@ from incast.plot.style import colour, save
 
 __all__ = [
     "colour",
+    "deduced",
     "fairness",
     "fct_cdf",
     "goodput",

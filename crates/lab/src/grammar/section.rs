@@ -271,13 +271,15 @@ pub(crate) fn describe(value: Option<Option<Out>>, expression: &str) -> Fallback
     }
 }
 
-/// Declares a section whose first key, `kind`, determines which keys follow.
+/// Declares a section whose first key, `kind`, determines which keys follow. `named by module`: the module has
+/// names for kinds whose keys are set, and replaces such a name before the section is read.
 macro_rules! kinds {
     (
         $(#[doc = $doc:literal])+
         $vis:vis enum $name:ident ($what:literal) {
             $($(#[doc = $meaning:literal])+ $word:literal => $variant:ident($type:ty),)+
         }
+        $(named by $named:ident)?
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq)]
@@ -294,14 +296,17 @@ macro_rules! kinds {
             }
 
             /// Every kind with its keys.
+            #[allow(unused_mut, reason = "not every section has names")]
             $vis fn entries() -> Vec<$crate::grammar::section::Entry> {
                 use $crate::grammar::section::Section as _;
-                vec![$($crate::grammar::section::Entry {
+                let mut entries = vec![$($crate::grammar::section::Entry {
                     name: $word.to_owned(),
                     summary: <$type>::summary(),
                     brief: <$type>::brief(),
                     keys: <$type>::keys(),
-                }),+]
+                }),+];
+                $(entries.extend($named::entries(&entries));)?
+                entries
             }
         }
 
@@ -325,7 +330,10 @@ macro_rules! kinds {
             }
 
             fn fields(table: &mut $crate::grammar::reading::TableReader<'_, '_>) -> Option<Self> {
-                let kind = table.word("kind", &[$($word),+], $what)?;
+                #[allow(unused_mut, reason = "not every section has names")]
+                let mut words = vec![$($word),+];
+                $(words.extend($named::names());)?
+                let kind = table.word("kind", &words, $what)?;
                 table.entitle(format!("a {kind} {}", $what));
                 match kind {
                     $($word => <$type as $crate::grammar::section::Section>::fields(table).map(Self::$variant),)+

@@ -43,7 +43,7 @@ use crate::grammar::tree::{self, Node, Place, Sources, Table, Value};
 use crate::grammar::write;
 use crate::hash;
 use crate::problem::{Problem, Problems};
-use crate::topology::Fabric;
+use crate::topology::{Fabric, named};
 use crate::traffic::{self, hosts::World};
 use check::Checked;
 use sections::Root;
@@ -103,6 +103,7 @@ impl Scenario {
         if !wrong.is_empty() {
             return Err(Problems(wrong));
         }
+        named::expand(&mut table);
         let path = Path::new(file_name);
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut reading = Reading::new(sources, folder, catalogue::owner);

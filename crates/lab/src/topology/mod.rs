@@ -1,7 +1,7 @@
 //! Topologies: from a few numbers to nodes and links.
 //!
 //! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
-//! `core0`, counted over the whole network. A `graph` names its nodes itself; in an
+//! `core0`, `rail0`, counted over the whole network. A `graph` names its nodes itself; in an
 //! `hpcc-file` hosts and switches (`s`) have the numbers of the file.
 
 pub(crate) mod dumbbell;
@@ -9,7 +9,9 @@ pub(crate) mod fat_tree;
 pub(crate) mod graph;
 pub(crate) mod hpcc_file;
 pub(crate) mod leaf_spine;
+pub(crate) mod named;
 pub(crate) mod parking_lot;
+pub(crate) mod rail_optimized;
 pub(crate) mod star;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,11 +37,14 @@ kinds! {
         "leaf-spine" => LeafSpine(leaf_spine::LeafSpine),
         /// three tiers in pods.
         "fat-tree" => FatTree(fat_tree::FatTree),
+        /// servers with several cards, each connected to a switch of its own.
+        "rail-optimized" => RailOptimized(rail_optimized::RailOptimized),
         /// nodes and links listed individually.
         "graph" => Graph(graph::Graph),
         /// the network of an HPCC `topology.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
     }
+    named by named
 }
 
 impl Topology {
@@ -54,6 +59,7 @@ impl Topology {
             Self::ParkingLot(topology) => topology.build(),
             Self::LeafSpine(topology) => topology.build()?,
             Self::FatTree(topology) => topology.build()?,
+            Self::RailOptimized(topology) => topology.build()?,
             Self::Graph(topology) => topology.build()?,
             Self::HpccFile(topology) => topology.build()?,
         };
