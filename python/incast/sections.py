@@ -172,6 +172,32 @@ class FatTree(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class RailOptimized(Section):
+    """A rail-optimized fabric.
+
+    Attributes:
+        delay: One-way delay of the cards' links.
+        rails: Network cards of each server, and rail switches of each group.
+        rate: Rate of each card's link.
+        servers: Number of servers in each group.
+        spines: Number of spines; none are needed for one group.
+        fabric_delay: One-way delay of the links between rail switches and spines. Default: as delay.
+        fabric_rate: Rate of the links between rail switches and spines. Default: as rate.
+        groups: Number of groups. Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "rail-optimized"
+    delay: str | Time
+    rails: int
+    rate: str | Rate
+    servers: int
+    spines: int
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    groups: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Graph(Section):
     """Any network: named hosts, named switches, and links between them.
 
@@ -207,6 +233,310 @@ class HpccFileTopology(Section):
     file: str | Mapping[str, object]
     ignore_loss: bool | None = None
     types: Sequence[Mapping[str, object]] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FatTree128(Section):
+    """128 hosts at 800Gbps in three non-blocking tiers (the median paper, section IV-A).
+
+    Attributes:
+        core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
+        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_rate: Rate of the links to the cores. Default: as fabric_rate.
+        delay: One-way delay of the hosts' links. Default: 500ns.
+        fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
+        fabric_rate: Rate of the links between switches. Default: as rate.
+        k: Ports of every switch, an even number: k pods of k/2 edge and k/2 aggregation switches, k/2
+            hosts on each edge, k²/4 cores. Default: 8.
+        rate: Rate of the hosts' links. Default: 800Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "fat-tree-128"
+    core_delay: str | Time | None = None
+    core_links: Literal["divided", "all"] | None = None
+    core_rate: str | Rate | None = None
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    k: int | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FatTree250(Section):
+    """250 hosts at 25Gbps.
+
+    Attributes:
+        core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
+        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_rate: Rate of the links to the cores. Default: as fabric_rate.
+        delay: One-way delay of the hosts' links. Default: 1577ns.
+        fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
+        fabric_rate: Rate of the links between switches. Default: 100Gbps.
+        k: Ports of every switch, an even number: k pods of k/2 edge and k/2 aggregation switches, k/2
+            hosts on each edge, k²/4 cores. Default: 10.
+        rate: Rate of the hosts' links. Default: 25Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "fat-tree-250"
+    core_delay: str | Time | None = None
+    core_links: Literal["divided", "all"] | None = None
+    core_rate: str | Rate | None = None
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    k: int | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FatTree256(Section):
+    """256 hosts at 25Gbps.
+
+    Attributes:
+        agg: Aggregation switches in each pod. Default: 2.
+        core: Core switches. Default: 2.
+        core_delay: One-way delay of the links to the cores. Default: 5us.
+        core_links: Which cores an aggregation switch is connected to. Default: all.
+        core_rate: Rate of the links to the cores. Default: as fabric_rate.
+        delay: One-way delay of the hosts' links. Default: 1us.
+        edge: Edge switches in each pod. Default: 2.
+        fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
+        fabric_rate: Rate of the links between switches. Default: 100Gbps.
+        hosts: Hosts on each edge switch. Default: 32.
+        pods: Number of pods. Default: 4.
+        rate: Rate of the hosts' links. Default: 25Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "fat-tree-256"
+    agg: int | None = None
+    core: int | None = None
+    core_delay: str | Time | None = None
+    core_links: Literal["divided", "all"] | None = None
+    core_rate: str | Rate | None = None
+    delay: str | Time | None = None
+    edge: int | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    pods: int | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FatTree320(Section):
+    """320 hosts at 100Gbps.
+
+    Attributes:
+        agg: Aggregation switches in each pod. Default: 4.
+        core: Core switches. Default: 16.
+        core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
+        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_rate: Rate of the links to the cores. Default: as fabric_rate.
+        delay: One-way delay of the hosts' links. Default: 1us.
+        edge: Edge switches in each pod. Default: 4.
+        fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
+        fabric_rate: Rate of the links between switches. Default: 400Gbps.
+        hosts: Hosts on each edge switch. Default: 16.
+        pods: Number of pods. Default: 5.
+        rate: Rate of the hosts' links. Default: 100Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "fat-tree-320"
+    agg: int | None = None
+    core: int | None = None
+    core_delay: str | Time | None = None
+    core_links: Literal["divided", "all"] | None = None
+    core_rate: str | Rate | None = None
+    delay: str | Time | None = None
+    edge: int | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    pods: int | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OscarTraining(Section):
+    """64 hosts at 200Gbps on 16 leaves, oversubscribed 2 to 1 (OSCAR, section 6.1).
+
+    Attributes:
+        delay: One-way delay of the hosts' links. Default: 1us.
+        fabric_delay: One-way delay of the links between leaves and spines. Default: as delay.
+        fabric_rate: Rate of the links between leaves and spines. Default: as rate.
+        hosts: Number of hosts on each leaf. Default: 4.
+        leaves: Number of leaves. Default: 16.
+        rate: Rate of the hosts' links. Default: 200Gbps.
+        spines: Number of spines. Default: 2.
+    """
+
+    _kind: ClassVar[str | None] = "oscar-training"
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    leaves: int | None = None
+    rate: str | Rate | None = None
+    spines: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OscarFig14(Section):
+    """Two leaves of four hosts under four spines.
+
+    Attributes:
+        delay: One-way delay of the hosts' links. Default: 1us.
+        fabric_delay: One-way delay of the links between leaves and spines. Default: as delay.
+        fabric_rate: Rate of the links between leaves and spines. Default: as rate.
+        hosts: Number of hosts on each leaf. Default: 4.
+        leaves: Number of leaves. Default: 2.
+        rate: Rate of the hosts' links. Default: 100Gbps.
+        spines: Number of spines. Default: 4.
+    """
+
+    _kind: ClassVar[str | None] = "oscar-fig14"
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    leaves: int | None = None
+    rate: str | Rate | None = None
+    spines: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OscarStar(Section):
+    """Any number of hosts at 100Gbps around one switch, base RTT 12us (OSCAR's micro-benchmarks).
+
+    Attributes:
+        hosts: Number of hosts.
+        delay: One-way delay of every link. Default: 3us.
+        rate: Rate of every link. Default: 100Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "oscar-star"
+    hosts: int
+    delay: str | Time | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OscarTestbed(Section):
+    """Any number of hosts at 40Gbps around one switch.
+
+    Attributes:
+        hosts: Number of hosts.
+        delay: One-way delay of every link. Default: 3262600ps.
+        rate: Rate of every link. Default: 40Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "oscar-testbed"
+    hosts: int
+    delay: str | Time | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CccStar(Section):
+    """Any number of hosts at 25Gbps around one switch.
+
+    Attributes:
+        hosts: Number of hosts.
+        delay: One-way delay of every link. Default: 4821ns.
+        rate: Rate of every link. Default: 25Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "ccc-star"
+    hosts: int
+    delay: str | Time | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CccLeafSpine(Section):
+    """128 hosts at 25Gbps on eight leaves.
+
+    Attributes:
+        delay: One-way delay of the hosts' links. Default: 1577ns.
+        fabric_delay: One-way delay of the links between leaves and spines. Default: as delay.
+        fabric_rate: Rate of the links between leaves and spines. Default: 100Gbps.
+        hosts: Number of hosts on each leaf. Default: 16.
+        leaves: Number of leaves. Default: 8.
+        rate: Rate of the hosts' links. Default: 25Gbps.
+        spines: Number of spines. Default: 4.
+    """
+
+    _kind: ClassVar[str | None] = "ccc-leaf-spine"
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    leaves: int | None = None
+    rate: str | Rate | None = None
+    spines: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SqccStar(Section):
+    """Any number of hosts at 10Gbps around one switch.
+
+    Attributes:
+        hosts: Number of hosts.
+        delay: One-way delay of every link. Default: 800ns.
+        rate: Rate of every link. Default: 10Gbps.
+    """
+
+    _kind: ClassVar[str | None] = "sqcc-star"
+    hosts: int
+    delay: str | Time | None = None
+    rate: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SqccDumbbell(Section):
+    """Any number of hosts at 10Gbps that share one link to one receiver (SQCC, section IV).
+
+    Attributes:
+        left: Hosts on ``s0``.
+        bottleneck_delay: One-way delay of the link between the switches. Default: as delay.
+        bottleneck_rate: Rate of the link between the switches. Default: as rate.
+        delay: One-way delay of the hosts' links. Default: 1us.
+        rate: Rate of the hosts' links. Default: 10Gbps.
+        right: Hosts on ``s1``. Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "sqcc-dumbbell"
+    left: int
+    bottleneck_delay: str | Time | None = None
+    bottleneck_rate: str | Rate | None = None
+    delay: str | Time | None = None
+    rate: str | Rate | None = None
+    right: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bfc128(Section):
+    """128 hosts at 100Gbps on eight leaves.
+
+    Attributes:
+        delay: One-way delay of the hosts' links. Default: 1us.
+        fabric_delay: One-way delay of the links between leaves and spines. Default: as delay.
+        fabric_rate: Rate of the links between leaves and spines. Default: as rate.
+        hosts: Number of hosts on each leaf. Default: 16.
+        leaves: Number of leaves. Default: 8.
+        rate: Rate of the hosts' links. Default: 100Gbps.
+        spines: Number of spines. Default: 8.
+    """
+
+    _kind: ClassVar[str | None] = "bfc-128"
+    delay: str | Time | None = None
+    fabric_delay: str | Time | None = None
+    fabric_rate: str | Rate | None = None
+    hosts: int | None = None
+    leaves: int | None = None
+    rate: str | Rate | None = None
+    spines: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -668,24 +998,38 @@ class Transport(Section):
 
 __all__ = [
     "Balancing",
+    "Bfc128",
     "Cc",
+    "CccLeafSpine",
+    "CccStar",
     "Change",
     "Dumbbell",
     "Ecn",
     "FatTree",
+    "FatTree128",
+    "FatTree250",
+    "FatTree256",
+    "FatTree320",
     "Flows",
     "Graph",
     "HpccFileTopology",
     "HpccFileTraffic",
     "Incast",
     "LeafSpine",
+    "OscarFig14",
+    "OscarStar",
+    "OscarTestbed",
+    "OscarTraining",
     "ParkingLot",
     "Permutation",
     "Pfc",
     "Poisson",
     "Probe",
+    "RailOptimized",
     "Run",
     "Section",
+    "SqccDumbbell",
+    "SqccStar",
     "Staggered",
     "Star",
     "Switch",

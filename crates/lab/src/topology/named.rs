@@ -86,7 +86,7 @@ const NAMED: &[Named] = &[
             hosts = 4
             rate = "100Gbps"
             delay = "1us""#,
-        meaning: "two leaves of four hosts under four spines, whose links can lose half of their rate",
+        meaning: "Two leaves of four hosts under four spines, whose links can lose half of their rate",
         source: "OSCAR, Figure 14",
     },
     Named {
@@ -94,7 +94,7 @@ const NAMED: &[Named] = &[
         keys: r#"kind = "star"
             rate = "100Gbps"
             delay = "3us""#,
-        meaning: "any number of hosts at 100Gbps around one switch, base RTT 12us",
+        meaning: "Any number of hosts at 100Gbps around one switch, base RTT 12us",
         source: "OSCAR's micro-benchmarks",
     },
     Named {
@@ -102,7 +102,7 @@ const NAMED: &[Named] = &[
         keys: r#"kind = "star"
             rate = "40Gbps"
             delay = "3262600ps""#,
-        meaning: "any number of hosts at 40Gbps around one switch, base RTT 13.5us",
+        meaning: "Any number of hosts at 40Gbps around one switch, base RTT 13.5us",
         source: "OSCAR's testbed; delay computed here for packets of 1054B",
     },
     Named {
@@ -110,7 +110,7 @@ const NAMED: &[Named] = &[
         keys: r#"kind = "star"
             rate = "25Gbps"
             delay = "4821ns""#,
-        meaning: "any number of hosts at 25Gbps around one switch, base RTT 20us",
+        meaning: "Any number of hosts at 25Gbps around one switch, base RTT 20us",
         source: "CCC, section 6.1; delay computed here for packets of 1054B",
     },
     Named {
@@ -130,7 +130,7 @@ const NAMED: &[Named] = &[
         keys: r#"kind = "star"
             rate = "10Gbps"
             delay = "800ns""#,
-        meaning: "any number of hosts at 10Gbps around one switch, base RTT about 5us",
+        meaning: "Any number of hosts at 10Gbps around one switch, base RTT about 5us",
         source: "SQCC, section IV; the paper's links of 1us give 5.7us",
     },
     Named {
@@ -139,7 +139,7 @@ const NAMED: &[Named] = &[
             right = 1
             rate = "10Gbps"
             delay = "1us""#,
-        meaning: "any number of hosts at 10Gbps that share one link to one receiver",
+        meaning: "Any number of hosts at 10Gbps that share one link to one receiver",
         source: "SQCC, section IV",
     },
     Named {
