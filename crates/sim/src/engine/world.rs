@@ -13,9 +13,9 @@ use crate::describe::balancing;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::probe::Probes;
-use crate::describe::transport::{BaseRtt, Counting, Transport};
+use crate::describe::transport::{BaseRtt, Counting, Kind as TransportKind, Transport};
 use crate::forwarding::Table;
-use crate::packet::{Data, IntRecords, Kind, LARGEST_SLOT, Packet, flag};
+use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
 use crate::timeline::LinkState;
@@ -97,6 +97,7 @@ impl<'a> World<'a> {
 
     fn check(&self, simulation: &Simulation) -> Result<(), Invalid> {
         let fail = |text: String| Err(Invalid(text));
+        let network = &simulation.network;
         if simulation.transport.payload == Bytes::ZERO {
             return fail("the payload of a packet must be above zero".into());
         }
@@ -118,10 +119,19 @@ impl<'a> World<'a> {
         if let Some(problem) = simulation.switch.problem() {
             return fail(problem);
         }
+        if simulation.switch.trimming.is_some() {
+            if simulation.transport.kind == TransportKind::Window && !simulation.transport.recovery.keeps() {
+                return fail(
+                    "trimming needs selective repeat: go-back-N discards what arrives after a hole".into(),
+                );
+            }
+            if simulation.flows.len().max(network.hosts as usize) > LARGEST_ORIGIN as usize {
+                return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
+            }
+        }
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
-        let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
         if let Some(node) =
             own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
@@ -253,8 +263,9 @@ impl<'a> World<'a> {
     pub(crate) fn flow_of(&self, packet: &Packet) -> Option<u32> {
         let [from, to] = self.by_host.get(packet.destination as usize)?;
         let (list, slot) = match packet.kind {
-            Kind::Data => (to, Data::of(&packet.body).slot),
-            Kind::Ack | Kind::Nack | Kind::Cnp => (from, packet.ack(packet.time).slot),
+            Kind::Data | Kind::Header => (to, Data::of(&packet.body).slot),
+            Kind::Returned => (from, packet.origin().index()),
+            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull => (from, packet.ack(packet.time).slot),
             Kind::Pause | Kind::Resume => return None,
         };
         list.get(slot as usize).copied()

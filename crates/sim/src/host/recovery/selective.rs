@@ -229,6 +229,18 @@ impl Recovery for Selective {
         self.found
     }
 
+    fn on_trim(&mut self, number: u32, sent: u64) -> Option<Lost> {
+        let ahead = number.wrapping_sub(self.unacknowledged as u32) as i32;
+        let number = self.unacknowledged.checked_add_signed(i64::from(ahead))?;
+        let packet = (self.unacknowledged..self.next).contains(&number).then(|| self.log.read(number))??;
+        if !matches!(packet.state, State::First | State::Again) || packet.record.sent != sent {
+            return None;
+        }
+        let mut lost = Lost { bytes: 0, sent: 0 };
+        self.lose(number, &mut lost);
+        Some(lost)
+    }
+
     fn on_timeout(&mut self) -> Lost {
         let mut lost = Lost { bytes: 0, sent: 0 };
         for number in self.unacknowledged..self.next {
@@ -499,6 +511,25 @@ mod tests {
             (ack.advanced, flow.acknowledged(), flow.next()),
             (true, start + WINDOW, Some(start + WINDOW))
         );
+    }
+
+    #[test]
+    fn a_trimmed_copy_is_lost_and_no_other() {
+        let mut flow = flow(Repair::Threshold, Cut { packets: 10, full: 1000, last: 500 });
+        (0..5).for_each(|at| _ = send(&mut flow, 100 + at));
+        // Packets 3 and 1, in this order; the lower one is sent first, both before new ones.
+        assert_eq!(flow.on_trim(3, 103), Some(Lost { bytes: 1000, sent: 103 }));
+        assert_eq!(flow.on_trim(1, 101), Some(Lost { bytes: 1000, sent: 101 }));
+        assert_eq!((flow.inflight(), flow.lost), (3000, 2));
+        // Reported twice, never sent, or a copy that is not the last.
+        assert_eq!([flow.on_trim(3, 103), flow.on_trim(7, 0), flow.on_trim(2, 999)], [None; 3]);
+        assert_eq!([send(&mut flow, 200), send(&mut flow, 201), send(&mut flow, 202)], [1, 3, 5]);
+        assert_eq!((flow.on_trim(1, 101), flow.inflight()), (None, 6000));
+        assert_eq!(flow.on_trim(1, 200), Some(Lost { bytes: 1000, sent: 200 }));
+        // One that has arrived meanwhile is not lost.
+        let mut receiver = AnyOrder::NEW;
+        flow.on_ack(&arrive(&mut receiver, 0, 100), false);
+        assert_eq!((flow.on_trim(0, 100), flow.next()), (None, Some(1)));
     }
 
     /// The bitmap against a list of the packets that have arrived, and the sender's view against the

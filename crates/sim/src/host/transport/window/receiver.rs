@@ -8,7 +8,7 @@ use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::recovery::{AnyOrder, InOrder, Verdict};
 use crate::host::transport::Context;
-use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
+use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 
 /// The flows to one host.
 #[derive(Debug)]
@@ -174,6 +174,19 @@ impl Receivers {
         if last {
             self.end(data.slot);
         }
+    }
+
+    /// The header of a data packet without its payload has arrived: the sender is told of exactly this packet.
+    pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
+        let data = Data::of(&packet.body);
+        let incoming = &self.incoming[data.slot as usize];
+        let hash = cx.world.hashes(incoming.flow).1;
+        // Nothing is said of other packets: held acknowledgements do that.
+        let progress = (u64::from(data.number), Some(0));
+        let (mut nack, body) =
+            acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.world);
+        nack.set_ack(&Ack { packets: 0, ..body });
+        send_back(now, nack, &NO_INT, cx);
     }
 
     /// A timer of the flow `slot` has expired: a held acknowledgement is due, or the flow has stopped.
