@@ -1,6 +1,6 @@
 //! A description made ready to run: what all nodes share, and the nodes.
 
-use incast_cc::{Overhead, Path, Signals};
+use incast_cc::{Fixed, Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{self, Effects, Event, Tally};
@@ -53,13 +53,16 @@ impl<'a> World<'a> {
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
         rates.dedup();
-        let sizes: Vec<Sizes> = simulation
-            .algorithms
-            .iter()
-            .map(|algorithm| sizes_with(&transport, algorithm.overhead()))
-            .collect();
-        let flags = simulation
-            .algorithms
+        // Without congestion control packets are plain, whatever algorithm a flow names.
+        let controlled = transport.kind.is_controlled();
+        let used = if controlled { simulation.algorithms.as_slice() } else { &[] };
+        let plain = sizes_with(&transport, Overhead::default());
+        let mut sizes: Vec<Sizes> =
+            used.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
+        if !controlled {
+            sizes.resize_with(simulation.algorithms.len().max(1), || plain);
+        }
+        let flags = used
             .iter()
             .map(|algorithm| {
                 let signals = algorithm.signals();
@@ -87,7 +90,7 @@ impl<'a> World<'a> {
             paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
             sizes,
-            plain: sizes_with(&transport, Overhead::default()),
+            plain,
             flags,
             by_host: flows_by_host(simulation),
         };
@@ -112,6 +115,10 @@ impl<'a> World<'a> {
         }
         if simulation.transport.recovery.keeps() && simulation.flows.len() > LARGEST_SLOT as usize {
             return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
+        }
+        let ndp = &simulation.transport.ndp;
+        if ndp.first_window == 0 || ndp.pull_rate <= Fixed::ZERO || ndp.rto == Time::ZERO {
+            return fail("the first window, the pull rate and the timeout of NDP must be above zero".into());
         }
         if simulation.transport.repair_threshold == 0 {
             return fail("a packet is lost after 1 or more later ones have arrived, not 0".into());
@@ -155,7 +162,7 @@ impl<'a> World<'a> {
             if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
                 return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
             }
-            if usize::from(flow.algorithm) >= simulation.algorithms.len() {
+            if usize::from(flow.algorithm) >= self.sizes.len() {
                 return fail(format!("flow {i} names algorithm {}", flow.algorithm));
             }
             if let Some(problem) = simulation.balancing.problem(flow.balancing, simulation.switch.path) {

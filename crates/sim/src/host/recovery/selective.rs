@@ -113,6 +113,39 @@ impl Selective {
         self.lost += 1;
     }
 
+    /// The packets in flight, by number.
+    fn in_flight(&self) -> impl Iterator<Item = (u64, Packet)> {
+        let sent = (self.unacknowledged..self.next).filter_map(|n| Some((n, self.log.read(n)?)));
+        sent.filter(|(_, packet)| matches!(packet.state, State::First | State::Again))
+    }
+
+    /// When the oldest of the packets in flight was sent. (ps)
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.in_flight().map(|(_, packet)| packet.record.sent).min()
+    }
+
+    /// Packets in flight that were sent at `until` (ps) or before are lost.
+    pub(crate) fn expire(&mut self, until: u64) -> Lost {
+        let mut lost = Lost { bytes: 0, sent: 0 };
+        for number in self.unacknowledged..self.next {
+            let packet = self.log.read(number).unwrap_or_default();
+            if matches!(packet.state, State::First | State::Again) && packet.record.sent <= until {
+                self.lose(number, &mut lost);
+            }
+        }
+        lost
+    }
+
+    /// How many packets are to be sent again.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// How many packets could be sent, again or for the first time.
+    pub(crate) fn to_send(&self) -> u64 {
+        self.lost + (self.unacknowledged + WINDOW).min(self.cut.packets).saturating_sub(self.next)
+    }
+
     /// Whether the rule finds a packet lost that is in flight for the first time.
     fn is_overdue(&self, number: u64) -> bool {
         match self.repair {
@@ -242,12 +275,7 @@ impl Recovery for Selective {
     }
 
     fn on_timeout(&mut self) -> Lost {
-        let mut lost = Lost { bytes: 0, sent: 0 };
-        for number in self.unacknowledged..self.next {
-            if matches!(self.state(number), State::First | State::Again) {
-                self.lose(number, &mut lost);
-            }
-        }
+        let lost = self.expire(u64::MAX);
         self.judged = self.next;
         lost
     }
@@ -330,6 +358,12 @@ impl AnyOrder {
         self.kept[word] |= bit;
         self.count += 1;
         Verdict::Kept
+    }
+
+    /// Whether packet `number` (modulo 2^32) has arrived.
+    pub(crate) fn contains(&self, number: u32) -> bool {
+        let ahead = number.wrapping_sub(self.expected as u32) as i32;
+        ahead < 0 || ahead > 0 && self.has(self.expected + u64::from(ahead.unsigned_abs()))
     }
 
     /// The bitmap of an acknowledgement that packet `number` (modulo 2^32) causes.

@@ -17,6 +17,7 @@ use crate::host::program::Step;
 use crate::packet::{IntRecords, Kind, Packet, flag, read_int};
 use crate::record::{FlowRecord, FlowSample};
 use receiver::Receivers;
+pub(super) use receiver::{path_back, send_back};
 use sender::{Sender, State};
 
 /// The flows from and to one host. A source is the index of a sender.

@@ -296,7 +296,12 @@ impl Receivers {
 
 /// Queues a packet to the sender at the network card of its route.
 #[inline]
-fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+pub(in crate::host::transport) fn send_back<E: Effects>(
+    now: u64,
+    mut packet: Packet,
+    int: &IntRecords,
+    cx: &mut Context<'_, E>,
+) {
     let card = cx.card(packet.destination, packet.path_hash());
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
@@ -348,7 +353,12 @@ fn acknowledgement(
 /// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
 /// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
 #[inline(never)]
-fn path_back(packet: &Packet, flow: u32, hash: u32, world: &World) -> (u32, u8) {
+pub(in crate::host::transport) fn path_back(
+    packet: &Packet,
+    flow: u32,
+    hash: u32,
+    world: &World,
+) -> (u32, u8) {
     let has_entropies = world.flows[flow as usize].balancing.has_entropies();
     let handling = match world.balancing.acknowledgements {
         true => packet.handling(),
