@@ -305,6 +305,54 @@ fn what_a_change_of_a_link_can_get_wrong() {
 }
 
 #[test]
+fn what_trimming_and_ndp_can_get_wrong() {
+    let trimming = |keys: &str| {
+        spoilt(
+            "buffer = \"32MB\"",
+            &format!("[switch.trimming]\n{keys}\n\n[transport]\nrecovery = \"selective\""),
+        )
+    };
+    let before =
+        |text: String, rest: &str| text.replace("[switch.trimming]", &format!("{rest}\n[switch.trimming]"));
+    let ndp = |keys: &str| {
+        let text = trimming("").replace("recovery = \"selective\"", &format!("kind = \"ndp\"\n{keys}"));
+        text.replace("[cc]\nalgorithm = \"hpcc\"\n", "")
+    };
+    let cases: Vec<(&str, String)> = vec![
+        ("trimming with a buffer", before(trimming(""), "buffer = \"32MB\"\negress_alpha = 2.0")),
+        (
+            "trimming with other buffers",
+            before(trimming(""), "[[switch.buffers]]\nswitches = [\"s0\"]\nbuffer = \"1MB\""),
+        ),
+        ("trimming with queues", before(trimming(""), "queues = 8\nscheduler = \"drr\"\nquanta = [\"3KB\"]")),
+        ("trimming with PFC", before(trimming(""), "[switch.pfc]")),
+        ("trimming with go-back-N", trimming("").replace("recovery = \"selective\"", "")),
+        ("no room for a packet", trimming("data = \"1000B\"")),
+        ("no room for a header", trimming("headers = \"63B\"")),
+        ("a header as large as a packet", trimming("size = \"9000B\"")),
+        ("no header for a packet", trimming("ratio = 0")),
+        ("a flag that is none", trimming("return_to_sender = \"yes\"")),
+        ("NDP with an algorithm", ndp("").replace("[run]", "[cc]\nalgorithm = \"swift\"\n\n[run]")),
+        (
+            "NDP with an algorithm of a block",
+            ndp("").replace("flows = 10", "flows = 10\ncc = { algorithm = \"swift\" }"),
+        ),
+        ("NDP with keys of windows", ndp("recovery = \"selective\"\nack_every = 4\nrto = \"1ms\"")),
+        (
+            "settings of NDP without it",
+            trimming("").replace("[cc]", "[transport.ndp]\nfirst_window = 8\n\n[cc]"),
+        ),
+        ("pulls of nothing", ndp("ndp = { first_window = 0, pull_rate = 1.5, rto = \"0us\" }")),
+        ("an unknown transport", ndp("").replace("\"ndp\"", "\"npd\"")),
+    ];
+    let mut seen = String::new();
+    for (what, text) in cases {
+        writeln!(seen, "# {what}\n{}\n", problems(&text, &[])).unwrap();
+    }
+    insta::assert_snapshot!(seen);
+}
+
+#[test]
 fn what_an_override_can_get_wrong() {
     let mut seen = String::new();
     for overrides in [

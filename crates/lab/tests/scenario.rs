@@ -636,3 +636,44 @@ fn samples_without_measure_are_refused() {
     // Where little happens, the samples are equal and have no rows.
     assert_eq!(build("1ps", "2s", "10KB"), Ok(()));
 }
+
+#[test]
+fn trimming_and_ndp() {
+    let network = HEAD.replace("[cc]\nalgorithm = \"constant\"\n", "");
+    let rest = "[switch.trimming]\nheaders = \"144KB\"\nratio = 100000\n\
+                [[traffic]]\nkind = \"incast\"\nto = \"h0\"\nsize = \"900KB\"\n";
+    let ndp = format!(
+        "{network}[transport]\nkind = \"ndp\"\npayload = \"8946B\"\nndp = {{ first_window = 8 }}\n{rest}"
+    );
+    let scenario = read(&ndp);
+    assert!(scenario.warnings().is_empty());
+    round_trip(&scenario);
+    // It stands where an algorithm would, and needs none.
+    assert_eq!((scenario.algorithm(), scenario.algorithms()), (Some("ndp".into()), vec!["ndp".into()]));
+    let simulation = scenario.build().unwrap().simulation;
+    assert!(simulation.algorithms.is_empty());
+    let trimming = simulation.switch.trimming.unwrap();
+    assert_eq!(
+        (trimming.data.get(), trimming.headers.map(Bytes::get), trimming.ratio),
+        (72_000, Some(144_000), 100_000)
+    );
+    assert_eq!(simulation.transport.ndp.first_window, 8);
+    let refused = scenario.with_algorithm("swift", &[]).unwrap_err().to_string();
+    assert!(refused.contains("has no congestion control"), "{refused}");
+    // Without trimming it is possible, and told.
+    let [warning] = read(&ndp.replace("[switch.trimming]\nheaders = \"144KB\"\nratio = 100000\n", ""))
+        .warnings()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
+    assert!(warning.contains("transport.kind: is \"ndp\""), "{warning}");
+    // The window transport over switches that trim; ports have limits that adaptive routing knows.
+    let window =
+        format!("{HEAD}[transport]\nrecovery = \"selective\"\n[balancing]\npolicy = \"adaptive\"\n{rest}");
+    let scenario = read(&window);
+    round_trip(&scenario);
+    let thresholds = scenario.build().unwrap().simulation.balancing.thresholds;
+    assert_eq!(thresholds.map(Bytes::get), [3_600, 7_200, 14_400]);
+}

@@ -21,6 +21,12 @@ pub(crate) enum Kind {
     Pause,
     /// PFC frame: resume.
     Resume,
+    /// A data packet whose payload a switch has removed (packet trimming).
+    Header,
+    /// Such a header on its way back to the sender.
+    Returned,
+    /// A request of a receiver for packets (NDP).
+    Pull,
 }
 
 /// Size on the wire of a PFC frame.
@@ -82,6 +88,16 @@ const _: () = assert!(size_of::<Packet>() == 64);
 #[repr(transparent)]
 pub(crate) struct Body([u32; 9]);
 
+impl Body {
+    /// The same of a data packet with this origin.
+    #[inline]
+    pub(crate) const fn from(mut self, origin: Origin) -> Self {
+        self.0[7] |= (origin.index_high as u32) << 16;
+        self.0[8] = origin.rest;
+        self
+    }
+}
+
 const fn low(x: u64) -> u32 {
     x as u32
 }
@@ -135,6 +151,31 @@ impl Data {
             number: w[6],
             payload: w[7] as u16,
         }
+    }
+}
+
+/// Where a data packet comes from, for headers that are returned: the source host and the sender's index of the
+/// flow, of 24 bits each. It lies in the part of a body that [`Data`] leaves free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    index_high: u16,
+    rest: u32,
+}
+
+/// The largest source host and the largest index of a flow that an [`Origin`] can name.
+pub(crate) const LARGEST_ORIGIN: u32 = (1 << 24) - 1;
+
+impl Origin {
+    pub(crate) const fn new(host: u32, index: u32) -> Self {
+        Self { index_high: (index >> 8) as u16, rest: host & LARGEST_ORIGIN | index << 24 }
+    }
+
+    pub(crate) const fn host(self) -> u32 {
+        self.rest & LARGEST_ORIGIN
+    }
+
+    pub(crate) const fn index(self) -> u32 {
+        (self.index_high as u32) << 8 | self.rest >> 24
     }
 }
 
@@ -286,6 +327,11 @@ impl Packet {
         self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
     }
 
+    /// Where a data packet, or what is left of it, comes from.
+    pub(crate) const fn origin(&self) -> Origin {
+        Origin { index_high: (self.body.0[7] >> 16) as u16, rest: self.body.0[8] }
+    }
+
     /// What distinguishes this packet from the others of its flow in random draws.
     #[inline]
     pub(crate) const fn identity(&self) -> u64 {
@@ -404,6 +450,10 @@ impl<T: Copy> Line<T> {
         Some(item)
     }
 
+    fn pop_last(&mut self) -> Option<T> {
+        if self.waiting().is_empty() { None } else { self.items.pop() }
+    }
+
     #[inline]
     fn waiting(&self) -> &[T] {
         self.items.get(self.head..).unwrap_or_default()
@@ -438,13 +488,22 @@ impl PacketQueue {
         Some(packet)
     }
 
+    /// Takes the last packet; its INT stack, if it has one, is dropped.
+    pub(crate) fn pop_last(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_last()?;
+        if packet.is(flag::INT) {
+            self.stacks.pop_last();
+        }
+        Some(packet)
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.waiting().is_empty()
     }
 
     /// The packets, from the first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Packet> {
         self.packets.waiting().iter()
     }
 }
@@ -467,6 +526,9 @@ mod tests {
             for _ in 0..crate::random::draw(2, i) % 41 {
                 assert_eq!(line.pop(), plain.pop_front());
             }
+            if i % 3 == 0 {
+                assert_eq!(line.pop_last(), plain.pop_back());
+            }
             assert_eq!(line.waiting(), plain.iter().copied().collect::<Vec<_>>());
         }
         assert!(line.items.len() <= 2 * plain.len() + Line::<u64>::SLACK);
@@ -484,6 +546,13 @@ mod tests {
         };
         assert_eq!(Data::of(&data.body()), data);
         assert_eq!(Packet { body: data.body(), ..Packet::blank(Kind::Data) }.identity(), u64::MAX - 5);
+        let origin = Origin::new(LARGEST_ORIGIN - 6, LARGEST_ORIGIN - 7);
+        let packet = Packet { body: data.body().from(origin), ..Packet::blank(Kind::Header) };
+        assert_eq!(
+            (packet.origin().host(), packet.origin().index()),
+            (LARGEST_ORIGIN - 6, LARGEST_ORIGIN - 7)
+        );
+        assert_eq!(Data::of(&packet.body), data);
         let ack = Ack {
             sent: 1 << 62 | 5,
             received: (1 << 62 | 5) + LONGEST,

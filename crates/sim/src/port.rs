@@ -49,6 +49,8 @@ pub(crate) struct Port {
     pub(crate) dropped: u64,
     /// Packets marked.
     pub(crate) marked: u64,
+    /// Packets trimmed.
+    pub(crate) trimmed: u64,
     /// Pause frames sent through this port.
     pub(crate) pauses_sent: u64,
     /// Largest total length of its queues.
@@ -80,6 +82,7 @@ impl Port {
             drops: 0,
             dropped: 0,
             marked: 0,
+            trimmed: 0,
             pauses_sent: 0,
             peak: 0,
             captured: None,
@@ -276,6 +279,7 @@ impl Port {
             drops: self.drops,
             dropped: Bytes::new(self.dropped),
             marked: self.marked,
+            trimmed: self.trimmed,
             peak_queue: Bytes::new(self.peak),
             paused: Time::from_ps(self.paused_total + open),
             pauses_sent: self.pauses_sent,

@@ -108,6 +108,12 @@ pub enum PacketKind {
     Pause,
     /// PFC frame that resumes a queue.
     Resume,
+    /// A data packet whose payload a switch has removed.
+    Header,
+    /// Such a header on its way back to the sender.
+    Returned,
+    /// A receiver's request for packets.
+    Pull,
 }
 
 /// A packet when its transmission began at a captured port.
@@ -127,7 +133,7 @@ pub struct PacketRecord {
     pub source: NodeId,
     /// Destination host; for a PFC frame the node at the far end of the link.
     pub destination: NodeId,
-    /// Data: position of its first payload byte. Others: position of the next byte expected.
+    /// Data, also trimmed: position of its first payload byte. Others: position of the next byte expected.
     pub sequence: u64,
     /// Payload bytes of a data packet.
     pub payload: Bytes,
@@ -171,6 +177,8 @@ pub struct PortTotals {
     pub dropped: Bytes,
     /// Packets marked.
     pub marked: u64,
+    /// Packets whose payload was removed because this port's data queue was full.
+    pub trimmed: u64,
     /// Longest queue.
     pub peak_queue: Bytes,
     /// Time spent paused by the far end.
@@ -366,6 +374,8 @@ pub struct Outcome {
     pub dropped: u64,
     /// Data packets lost on links that failed, or for which there was no route.
     pub lost: u64,
+    /// Data packets whose payload switches removed.
+    pub trimmed: u64,
     /// Data packets still in flight or queued at the end.
     pub in_flight: u64,
     /// Totals of each port, sorted by (node, port).

@@ -53,7 +53,8 @@ pub(super) fn frame(record: &PacketRecord, context: &Context) -> Vec<u8> {
 
     let is_data = record.kind == PacketKind::Data;
     let extension: &[u8] = &match record.kind {
-        PacketKind::Data => Vec::new(),
+        // A header without its payload, also on its way back, is the header of its packet.
+        PacketKind::Data | PacketKind::Header | PacketKind::Returned => Vec::new(),
         // A CNP's 16 reserved bytes, as many of them as the simulated packet has room for.
         PacketKind::Cnp => vec![0; record.size.get().saturating_sub(54).min(16) as usize],
         _ => acknowledgement(record, context).to_vec(),
@@ -100,14 +101,17 @@ fn base_transport_header(out: &mut Vec<u8>, record: &PacketRecord, context: &Con
             (false, true) => opcode::SEND_LAST,
             (false, false) => opcode::SEND_MIDDLE,
         },
+        PacketKind::Header | PacketKind::Returned => opcode::SEND_MIDDLE,
         PacketKind::Cnp => opcode::CNP,
         _ => opcode::ACKNOWLEDGE,
     };
     // Data packets are numbered from 0. An acknowledgement names the last one that came in order, a
     // NACK the one that is missing.
     let number = match record.kind {
-        PacketKind::Data | PacketKind::Nack => record.sequence / context.payload,
-        PacketKind::Ack => record.sequence.div_ceil(context.payload).wrapping_sub(1),
+        PacketKind::Data | PacketKind::Header | PacketKind::Returned | PacketKind::Nack => {
+            record.sequence / context.payload
+        }
+        PacketKind::Ack | PacketKind::Pull => record.sequence.div_ceil(context.payload).wrapping_sub(1),
         _ => 0,
     };
     // BECN on an acknowledgement that reports a mark, and on every CNP.

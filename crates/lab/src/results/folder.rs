@@ -109,7 +109,7 @@ impl ResultFolder {
                 self.check_digest(&merged_name(table), &digest_of(&merged)?)?;
             }
             let (schema, batches) = parquet_io::read(&merged)?;
-            return Ok(Table { schema, batches }.with_samples(table));
+            return Ok(Table { schema, batches }.completed(table));
         }
         let mut rows = Table::empty(table);
         let folder = self.root.join(table.as_str());
@@ -120,7 +120,7 @@ impl ResultFolder {
             rows.schema = schema;
             rows.batches.extend(batches);
         }
-        Ok(rows.with_samples(table))
+        Ok(rows.completed(table))
     }
 
     /// Whether a file of the result is the one that was written.

@@ -103,6 +103,9 @@ pub struct OutcomeInfo {
     /// Data packets lost on links that failed, or for which there was no route.
     #[serde(default)]
     pub packets_lost: u64,
+    /// Data packets whose payload switches removed.
+    #[serde(default)]
+    pub packets_trimmed: u64,
     /// Data packets still in flight or queued at the end.
     pub packets_in_flight: u64,
     /// Violated invariants; empty in a correct run.
@@ -198,6 +201,7 @@ impl OutcomeInfo {
             packets_delivered: outcome.delivered,
             packets_dropped: outcome.dropped,
             packets_lost: outcome.lost,
+            packets_trimmed: outcome.trimmed,
             packets_in_flight: outcome.in_flight,
             violations: outcome.violations.clone(),
             wall_s,

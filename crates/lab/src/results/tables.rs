@@ -113,19 +113,26 @@ impl Table {
         Ok(Self { schema, batches })
     }
 
-    /// The table with a column `samples`, which results written before version 4 of the format have not:
-    /// there every sample had a row.
-    pub(super) fn with_samples(self, name: TableName) -> Self {
-        let (now, then) = (name.schema(), self.schema.column_with_name(SAMPLES.0));
-        let Some((_, field)) = now.column_with_name(SAMPLES.0).filter(|_| then.is_none()) else {
-            return self;
-        };
+    /// The table with the columns that results of earlier versions have not: `samples`, where every sample had a
+    /// row, and `trimmed_packets`, when nothing was trimmed.
+    pub(super) fn completed(self, name: TableName) -> Self {
+        [(SAMPLES.0, 1), (TRIMMED.0, 0)].into_iter().fold(self, |table, (column, value)| {
+            let absent = table.schema.column_with_name(column).is_none();
+            match name.schema().column_with_name(column) {
+                Some((_, field)) if absent => table.with_column(field, value),
+                _ => table,
+            }
+        })
+    }
+
+    /// The table with one more column, in which every row has the same value.
+    fn with_column(self, field: &Field, value: i64) -> Self {
         let fields = self.schema.fields().iter().cloned().chain([Arc::new(field.clone())]);
         let schema =
             Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata.clone()));
         let extended = |batch: &RecordBatch| {
-            let ones: ArrayRef = Arc::new(Int64Array::from_value(1, batch.num_rows()));
-            let columns = batch.columns().iter().cloned().chain([ones]).collect();
+            let values: ArrayRef = Arc::new(Int64Array::from_value(value, batch.num_rows()));
+            let columns = batch.columns().iter().cloned().chain([values]).collect();
             RecordBatch::try_new(schema.clone(), columns).expect("the columns are those of the schema")
         };
         let batches = self.batches.iter().map(extended).collect();
@@ -242,7 +249,16 @@ const PORTS: &[Column] = &[
     Column("peak_queue_bytes", INT, "B", ALWAYS, "longest queue"),
     Column("paused_ps", INT, "ps", ALWAYS, "time spent paused by the far end"),
     Column("pauses_sent", INT, "", ALWAYS, "pause frames sent to the far end"),
+    TRIMMED,
 ];
+
+const TRIMMED: Column = Column(
+    "trimmed_packets",
+    INT,
+    "packets",
+    ALWAYS,
+    "packets whose payload was removed because the data queue was full",
+);
 
 const SAMPLES: Column = Column(
     "samples",
@@ -391,6 +407,7 @@ impl<'a> Labels<'a> {
                 count(totals.iter().map(|t| t.peak_queue.get())),
                 count(totals.iter().map(|t| t.paused.ps())),
                 count(totals.iter().map(|t| t.pauses_sent)),
+                count(totals.iter().map(|t| t.trimmed)),
             ],
         )
     }

@@ -128,6 +128,7 @@ fn finished(hops: u64) -> Outcome {
         delivered: 0,
         dropped: 0,
         lost: 0,
+        trimmed: 0,
         in_flight: 0,
         ports: Vec::new(),
         unfinished: Vec::new(),

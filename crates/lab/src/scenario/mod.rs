@@ -28,10 +28,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_sim::Simulation;
+use incast_sim::describe::Named;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
-use incast_sim::describe::transport::Transport;
+use incast_sim::describe::transport::{Kind, Transport};
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -176,16 +177,24 @@ impl Scenario {
     }
 
     /// The scenario's algorithm with its preset, like `oscar:paper`; `None` where every traffic block
-    /// has its own.
+    /// has its own. A transport without congestion control stands for one.
     #[must_use]
     pub fn algorithm(&self) -> Option<String> {
-        self.root.cc.as_ref().map(Cc::label)
+        self.uncontrolled().or_else(|| self.root.cc.as_ref().map(Cc::label))
     }
 
-    /// The algorithms in use, each with its preset.
+    /// The algorithms in use, each with its preset, or the transport if it has no congestion control.
     #[must_use]
     pub fn algorithms(&self) -> Vec<String> {
-        self.checked.algorithms.iter().map(Cc::label).collect()
+        let controlled = self.checked.algorithms.iter().map(Cc::label);
+        self.uncontrolled().into_iter().chain(controlled).collect()
+    }
+
+    /// The name of the transport if it has no congestion control.
+    fn uncontrolled(&self) -> Option<String> {
+        let kind = self.root.transport.kind;
+        let (_, name, _) = Kind::ALL.iter().find(|(named, ..)| *named == kind)?;
+        (!kind.is_controlled()).then(|| (*name).to_owned())
     }
 
     /// Names of the traffic blocks.

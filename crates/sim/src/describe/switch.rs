@@ -51,6 +51,36 @@ pub struct Switch {
     /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
     /// [`Pfc::headroom_for`].
     pub headroom_factor: Option<u64>,
+    /// Packet trimming; `None`: packets for which there is no room are dropped.
+    pub trimming: Option<Trimming>,
+}
+
+/// Packet trimming: a port removes the payload of data packets for which its data queue has no room, and sends
+/// the headers ahead of data. It takes the place of the buffer and of the queues, of which there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimming {
+    /// Limit of the data queue of each port.
+    pub data: Bytes,
+    /// Limit of its queue of headers and of everything else that is not data; `None`: the same.
+    pub headers: Option<Bytes>,
+    /// While both queues hold packets: at most so many headers are sent after each data packet.
+    pub ratio: u32,
+    /// Size of a header without its payload.
+    pub size: Bytes,
+    /// Whether a header for which there is no room is returned to its sender, once; otherwise it is dropped.
+    pub return_to_sender: bool,
+}
+
+impl Default for Trimming {
+    fn default() -> Self {
+        Self {
+            data: Bytes::new(72_000),
+            headers: None,
+            ratio: 10,
+            size: Bytes::new(64),
+            return_to_sender: true,
+        }
+    }
 }
 
 /// Default quantum of deficit round robin: one packet of Ethernet's usual maximum size, so that every visit
@@ -75,6 +105,7 @@ impl Default for Switch {
             headroom_factor: None,
             weights: Vec::new(),
             strict: 0,
+            trimming: None,
         }
     }
 }
@@ -132,6 +163,22 @@ impl Switch {
         }
         if self.weights.contains(&0) {
             return Some("the weight of a queue is zero: it would never be served".into());
+        }
+        if let Some(trimming) = &self.trimming {
+            if self.pfc.is_some() {
+                return Some("trimming and PFC exclude each other".into());
+            }
+            if self.buffer != Buffer::Unlimited || !self.buffers.is_empty() {
+                return Some("with trimming the limits of its queues take the place of the buffer".into());
+            }
+            if self.queues != 1 {
+                return Some(format!("with trimming a port has one queue for data, not {}", self.queues));
+            }
+            if trimming.ratio == 0 || !(1..=u64::from(u16::MAX)).contains(&trimming.size.get()) {
+                return Some(
+                    "trimming sends one or more headers of 1 to 65535 B for each data packet".into(),
+                );
+            }
         }
         if self.strict > self.queues {
             return Some(format!("{} strict queues of {}", self.strict, self.queues));

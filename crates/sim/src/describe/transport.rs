@@ -1,5 +1,6 @@
 //! Behaviour of a host: packet sizes, acknowledgements, loss recovery.
 
+use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
 use super::named;
@@ -34,6 +35,24 @@ named! {
         "threshold" => Threshold: "when repair_threshold packets with higher numbers have arrived",
         "lazy" => Lazy: "when a packet that was sent repair_delay later has arrived",
         "never" => Never: "never",
+    }
+}
+
+/// Settings of [`Kind::Ndp`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ndp {
+    /// Packets that a flow sends without being pulled.
+    pub first_window: u32,
+    /// Rate of a receiver's pulls: this part of the rate of its first link, in full data packets.
+    pub pull_rate: Fixed,
+    /// A packet that was not answered for this long is sent again. Doubles with each consecutive expiry, up to 64
+    /// times this.
+    pub rto: Time,
+}
+
+impl Default for Ndp {
+    fn default() -> Self {
+        Self { first_window: 23, pull_rate: Fixed::ONE, rto: Time::from_ms(1) }
     }
 }
 
@@ -82,6 +101,8 @@ pub struct Transport {
     /// Retransmission timeout: if the cumulative acknowledgement does not advance for this long, everything
     /// unacknowledged is retransmitted. Doubles with each consecutive expiry, up to 64 times this.
     pub rto: Time,
+    /// Settings of [`Kind::Ndp`].
+    pub ndp: Ndp,
 }
 
 impl Default for Transport {
@@ -106,6 +127,7 @@ impl Default for Transport {
             cnp_interval: Time::from_us(50),
             nack_interval: Time::from_us(500),
             rto: Time::from_ms(10),
+            ndp: Ndp::default(),
         }
     }
 }

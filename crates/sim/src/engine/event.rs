@@ -98,6 +98,8 @@ pub(crate) struct Tally {
     pub(crate) dropped: u64,
     /// Data packets lost on links that failed.
     pub(crate) lost: u64,
+    /// Data packets whose payload was removed.
+    pub(crate) trimmed: u64,
     /// Flows that have started.
     pub(crate) started: u64,
     /// Flows that are done.

@@ -41,6 +41,9 @@ impl Record for PacketRecord {
             PacketKind::Cnp => 3,
             PacketKind::Pause => 4,
             PacketKind::Resume => 5,
+            PacketKind::Header => 6,
+            PacketKind::Returned => 7,
+            PacketKind::Pull => 8,
         };
         let flow = self.flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(self.source) << 32 | u64::from(self.destination);
@@ -58,7 +61,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
         Some(flow) => {
             let flow = &world.flows[flow as usize];
             let ends = (flow.source, flow.destination);
-            if packet.kind == Kind::Data { ends } else { (ends.1, ends.0) }
+            if matches!(packet.kind, Kind::Data | Kind::Header) { ends } else { (ends.1, ends.0) }
         }
     };
     let (sequence, payload, marked) = match packet.kind {
@@ -66,7 +69,8 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             let data = Data::of(&packet.body);
             (data.sequence, u64::from(data.payload), 0)
         }
-        Kind::Ack | Kind::Nack | Kind::Cnp => {
+        Kind::Header | Kind::Returned => (Data::of(&packet.body).sequence, 0, 0),
+        Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull => {
             let ack = packet.ack(captured.time);
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
@@ -84,6 +88,9 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             Kind::Cnp => PacketKind::Cnp,
             Kind::Pause => PacketKind::Pause,
             Kind::Resume => PacketKind::Resume,
+            Kind::Header => PacketKind::Header,
+            Kind::Returned => PacketKind::Returned,
+            Kind::Pull => PacketKind::Pull,
         },
         flow,
         source,
@@ -107,6 +114,7 @@ pub(crate) struct Remains {
     delivered: u64,
     dropped: u64,
     lost: u64,
+    trimmed: u64,
     finished: u64,
     records: Records,
 }
@@ -121,6 +129,7 @@ impl Remains {
         self.delivered += tally.delivered;
         self.dropped += tally.dropped;
         self.lost += tally.lost;
+        self.trimmed += tally.trimmed;
         self.finished += tally.finished;
         self.records.take(&mut tally.records);
     }
@@ -170,10 +179,10 @@ impl Remains {
         }
         unfinished.sort_unstable_by_key(|f| f.flow);
         let in_flight = self.on_links + queued;
-        if self.sent != self.delivered + self.dropped + self.lost + in_flight {
+        if self.sent != self.delivered + self.dropped + self.lost + self.trimmed + in_flight {
             violations.push(format!(
-                "{} data packets sent, but {} delivered + {} dropped + {} lost on links + {in_flight} in flight",
-                self.sent, self.delivered, self.dropped, self.lost
+                "{} data packets sent, but {} delivered + {} dropped + {} lost on links + {} trimmed + {in_flight} in flight",
+                self.sent, self.delivered, self.dropped, self.lost, self.trimmed
             ));
         }
         let settled = now.saturating_sub(deadlock::settles_in(world, simulation.switch.queues).ps());
@@ -204,6 +213,7 @@ impl Remains {
             delivered: self.delivered,
             dropped: self.dropped,
             lost: self.lost,
+            trimmed: self.trimmed,
             in_flight,
             ports,
             unfinished,
@@ -220,6 +230,10 @@ fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord
     for p in ports {
         digest.add(&[at(p.node, p.port), p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
         digest.add(&[p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
+        // Only where it happens: the fingerprints of other runs are those of before there was trimming.
+        if p.trimmed > 0 {
+            digest.add(&[p.trimmed]);
+        }
     }
     for flow in unfinished {
         flow.digest(&mut digest);

@@ -1,6 +1,6 @@
 //! A description made ready to run: what all nodes share, and the nodes.
 
-use incast_cc::{Overhead, Path, Signals};
+use incast_cc::{Fixed, Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::event::{self, Effects, Event, Tally};
@@ -13,9 +13,9 @@ use crate::describe::balancing;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::probe::Probes;
-use crate::describe::transport::{BaseRtt, Counting, Transport};
+use crate::describe::transport::{BaseRtt, Counting, Kind as TransportKind, Transport};
 use crate::forwarding::Table;
-use crate::packet::{Data, IntRecords, Kind, LARGEST_SLOT, Packet, flag};
+use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
 use crate::timeline::LinkState;
@@ -53,13 +53,16 @@ impl<'a> World<'a> {
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
         rates.dedup();
-        let sizes: Vec<Sizes> = simulation
-            .algorithms
-            .iter()
-            .map(|algorithm| sizes_with(&transport, algorithm.overhead()))
-            .collect();
-        let flags = simulation
-            .algorithms
+        // Without congestion control packets are plain, whatever algorithm a flow names.
+        let controlled = transport.kind.is_controlled();
+        let used = if controlled { simulation.algorithms.as_slice() } else { &[] };
+        let plain = sizes_with(&transport, Overhead::default());
+        let mut sizes: Vec<Sizes> =
+            used.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
+        if !controlled {
+            sizes.resize_with(simulation.algorithms.len().max(1), || plain);
+        }
+        let flags = used
             .iter()
             .map(|algorithm| {
                 let signals = algorithm.signals();
@@ -87,7 +90,7 @@ impl<'a> World<'a> {
             paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
             sizes,
-            plain: sizes_with(&transport, Overhead::default()),
+            plain,
             flags,
             by_host: flows_by_host(simulation),
         };
@@ -97,6 +100,7 @@ impl<'a> World<'a> {
 
     fn check(&self, simulation: &Simulation) -> Result<(), Invalid> {
         let fail = |text: String| Err(Invalid(text));
+        let network = &simulation.network;
         if simulation.transport.payload == Bytes::ZERO {
             return fail("the payload of a packet must be above zero".into());
         }
@@ -112,16 +116,29 @@ impl<'a> World<'a> {
         if simulation.transport.recovery.keeps() && simulation.flows.len() > LARGEST_SLOT as usize {
             return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
         }
+        let ndp = &simulation.transport.ndp;
+        if ndp.first_window == 0 || ndp.pull_rate <= Fixed::ZERO || ndp.rto == Time::ZERO {
+            return fail("the first window, the pull rate and the timeout of NDP must be above zero".into());
+        }
         if simulation.transport.repair_threshold == 0 {
             return fail("a packet is lost after 1 or more later ones have arrived, not 0".into());
         }
         if let Some(problem) = simulation.switch.problem() {
             return fail(problem);
         }
+        if simulation.switch.trimming.is_some() {
+            if simulation.transport.kind == TransportKind::Window && !simulation.transport.recovery.keeps() {
+                return fail(
+                    "trimming needs selective repeat: go-back-N discards what arrives after a hole".into(),
+                );
+            }
+            if simulation.flows.len().max(network.hosts as usize) > LARGEST_ORIGIN as usize {
+                return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
+            }
+        }
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
-        let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
         if let Some(node) =
             own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
@@ -145,7 +162,7 @@ impl<'a> World<'a> {
             if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
                 return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
             }
-            if usize::from(flow.algorithm) >= simulation.algorithms.len() {
+            if usize::from(flow.algorithm) >= self.sizes.len() {
                 return fail(format!("flow {i} names algorithm {}", flow.algorithm));
             }
             if let Some(problem) = simulation.balancing.problem(flow.balancing, simulation.switch.path) {
@@ -253,8 +270,9 @@ impl<'a> World<'a> {
     pub(crate) fn flow_of(&self, packet: &Packet) -> Option<u32> {
         let [from, to] = self.by_host.get(packet.destination as usize)?;
         let (list, slot) = match packet.kind {
-            Kind::Data => (to, Data::of(&packet.body).slot),
-            Kind::Ack | Kind::Nack | Kind::Cnp => (from, packet.ack(packet.time).slot),
+            Kind::Data | Kind::Header => (to, Data::of(&packet.body).slot),
+            Kind::Returned => (from, packet.origin().index()),
+            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull => (from, packet.ack(packet.time).slot),
             Kind::Pause | Kind::Resume => return None,
         };
         list.get(slot as usize).copied()

@@ -3,7 +3,7 @@
 //!
 //! Each decision has its file: which port ([`path`]), who may stay ([`admission`]), which packets wait
 //! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
-//! ([`telemetry`]), and which PFC frames wait ([`pauses`]).
+//! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]).
 
 pub(crate) mod admission;
 mod marking;
@@ -12,6 +12,7 @@ mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
+pub(crate) mod trimming;
 
 use admission::{Admission, Buffer};
 use incast_units::{Bytes, Rate};
@@ -19,6 +20,7 @@ use marking::Marking;
 use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
+use trimming::Trimming;
 
 use crate::balancing::{Hops, ONE_PATH};
 use crate::describe::Simulation;
@@ -44,6 +46,7 @@ pub(crate) struct Switch {
     hops: Hops,
     ports: Vec<Egress>,
     buffer: Buffer,
+    trimming: Option<Trimming>,
     queues: u8,
     ecn: Option<Ecn>,
     marks_at_enqueue: bool,
@@ -72,6 +75,68 @@ impl Switch {
     #[inline]
     fn ingress(&self, port: PortId, queue: u8) -> usize {
         usize::from(port) * usize::from(self.queues) + usize::from(queue)
+    }
+
+    /// The port by which a packet leaves.
+    #[inline]
+    fn route(&mut self, now: u64, packet: &Packet, world: &World) -> Option<PortId> {
+        let (place, local) = world.routes.attachment[packet.destination as usize];
+        if place == self.table.own {
+            return Some(local);
+        }
+        let group = self.table.group(place, packet.destination);
+        if packet.handling() == 0 {
+            self.path.choose(packet, group, &self.ports)
+        } else {
+            balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
+        }
+    }
+
+    /// A packet has arrived at `port` for `queue` of port `to`: sends or queues it, if there is room for it.
+    #[inline]
+    #[allow(clippy::too_many_arguments, reason = "a packet and where it comes from and goes to")]
+    fn take<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        to: PortId,
+        queue: u8,
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut E,
+    ) {
+        let size = u64::from(packet.size);
+        let ingress = self.ingress(port, queue);
+        let egress = &mut self.ports[usize::from(to)];
+        match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
+            Admission::Stay => {}
+            Admission::StayAndPause => self.signal(now, port, queue, true, effects),
+            Admission::Drop => {
+                egress.wire.drops += 1;
+                egress.wire.dropped += size;
+                if packet.kind == Kind::Data {
+                    effects.tally().dropped += 1;
+                }
+                return;
+            }
+        }
+        let egress = &mut self.ports[usize::from(to)];
+        if self.marks_at_enqueue && packet.kind == Kind::Data {
+            egress.mark(to, queue, packet, self.stream);
+        }
+        packet.time = now;
+        packet.ingress = port;
+        egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
+        if egress.passes(now, queue) {
+            egress.scheduler.passed(queue, &egress.queues);
+            if packet.is(flag::INT) {
+                self.int = *int;
+            }
+            self.send(now, to, queue, packet, effects);
+        } else {
+            egress.queues.push(queue, *packet, int);
+            self.serve(now, to, effects);
+        }
     }
 
     /// Sends a PFC frame through `port`, ahead of everything but the packet being sent.
@@ -139,9 +204,10 @@ impl Behaviour for Switch {
         // PFC headroom must suffice for the fastest and longest that a link ever is.
         let largest = world.routes.largest_ports(id);
         let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
+        let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
         let egress = |out: &Out| Egress {
             wire: Port::new(out),
-            queues: Queues::new(description.queues),
+            queues: Queues::new(queues),
             scheduler: scheduler::State::new(description),
             frames: None,
             marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
@@ -153,7 +219,8 @@ impl Behaviour for Switch {
             hops: Hops::new(simulation.balancing, simulation.seed, id),
             ports: world.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
-            queues: description.queues,
+            trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
+            queues,
             ecn: description.ecn,
             marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
             telemetry: description.telemetry,
@@ -177,55 +244,16 @@ impl Behaviour for Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
-        let (place, local) = world.routes.attachment[packet.destination as usize];
-        let route = if place == self.table.own {
-            Some(local)
-        } else {
-            let group = self.table.group(place, packet.destination);
-            if packet.handling() == 0 {
-                self.path.choose(packet, group, &self.ports)
-            } else {
-                balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
-            }
-        };
-        let Some(to) = route else {
+        let Some(to) = self.route(now, packet, world) else {
             // Links on every way have failed.
             effects.tally().lost += u64::from(packet.kind == Kind::Data);
             return;
         };
+        if let Some(trimming) = self.trimming {
+            return self.take_or_trim(now, trimming, (port, to), packet, int, world, effects);
+        }
         let queue = packet.queue.min(self.queues - 1);
-        let size = u64::from(packet.size);
-        let ingress = self.ingress(port, queue);
-        let egress = &mut self.ports[usize::from(to)];
-        match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
-            Admission::Stay => {}
-            Admission::StayAndPause => self.signal(now, port, queue, true, effects),
-            Admission::Drop => {
-                egress.wire.drops += 1;
-                egress.wire.dropped += size;
-                if packet.kind == Kind::Data {
-                    effects.tally().dropped += 1;
-                }
-                return;
-            }
-        }
-        let egress = &mut self.ports[usize::from(to)];
-        if self.marks_at_enqueue && packet.kind == Kind::Data {
-            egress.mark(to, queue, packet, self.stream);
-        }
-        packet.time = now;
-        packet.ingress = port;
-        egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
-        if egress.passes(now, queue) {
-            egress.scheduler.passed(queue, &egress.queues);
-            if packet.is(flag::INT) {
-                self.int = *int;
-            }
-            self.send(now, to, queue, packet, effects);
-        } else {
-            egress.queues.push(queue, *packet, int);
-            self.serve(now, to, effects);
-        }
+        self.take(now, port, to, queue, packet, int, effects);
     }
 
     #[inline]

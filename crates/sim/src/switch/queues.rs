@@ -74,6 +74,24 @@ impl Queues {
         Some(packet)
     }
 
+    /// Size of the last packet of a queue; 0 if it is empty.
+    pub(crate) fn last_size(&self, queue: u8) -> u64 {
+        self.queues[usize::from(queue)].packets.iter().next_back().map_or(0, |p| u64::from(p.size))
+    }
+
+    /// Takes the last packet of a queue, without its INT stack.
+    pub(crate) fn pop_last(&mut self, queue: u8) -> Option<Packet> {
+        let line = &mut self.queues[usize::from(queue)];
+        let packet = line.packets.pop_last()?;
+        let size = u64::from(packet.size);
+        line.length -= size;
+        self.length -= size;
+        if line.packets.is_empty() {
+            self.waiting.remove(queue);
+        }
+        Some(packet)
+    }
+
     /// All packets, with the queue of each.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, &Packet)> {
         self.queues.iter().enumerate().flat_map(|(q, line)| line.packets.iter().map(move |p| (q as u8, p)))

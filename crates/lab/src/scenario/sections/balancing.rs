@@ -42,7 +42,7 @@ section! {
         /// How acknowledgements of flows that are spread travel.
         acknowledgements: Acknowledgements = Acknowledgements::Balanced => "the public UEC simulator",
         /// With `"adaptive"`: the three queue lengths at which a port falls into the next worse class; by
-        /// default 5, 10 and 20 % of the limit that `switch.buffer` gives each port.
+        /// default 5, 10 and 20 % of the limit that `switch.buffer` or `switch.trimming` gives each port.
         thresholds: Vec<Bytes> = Vec::new(); Bound::Positive,
         /// With `"adaptive"`: shortest time between two looks of a switch at the queue of a port.
         interval: Time = Time::from_ns(100) => "the public UEC simulator",
@@ -60,8 +60,13 @@ impl Root {
 impl Balancing {
     /// The thresholds of adaptive routing, if they are known.
     fn thresholds(&self, root: &Root) -> Option<[Bytes; 3]> {
-        match (self.thresholds.as_slice(), root.switch.buffer) {
-            ([], BufferSize::PerPort(limit)) => Some([20, 10, 5].map(|part| Bytes::new(limit.get() / part))),
+        let limit = match (root.switch.trimming, root.switch.buffer) {
+            (Some(trimming), _) => Some(trimming.data),
+            (None, BufferSize::PerPort(limit)) => Some(limit),
+            _ => None,
+        };
+        match (self.thresholds.as_slice(), limit) {
+            ([], Some(limit)) => Some([20, 10, 5].map(|part| Bytes::new(limit.get() / part))),
             (given, _) => given.try_into().ok(),
         }
     }
@@ -102,7 +107,10 @@ impl Effect for Balancing {
             reading.wrong_key("balancing.policy", problem);
         }
         let transport = &scope.root.transport;
-        let by_number = transport.recovery == Recovery::Selective && transport.repair == Repair::Threshold;
+        // A transport without congestion control takes no overtaken packet for a loss.
+        let windows = transport.kind.is_controlled();
+        let by_number =
+            windows && transport.recovery == Recovery::Selective && transport.repair == Repair::Threshold;
         if by_number && scope.root.policies().any(Policy::spreads) {
             let message = format!(
                 "is \"threshold\", which takes a packet for a loss that {} others overtake, and packets are spread \
@@ -112,7 +120,8 @@ impl Effect for Balancing {
             let hint = "transport.repair = \"lazy\" waits for a round trip first";
             reading.warn("transport", fault("repair", message).with_hint(hint));
         }
-        if transport.recovery == Recovery::GoBackN
+        if windows
+            && transport.recovery == Recovery::GoBackN
             && let Some(policy) = scope.root.policies().find(|policy| policy.spreads())
         {
             let names = Policy::ALL.iter().find(|(named, ..)| *named == policy);

@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_sim::Simulation;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
-    self, Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, PathPolicy, Scheduler, Telemetry,
+    self, Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, PathPolicy, Scheduler, Telemetry, Trimming,
 };
 use incast_units::{Bytes, Rate, Time};
 
@@ -110,6 +110,25 @@ section! {
         pfc: Option<Pfc> = None,
         /// ECN marking.
         ecn: Option<Ecn> = None,
+        /// Packet trimming: a full port removes the payload of packets and sends their headers first.
+        trimming: Option<Trimming> = None,
+    }
+}
+
+section! {
+    /// Packet trimming (NDP): a port has a queue for data and a queue for headers and control packets. If the
+    /// first is full, the payload of a packet is removed and the header goes to the second, which is served first.
+    for Trimming with its defaults {
+        /// Limit of the data queue of each port.
+        data: Bytes; Bound::Positive => "NDP: 8 packets of 9,000 B",
+        /// Limit of its queue of headers and control packets; by default that of its data queue.
+        headers: Option<Bytes>; Bound::Positive,
+        /// While both queues hold packets: at most so many headers are sent after each data packet.
+        ratio: u32; Bound::Count(1, 4_000_000_000) => "NDP; its authors' simulator",
+        /// Size of a header without its payload.
+        size: Bytes; Bound::Positive => "public simulators of NDP",
+        /// Whether a header for which there is no room is returned to its sender, once, or dropped.
+        return_to_sender: bool => "NDP; on in its authors' runs",
     }
 }
 
@@ -223,7 +242,11 @@ impl Switch {
             (nodes.flatten().collect(), self.describe_buffer(own.buffer))
         };
         switch::Switch {
-            buffer: self.describe_buffer(self.buffer),
+            buffer: if self.trimming.is_some() {
+                Buffer::Unlimited
+            } else {
+                self.describe_buffer(self.buffer)
+            },
             pfc: self.pfc.as_ref().map(|pfc| switch::Pfc {
                 xoff: pfc.xoff.0,
                 xon_offset: pfc.xon_offset,
@@ -241,10 +264,15 @@ impl Switch {
                 Some(multiple) => Telemetry::Packed { multiple },
                 None => Telemetry::Exact,
             },
-            buffers: self.buffers.iter().map(own).collect(),
+            buffers: if self.trimming.is_some() {
+                Vec::new()
+            } else {
+                self.buffers.iter().map(own).collect()
+            },
             ingress_alpha_rate: self.ingress_alpha_rate,
             egress_limit: self.egress_limit,
             headroom_factor: self.pfc.as_ref().and_then(|pfc| pfc.headroom_factor),
+            trimming: self.trimming,
         }
     }
 
@@ -317,6 +345,34 @@ impl Switch {
         }
     }
 
+    /// Checks trimming against the rest.
+    fn check_trimming(&self, trimming: &Trimming, scope: &Scope<'_>, reading: &mut Reading) {
+        if self.pfc.is_some() {
+            reading.wrong_key("switch.pfc", "excludes switch.trimming: one pauses where the other trims");
+        }
+        if self.queues != 1 {
+            let message = format!("is {}; with switch.trimming a port has one queue for data", self.queues);
+            reading.wrong_key("switch.queues", message);
+        }
+        let packet = scope.largest_packet();
+        if trimming.data < packet {
+            let message = format!("{} is less than one packet ({packet})", trimming.data);
+            reading.wrong_key("switch.trimming.data", message);
+        }
+        let transport = &scope.root.transport;
+        let control =
+            transport.ack_size.unwrap_or(transport.header + transport.ack_extra).max(transport.smallest);
+        let (limit, header) = (trimming.headers.unwrap_or(trimming.data), trimming.size.max(control));
+        if limit < header {
+            let message = format!("{limit} is less than one header or acknowledgement ({header})");
+            reading.wrong_key("switch.trimming.headers", message);
+        }
+        if trimming.size >= packet {
+            let message = format!("{} is no less than a whole packet ({packet})", trimming.size);
+            reading.wrong_key("switch.trimming.size", message);
+        }
+    }
+
     /// The first switch whose buffer is taken by PFC headroom and reserves alone, if its ports have links of
     /// these rates and delays.
     pub(super) fn no_shared_pool(
@@ -350,6 +406,17 @@ impl Switch {
 
 impl Effect for Switch {
     fn idle(&self, _: &Root, idle: &mut Idle) {
+        if self.trimming.is_some() {
+            let limits = ["buffer", "reserve", "ingress_alpha", "egress_alpha", "buffers", "egress_limit"];
+            for key in limits.into_iter().chain(["ingress_alpha_rate"]) {
+                let reason = "has no effect: switch.trimming has the limits of queues";
+                idle.add(&format!("switch.{key}"), reason);
+            }
+            for key in ["scheduler", "quanta", "weights", "strict"] {
+                idle.add(&format!("switch.{key}"), "has no effect: switch.trimming has the order of service");
+            }
+            return;
+        }
         if self.scheduler != Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: switch.scheduler is not \"drr\"");
         }
@@ -382,6 +449,15 @@ impl Effect for Switch {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if let Some(ecn) = &self.ecn
+            && ecn.kmin > ecn.kmax
+        {
+            let message = format!("{} is more than kmax, {}", ecn.kmin, ecn.kmax);
+            reading.wrong_key("switch.ecn.kmin", message);
+        }
+        if let Some(trimming) = &self.trimming {
+            return self.check_trimming(trimming, scope, reading);
+        }
         if self.weights.len() > usize::from(self.queues) {
             let message =
                 format!("{} weights are given, and switch.queues is {}", self.weights.len(), self.queues);
@@ -427,12 +503,6 @@ impl Effect for Switch {
                     format!("{} is more than xoff, {xoff}: a paused port would never resume", pfc.xon_offset);
                 reading.wrong_key("switch.pfc.xon_offset", message);
             }
-        }
-        if let Some(ecn) = &self.ecn
-            && ecn.kmin > ecn.kmax
-        {
-            let message = format!("{} is more than kmax, {}", ecn.kmin, ecn.kmax);
-            reading.wrong_key("switch.ecn.kmin", message);
         }
         self.check_buffers(scope, reading);
     }

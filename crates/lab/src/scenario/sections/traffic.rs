@@ -12,8 +12,14 @@ use crate::grammar::reading::Reading;
 use crate::topology::Fabric;
 use crate::traffic::{Block, Reach, Setting, hosts::World};
 
+const UNCONTROLLED: &str =
+    "has no effect: the transport (transport.kind) has no congestion control at senders";
+
 impl Effect for Cc {
     fn idle(&self, root: &Root, idle: &mut Idle) {
+        if !root.transport.kind.is_controlled() {
+            return idle.add("cc", UNCONTROLLED);
+        }
         if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.cc.is_some()) {
             idle.add("cc", "has no effect: every traffic block has its own");
         }
@@ -21,6 +27,13 @@ impl Effect for Cc {
 }
 
 impl Effect for Vec<Block> {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
+        let own = self.iter().filter(|block| block.common.cc.is_some());
+        for block in own.filter(|_| !root.transport.kind.is_controlled()) {
+            idle.add(&format!("traffic.{}.cc", block.name()), UNCONTROLLED);
+        }
+    }
+
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         for block in self {
             check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, scope, reading);

@@ -1,7 +1,8 @@
 //! `[transport]`: packet sizes, acknowledgements, loss recovery.
 
+use incast_cc::Fixed;
 use incast_sim::Simulation;
-use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Recovery, Repair, Transport};
+use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Ndp, Recovery, Repair, Transport};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Idle, Root, Scope, check_queue};
@@ -10,6 +11,7 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
+use crate::problem::fault;
 
 choice!(Kind);
 choice!(Recovery);
@@ -91,11 +93,48 @@ section! {
         nack_interval: Time; Bound::Positive => "HPCC's public artifact",
         /// Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles with each consecutive expiry, up to 64 times this.
         rto: Time; Bound::Positive => "OSCAR's public artifact",
+        /// Settings of kind = "ndp".
+        ndp: Ndp,
     }
 }
 
+section! {
+    /// NDP: a first window at line rate, then packets that receivers pull.
+    for Ndp with its defaults {
+        /// Packets that a flow sends without being pulled.
+        first_window: u32; Bound::Count(1, 16_384) => "the authors' runs of Figures 14, 16 and 21",
+        /// Rate of a receiver's pulls in full packets: this part of the rate of its first link.
+        pull_rate: Fixed; Bound::Ratio(Fixed::ratio(1, 100), Fixed::ONE) => "the authors' simulator",
+        /// A packet that was not answered for this long is sent again; doubles with each consecutive expiry, up to 64 times this.
+        rto: Time; Bound::Positive => "the authors' runs of short flows",
+    }
+}
+
+/// Keys of the window transport that mean nothing to one without congestion control.
+const OF_WINDOW: [&str; 12] = [
+    "recovery",
+    "repair",
+    "repair_threshold",
+    "repair_delay",
+    "base_rtt",
+    "counting",
+    "ack_every",
+    "ack_delay",
+    "cnp_queue",
+    "cnp_interval",
+    "nack_interval",
+    "rto",
+];
+
 impl Effect for Transport {
     fn idle(&self, _: &Root, idle: &mut Idle) {
+        if self.kind == Kind::Ndp {
+            for key in OF_WINDOW {
+                idle.add(&format!("transport.{key}"), "has no effect: transport.kind is \"ndp\"");
+            }
+            return;
+        }
+        idle.add("transport.ndp", "has no effect: transport.kind is not \"ndp\"");
         if self.recovery != Recovery::Selective {
             let reason = "has no effect: transport.recovery is not \"selective\"";
             for key in ["transport.repair", "transport.repair_threshold", "transport.repair_delay"] {
@@ -103,7 +142,7 @@ impl Effect for Transport {
             }
             return;
         }
-        idle.add("transport.nack_interval", "has no effect: selective repeat sends no NACKs");
+        idle.add("transport.nack_interval", "has no effect: selective repeat reports no holes");
         if self.repair != Repair::Threshold {
             idle.add("transport.repair_threshold", "has no effect: transport.repair is not \"threshold\"");
         }
@@ -113,6 +152,18 @@ impl Effect for Transport {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        let trims = scope.root.switch.trimming.is_some();
+        if trims && self.kind == Kind::Window && self.recovery != Recovery::Selective {
+            let message = "must be \"selective\" with switch.trimming: the others discard what arrives after a \
+                           trimmed packet";
+            reading.wrong_key("transport.recovery", message);
+        }
+        if !trims && self.kind == Kind::Ndp {
+            let message =
+                "is \"ndp\", which learns of losses from trimmed packets, and the switches drop packets";
+            let hint = "add a section [switch.trimming]";
+            reading.warn("transport", fault("kind", message).with_hint(hint));
+        }
         check_queue("transport.cnp_queue", self.cnp_queue, scope, reading);
         if let Some(queue) = self.ack_queue {
             check_queue("transport.ack_queue", queue, scope, reading);

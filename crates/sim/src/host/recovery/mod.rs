@@ -128,6 +128,11 @@ pub(crate) trait Recovery {
     fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged;
     /// Begins to recover the packets that the last [`on_ack`](Self::on_ack) showed to be lost.
     fn on_hole(&mut self) -> Lost;
+    /// A header of packet `number` (modulo 2^32) without payload is reported: `None` if the copy that was sent at
+    /// `sent` (ps) is no longer in flight.
+    fn on_trim(&mut self, _number: u32, _sent: u64) -> Option<Lost> {
+        None
+    }
     /// The retransmission timer has expired.
     fn on_timeout(&mut self) -> Lost;
     /// From now on only packets that were sent before are sent.
@@ -186,6 +191,9 @@ macro_rules! recoveries {
             }
             pub(crate) fn on_hole(&mut self) -> Lost {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_hole(),)+ }
+            }
+            pub(crate) fn on_trim(&mut self, number: u32, sent: u64) -> Option<Lost> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_trim(number, sent),)+ }
             }
             pub(crate) fn on_timeout(&mut self) -> Lost {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_timeout(),)+ }

@@ -113,6 +113,39 @@ impl Selective {
         self.lost += 1;
     }
 
+    /// The packets in flight, by number.
+    fn in_flight(&self) -> impl Iterator<Item = (u64, Packet)> {
+        let sent = (self.unacknowledged..self.next).filter_map(|n| Some((n, self.log.read(n)?)));
+        sent.filter(|(_, packet)| matches!(packet.state, State::First | State::Again))
+    }
+
+    /// When the oldest of the packets in flight was sent. (ps)
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.in_flight().map(|(_, packet)| packet.record.sent).min()
+    }
+
+    /// Packets in flight that were sent at `until` (ps) or before are lost.
+    pub(crate) fn expire(&mut self, until: u64) -> Lost {
+        let mut lost = Lost { bytes: 0, sent: 0 };
+        for number in self.unacknowledged..self.next {
+            let packet = self.log.read(number).unwrap_or_default();
+            if matches!(packet.state, State::First | State::Again) && packet.record.sent <= until {
+                self.lose(number, &mut lost);
+            }
+        }
+        lost
+    }
+
+    /// How many packets are to be sent again.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// How many packets could be sent, again or for the first time.
+    pub(crate) fn to_send(&self) -> u64 {
+        self.lost + (self.unacknowledged + WINDOW).min(self.cut.packets).saturating_sub(self.next)
+    }
+
     /// Whether the rule finds a packet lost that is in flight for the first time.
     fn is_overdue(&self, number: u64) -> bool {
         match self.repair {
@@ -229,13 +262,20 @@ impl Recovery for Selective {
         self.found
     }
 
-    fn on_timeout(&mut self) -> Lost {
-        let mut lost = Lost { bytes: 0, sent: 0 };
-        for number in self.unacknowledged..self.next {
-            if matches!(self.state(number), State::First | State::Again) {
-                self.lose(number, &mut lost);
-            }
+    fn on_trim(&mut self, number: u32, sent: u64) -> Option<Lost> {
+        let ahead = number.wrapping_sub(self.unacknowledged as u32) as i32;
+        let number = self.unacknowledged.checked_add_signed(i64::from(ahead))?;
+        let packet = (self.unacknowledged..self.next).contains(&number).then(|| self.log.read(number))??;
+        if !matches!(packet.state, State::First | State::Again) || packet.record.sent != sent {
+            return None;
         }
+        let mut lost = Lost { bytes: 0, sent: 0 };
+        self.lose(number, &mut lost);
+        Some(lost)
+    }
+
+    fn on_timeout(&mut self) -> Lost {
+        let lost = self.expire(u64::MAX);
         self.judged = self.next;
         lost
     }
@@ -318,6 +358,12 @@ impl AnyOrder {
         self.kept[word] |= bit;
         self.count += 1;
         Verdict::Kept
+    }
+
+    /// Whether packet `number` (modulo 2^32) has arrived.
+    pub(crate) fn contains(&self, number: u32) -> bool {
+        let ahead = number.wrapping_sub(self.expected as u32) as i32;
+        ahead < 0 || ahead > 0 && self.has(self.expected + u64::from(ahead.unsigned_abs()))
     }
 
     /// The bitmap of an acknowledgement that packet `number` (modulo 2^32) causes.
@@ -499,6 +545,25 @@ mod tests {
             (ack.advanced, flow.acknowledged(), flow.next()),
             (true, start + WINDOW, Some(start + WINDOW))
         );
+    }
+
+    #[test]
+    fn a_trimmed_copy_is_lost_and_no_other() {
+        let mut flow = flow(Repair::Threshold, Cut { packets: 10, full: 1000, last: 500 });
+        (0..5).for_each(|at| _ = send(&mut flow, 100 + at));
+        // Packets 3 and 1, in this order; the lower one is sent first, both before new ones.
+        assert_eq!(flow.on_trim(3, 103), Some(Lost { bytes: 1000, sent: 103 }));
+        assert_eq!(flow.on_trim(1, 101), Some(Lost { bytes: 1000, sent: 101 }));
+        assert_eq!((flow.inflight(), flow.lost), (3000, 2));
+        // Reported twice, never sent, or a copy that is not the last.
+        assert_eq!([flow.on_trim(3, 103), flow.on_trim(7, 0), flow.on_trim(2, 999)], [None; 3]);
+        assert_eq!([send(&mut flow, 200), send(&mut flow, 201), send(&mut flow, 202)], [1, 3, 5]);
+        assert_eq!((flow.on_trim(1, 101), flow.inflight()), (None, 6000));
+        assert_eq!(flow.on_trim(1, 200), Some(Lost { bytes: 1000, sent: 200 }));
+        // One that has arrived meanwhile is not lost.
+        let mut receiver = AnyOrder::NEW;
+        flow.on_ack(&arrive(&mut receiver, 0, 100), false);
+        assert_eq!((flow.on_trim(0, 100), flow.next()), (None, Some(1)));
     }
 
     /// The bitmap against a list of the packets that have arrived, and the sender's view against the

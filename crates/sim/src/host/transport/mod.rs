@@ -4,6 +4,7 @@
 //! packets from it when a source of data is scheduled, and deliver arriving packets and timers to it. To
 //! add a transport, write its file here and a line in `transports!` below.
 
+mod ndp;
 mod window;
 
 use incast_cc::params::Value;
@@ -26,6 +27,9 @@ use crate::record::{FlowRecord, FlowSample};
 /// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
+    /// Whether flows have a congestion control at the sender.
+    const CONTROLLED: bool = true;
+
     /// The transport of one host, without flows.
     fn new(world: &World) -> Self;
 
@@ -101,6 +105,14 @@ macro_rules! transports {
             }
         }
 
+        impl Kind {
+            /// Whether flows have a congestion control at the sender.
+            #[must_use]
+            pub const fn is_controlled(self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant => <$transport as Transport>::CONTROLLED,)+ }
+            }
+        }
+
         /// A host's transport, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyTransport {
@@ -169,5 +181,6 @@ macro_rules! transports {
 
 transports! {
     "window" => Window(window::Window): "windows and rates set by a congestion control at the sender";
+    "ndp" => Ndp(ndp::Ndp): "a first window at line rate, then packets that the receiver pulls; for switches that trim";
     #[cfg(test)] "datagrams" => Datagrams(crate::example::transport::Datagrams): "an example";
 }

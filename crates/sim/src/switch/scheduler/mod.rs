@@ -4,6 +4,7 @@
 //! then be used in scenario files.
 
 mod drr;
+mod headers_first;
 mod round_robin;
 mod strict_priority;
 mod wrr;
@@ -43,27 +44,32 @@ macro_rules! schedulers {
         /// The state of one port's scheduler.
         #[derive(Debug)]
         enum Any {
-            $($variant($state)),+
+            $($variant($state),)+
+            /// That of ports which trim; not to be chosen otherwise.
+            HeadersFirst(headers_first::HeadersFirst),
         }
 
         impl Any {
             fn new(description: &Description) -> Self {
                 match description.scheduler {
-                    $(Scheduler::$variant => Self::$variant(Schedule::new(description))),+
+                    _ if description.trimming.is_some() => Self::HeadersFirst(Schedule::new(description)),
+                    $(Scheduler::$variant => Self::$variant(Schedule::new(description)),)+
                 }
             }
 
             #[inline]
             fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
                 match self {
-                    $(Self::$variant(scheduler) => scheduler.choose(ready, queues)),+
+                    $(Self::$variant(scheduler) => scheduler.choose(ready, queues),)+
+                    Self::HeadersFirst(scheduler) => scheduler.choose(ready, queues),
                 }
             }
 
             #[inline]
             fn passed(&mut self, queue: u8, queues: &Queues) {
                 match self {
-                    $(Self::$variant(scheduler) => scheduler.passed(queue, queues)),+
+                    $(Self::$variant(scheduler) => scheduler.passed(queue, queues),)+
+                    Self::HeadersFirst(scheduler) => scheduler.passed(queue, queues),
                 }
             }
         }
@@ -90,7 +96,8 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(description: &Description) -> Self {
-        Self { strict: description.strict, scheduler: Any::new(description) }
+        let strict = if description.trimming.is_some() { 0 } else { description.strict };
+        Self { strict, scheduler: Any::new(description) }
     }
 
     /// See [`Schedule::choose`].

@@ -17,6 +17,7 @@ use crate::host::program::Step;
 use crate::packet::{IntRecords, Kind, Packet, flag, read_int};
 use crate::record::{FlowRecord, FlowSample};
 use receiver::Receivers;
+pub(super) use receiver::{path_back, send_back};
 use sender::{Sender, State};
 
 /// The flows from and to one host. A source is the index of a sender.
@@ -114,6 +115,16 @@ impl Window {
         } else {
             self.wake(now, place, cx);
         }
+    }
+
+    /// A packet of the flow with this index has lost its payload: its receiver, or the header itself, says so.
+    fn trimmed<E: Effects>(&mut self, now: u64, index: u32, packet: &Packet, cx: &mut Context<'_, E>) {
+        let Some(place) = self.place(index) else { return };
+        let sender = &mut self.senders[place as usize];
+        let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
+        let trim = sender.trim_of(now, packet, cx.world);
+        sender.trimmed(now, place, trim, controllers.as_mut(), cx.world, cx.effects);
+        self.wake(now, place, cx);
     }
 }
 
@@ -216,6 +227,7 @@ impl Transport for Window {
     ) {
         match packet.kind {
             Kind::Data => self.receivers.on_data(now, packet, int, cx),
+            Kind::Nack if packet.is(flag::BITMAP) => self.trimmed(now, packet.ack(now).slot, packet, cx),
             Kind::Ack | Kind::Nack => self.acknowledged(now, packet, int, cx),
             Kind::Cnp => {
                 let Some(place) = self.place(packet.ack(now).slot) else { return };
@@ -224,8 +236,10 @@ impl Transport for Window {
                 sender.congestion_notified(now, place, controllers.as_mut(), cx.world, cx.effects);
                 self.wake(now, place, cx);
             }
-            // The network card reads these.
-            Kind::Pause | Kind::Resume => {}
+            Kind::Header => self.receivers.on_header(now, packet, cx),
+            Kind::Returned => self.trimmed(now, packet.origin().index(), packet, cx),
+            // The network card reads these; nobody sends pulls.
+            Kind::Pause | Kind::Resume | Kind::Pull => {}
         }
     }
 

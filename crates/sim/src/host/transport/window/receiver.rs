@@ -8,7 +8,7 @@ use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::recovery::{AnyOrder, InOrder, Verdict};
 use crate::host::transport::Context;
-use crate::packet::{Ack, Data, IntRecords, Kind, Packet, flag};
+use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 
 /// The flows to one host.
 #[derive(Debug)]
@@ -176,6 +176,19 @@ impl Receivers {
         }
     }
 
+    /// The header of a data packet without its payload has arrived: the sender is told of exactly this packet.
+    pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
+        let data = Data::of(&packet.body);
+        let incoming = &self.incoming[data.slot as usize];
+        let hash = cx.world.hashes(incoming.flow).1;
+        // Nothing is said of other packets: held acknowledgements do that.
+        let progress = (u64::from(data.number), Some(0));
+        let (mut nack, body) =
+            acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.world);
+        nack.set_ack(&Ack { packets: 0, ..body });
+        send_back(now, nack, &NO_INT, cx);
+    }
+
     /// A timer of the flow `slot` has expired: a held acknowledgement is due, or the flow has stopped.
     pub(super) fn on_timer<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) {
         let incoming = self.incoming[slot as usize];
@@ -283,7 +296,12 @@ impl Receivers {
 
 /// Queues a packet to the sender at the network card of its route.
 #[inline]
-fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+pub(in crate::host::transport) fn send_back<E: Effects>(
+    now: u64,
+    mut packet: Packet,
+    int: &IntRecords,
+    cx: &mut Context<'_, E>,
+) {
     let card = cx.card(packet.destination, packet.path_hash());
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
@@ -335,7 +353,12 @@ fn acknowledgement(
 /// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
 /// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
 #[inline(never)]
-fn path_back(packet: &Packet, flow: u32, hash: u32, world: &World) -> (u32, u8) {
+pub(in crate::host::transport) fn path_back(
+    packet: &Packet,
+    flow: u32,
+    hash: u32,
+    world: &World,
+) -> (u32, u8) {
     let has_entropies = world.flows[flow as usize].balancing.has_entropies();
     let handling = match world.balancing.acknowledgements {
         true => packet.handling(),

@@ -11,7 +11,7 @@ use crate::engine::world::World;
 use crate::host::program::Step;
 use crate::host::recovery::{AnyRecovery, Cut, Lost, Record, Settings};
 use crate::host::transport::Context;
-use crate::packet::{Data, Kind, Packet, flag};
+use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
 /// What a flow waits for.
@@ -52,6 +52,7 @@ pub(super) struct Sender {
     hash: u32,
     /// Bits of its packets' flags about load balancing.
     handling: u8,
+    origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
     timeouts: u32,
@@ -113,6 +114,7 @@ impl Sender {
             destination: flow.destination,
             hash,
             handling: Packet::handling_flags(handling(flow.balancing)),
+            origin: Origin::new(flow.source, index),
             entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
             timeouts: 0,
             controller: 0,
@@ -217,7 +219,7 @@ impl Sender {
             size: size as u16,
             queue: self.queue,
             flags,
-            body: data.body(),
+            body: data.body().from(self.origin),
             ..Packet::blank(Kind::Data)
         })
     }
@@ -277,6 +279,38 @@ impl Sender {
         }
         self.obey(now, place, directive, world, cx.effects);
         false
+    }
+
+    /// The header of packet `number` (modulo 2^32) without payload is reported, of the copy that was sent at
+    /// `sent` (ps) with this entropy.
+    pub(super) fn trimmed<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        (number, sent, entropy): (u32, u64, u16),
+        controllers: &mut dyn Controllers,
+        world: &World,
+        effects: &mut E,
+    ) {
+        if let Some(entropies) = &mut self.entropies {
+            entropies.feedback(now, entropy, Feedback::Bad);
+        }
+        let Some(lost) = self.recovery.on_trim(number, sent) else { return };
+        let position = self.recovery.position() * world.sizes(self.algorithm).payload;
+        let directive = self.lost(now, LossKind::Trim, lost, position, controllers, world);
+        self.obey(now, place, directive, world, effects);
+    }
+
+    /// What a NACK with a bitmap, or a header that was returned, reports to [`trimmed`](Self::trimmed).
+    pub(super) fn trim_of(&self, now: u64, packet: &Packet, world: &World) -> (u32, u64, u16) {
+        let (data, back) = world.hashes(self.flow);
+        if packet.kind == Kind::Returned {
+            let of = Data::of(&packet.body);
+            return (of.number, of.sent, (packet.hash ^ data) as u16);
+        }
+        let ack = packet.ack(now);
+        let number = ack.expected.wrapping_add_signed(i32::from(ack.offset));
+        (number, ack.sent, (packet.hash ^ back) as u16)
     }
 
     /// The receiver reports congestion.

@@ -1,0 +1,197 @@
+//! NDP (SIGCOMM 2017): a flow sends its first window at line rate; every packet that arrives, with or without
+//! its payload, makes the receiver pull another one, at the pace of its link. For switches that trim packets.
+//!
+//! What its authors' simulator does beyond the paper, and what differs here, is said in docs/network/ndp.md.
+
+mod receiver;
+mod sender;
+
+use incast_units::Time;
+
+use super::{Context, Transport};
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::packet::{IntRecords, Kind, Packet};
+use crate::record::{FlowRecord, FlowSample};
+use receiver::Receivers;
+use sender::{Sender, State};
+
+/// The flows from and to one host. A source is the index of a sender.
+#[derive(Debug)]
+pub(crate) struct Ndp {
+    /// Active flows.
+    senders: Vec<Sender>,
+    free: Vec<u32>,
+    /// Position of each flow among the senders while it is active, by its index.
+    places: Vec<u32>,
+    receivers: Receivers,
+}
+
+/// Marks a flow that is not active.
+const NOT_UNDER_WAY: u32 = u32::MAX;
+
+impl Ndp {
+    /// The position of the flow with this index while it is active.
+    fn place(&self, index: u32) -> Option<u32> {
+        self.places.get(index as usize).copied().filter(|place| *place != NOT_UNDER_WAY)
+    }
+
+    fn under_way(&self) -> impl Iterator<Item = &Sender> {
+        self.senders.iter().filter(|sender| sender.state != State::Done)
+    }
+
+    /// The state of a flow has changed: makes it ready if it may send.
+    fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[place as usize];
+        if !sender.may_send() || matches!(sender.state, State::Ready | State::Done) {
+            return;
+        }
+        let nic = &mut cx.nics[usize::from(sender.port)];
+        if sender.state == State::Leaving && nic.is_leaving(now, place) {
+            nic.call_when_free(cx.effects);
+        } else {
+            sender.state = State::Ready;
+            nic.push(sender.queue, place);
+        }
+    }
+
+    /// A flow is done: records it and frees its position.
+    fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: u64, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[place as usize];
+        if sender.state == State::Ready {
+            cx.nics[usize::from(sender.port)].remove(sender.queue, place);
+        }
+        sender.state = State::Done;
+        let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.world);
+        self.places[sender.index as usize] = NOT_UNDER_WAY;
+        self.free.push(place);
+        let tally = cx.effects.tally();
+        tally.finished += 1;
+        tally.last_finish = tally.last_finish.max(now);
+        tally.records.flows.push(record);
+    }
+}
+
+impl Transport for Ndp {
+    const CONTROLLED: bool = false;
+
+    fn new(_: &World) -> Self {
+        Self { senders: Vec::new(), free: Vec::new(), places: Vec::new(), receivers: Receivers::default() }
+    }
+
+    fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
+        self.receivers.add(flow, peer)
+    }
+
+    fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
+        let sender = Sender::new(now, index, step, cx);
+        if let Some(stop) = sender.stop_event(cx.world) {
+            cx.effects.schedule(stop);
+        }
+        let place = self.free.pop().unwrap_or(self.senders.len() as u32);
+        if let Some(free) = self.senders.get_mut(place as usize) {
+            *free = sender;
+        } else {
+            self.senders.push(sender);
+        }
+        if self.places.len() <= index as usize {
+            self.places.resize(index as usize + 1, NOT_UNDER_WAY);
+        }
+        self.places[index as usize] = place;
+        self.wake(now, place, cx);
+    }
+
+    fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>) {
+        if let Some(place) = self.place(index)
+            && self.senders[place as usize].stop_offering()
+        {
+            self.finish(now, place, now, cx);
+        }
+    }
+
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+        let sender = &mut self.senders[source as usize];
+        if sender.state != State::Ready {
+            return None;
+        }
+        sender.state = State::Waiting;
+        sender.next_packet(now, source, cx.world, cx.effects)
+    }
+
+    fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[source as usize];
+        sender.state = State::Leaving;
+        if sender.may_send() {
+            cx.nics[usize::from(sender.port)].call_when_free(cx.effects);
+        }
+    }
+
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
+        if self.senders[source as usize].state == State::Leaving {
+            self.wake(now, source, cx);
+        }
+    }
+
+    fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
+        let index = match packet.kind {
+            Kind::Data | Kind::Header => return self.receivers.on_data(now, packet, cx),
+            Kind::Ack | Kind::Nack | Kind::Pull => packet.ack(now).slot,
+            Kind::Returned => packet.origin().index(),
+            Kind::Cnp | Kind::Pause | Kind::Resume => return,
+        };
+        let Some(place) = self.place(index) else { return };
+        let sender = &mut self.senders[place as usize];
+        if packet.kind == Kind::Returned {
+            sender.returned(now, packet, cx.world);
+        } else if sender.answered(now, packet, cx.world) {
+            return self.finish(now, place, packet.ack(now).received, cx);
+        }
+        self.wake(now, place, cx);
+    }
+
+    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
+        for place in 0..self.senders.len() as u32 {
+            let sender = &mut self.senders[place as usize];
+            let port = sender.card(cx);
+            if sender.state == State::Done || port == sender.port {
+                continue;
+            }
+            let before = std::mem::replace(&mut sender.port, port);
+            if sender.state == State::Ready {
+                cx.nics[usize::from(before)].remove(sender.queue, place);
+                cx.nics[usize::from(port)].push(sender.queue, place);
+            } else {
+                // Its packet that is leaving by the other card holds it up no longer.
+                self.wake(now, place, cx);
+            }
+        }
+    }
+
+    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
+        let (now, entity) = (event.time(), event.entity());
+        if event.kind() == EventKind::Receiver {
+            return self.receivers.on_timer(now, cx);
+        }
+        if let Some(sender) = self.senders.get_mut(entity as usize)
+            && event.kind() == EventKind::Retransmit
+            && sender.timer(now, entity, cx.world, cx.effects)
+        {
+            self.wake(now, entity, cx);
+        }
+    }
+
+    fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
+        Some(self.senders[self.place(index)? as usize].sample(time, world))
+    }
+
+    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, world)).collect()
+    }
+
+    fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+        let paused = |sender: &Sender| nics[usize::from(sender.port)].wire.is_paused(sender.queue);
+        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), world))).collect()
+    }
+}

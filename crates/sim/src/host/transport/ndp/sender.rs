@@ -1,0 +1,339 @@
+//! The sending side of one flow: what it may send, and what it knows of its packets.
+
+use incast_units::{Bytes, Time};
+
+use crate::balancing::{Entropies, Feedback, handling};
+use crate::describe::network::PortId;
+use crate::describe::transport::{Repair, Transport};
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::program::Step;
+use crate::host::recovery::{Cut, Record, Recovery, Selective, Settings};
+use crate::host::transport::Context;
+use crate::packet::{Ack, Data, Kind, Origin, Packet, flag};
+use crate::record::{FlowRecord, FlowSample};
+
+/// What a flow waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Being served by its network card.
+    Ready,
+    /// The end of its current transmission; afterwards the same as waiting.
+    Leaving,
+    /// A pull.
+    Waiting,
+    /// Nothing: it is done.
+    Done,
+}
+
+/// A time that is never reached.
+const NEVER: u64 = u64::MAX;
+/// Maximum number of doublings of the timeout.
+const LARGEST_BACKOFF: u8 = 6;
+
+/// The sending side of one flow.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) state: State,
+    pub(super) queue: u8,
+    backoff: u8,
+    pub(super) port: PortId,
+    pub(super) flow: u32,
+    /// Index among the host's flows.
+    pub(super) index: u32,
+    /// The receiver's index of the flow.
+    peer: u32,
+    destination: u32,
+    hash: u32,
+    /// Bits of its packets' flags about load balancing.
+    handling: u8,
+    origin: Origin,
+    /// The choice of entropies; `None`: its packets have none.
+    entropies: Option<Box<dyn Entropies>>,
+    packets_known: Selective,
+    /// Payload to send.
+    size: u64,
+    /// Packets that it may send.
+    credit: u64,
+    /// The largest number of a pull that has arrived.
+    pulled: u32,
+    /// Acknowledgements and NACKs that have arrived, each of which stands for a pull, less the pulls.
+    expected: i64,
+    /// When it last sent a packet or received one. (ps)
+    active: u64,
+    /// Time of the valid pending [`EventKind::Retransmit`].
+    timer_event: u64,
+    start: u64,
+    last_rtt: u64,
+    packets: u64,
+    resent: u64,
+    marked: u64,
+    timeouts: u32,
+}
+
+impl Sender {
+    /// A flow that starts.
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+        let world = cx.world;
+        let flow = &world.flows[step.flow as usize];
+        let hash = world.hashes(step.flow).0;
+        let sizes = world.sizes(flow.algorithm);
+        let (size, packets) = (flow.size.get(), world.packets(step.flow));
+        let full = sizes.data(sizes.payload);
+        let last = match size % sizes.payload {
+            _ if packets == u64::MAX => full,
+            0 => full,
+            rest => sizes.data(rest),
+        };
+        // A packet is lost when its header or the timer says so.
+        let transport = Transport { repair: Repair::Never, ..world.transport };
+        let settings = Settings::new(&transport, Time::default);
+        Self {
+            state: State::Waiting,
+            queue: flow.queue,
+            backoff: 0,
+            port: cx.card(flow.destination, hash),
+            flow: step.flow,
+            index,
+            peer: step.peer,
+            destination: flow.destination,
+            hash,
+            handling: Packet::handling_flags(handling(flow.balancing)),
+            origin: Origin::new(flow.source, index),
+            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            packets_known: Selective::new(Cut { packets, full, last }, &settings),
+            size,
+            credit: u64::from(world.transport.ndp.first_window).min(packets),
+            pulled: 0,
+            expected: 0,
+            active: now,
+            timer_event: NEVER,
+            start: now,
+            last_rtt: 0,
+            packets: 0,
+            resent: 0,
+            marked: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The network card of its packets, by the current routes.
+    pub(super) fn card<E>(&self, cx: &Context<'_, E>) -> PortId {
+        cx.card(self.destination, self.hash)
+    }
+
+    /// The event at which it stops sending new data, if it has a stop time.
+    pub(super) fn stop_event(&self, world: &World) -> Option<Event> {
+        let stop = world.flows[self.flow as usize].stop;
+        (stop != Time::NEVER).then(|| Event::new(stop.ps(), EventKind::Stop, self.index))
+    }
+
+    /// Stops sending new data. Returns whether the flow is done with that.
+    pub(super) fn stop_offering(&mut self) -> bool {
+        self.packets_known.stop();
+        self.packets_known.is_done()
+    }
+
+    /// Whether it may send a packet and has one.
+    pub(super) fn may_send(&self) -> bool {
+        self.credit > 0 && self.packets_known.next().is_some()
+    }
+
+    /// Creates the next packet: the lowest-numbered one that is to be sent again, or a new one.
+    pub(super) fn next_packet<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        world: &World,
+        effects: &mut E,
+    ) -> Option<Packet> {
+        let number = self.packets_known.next().filter(|_| self.credit > 0)?;
+        let flow = &world.flows[self.flow as usize];
+        let sizes = world.sizes(flow.algorithm);
+        let sequence = number * sizes.payload;
+        let payload = sizes.payload.min(self.size - sequence);
+        let size = sizes.data(payload);
+        let inflight = u32::try_from(self.packets_known.inflight() + size).unwrap_or(u32::MAX);
+        self.resent += u64::from(self.packets_known.on_sent(Record { sent: now, tag: 0, inflight }));
+        self.credit -= 1;
+        self.packets += 1;
+        self.active = now;
+        if self.timer_event == NEVER {
+            self.set_timer(now.saturating_add(self.timeout(world)), place, effects);
+        }
+        let data = Data {
+            sequence,
+            sent: now,
+            slot: self.peer,
+            inflight,
+            number: number as u32,
+            payload: payload as u16,
+        };
+        let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
+        let last = if sequence + payload == self.size { flag::LAST } else { 0 };
+        Some(Packet {
+            destination: self.destination,
+            hash: self.hash ^ u32::from(entropy),
+            size: size as u16,
+            queue: self.queue,
+            flags: self.handling | last,
+            body: data.body().from(self.origin),
+            ..Packet::blank(Kind::Data)
+        })
+    }
+
+    /// An acknowledgement, a NACK or a pull has arrived. Returns whether the flow is done.
+    pub(super) fn answered(&mut self, now: u64, packet: &Packet, world: &World) -> bool {
+        let body = packet.ack(now);
+        self.heard(now);
+        // An acknowledgement covers its own packet and all before the expected one, a NACK and a pull only those.
+        let own = packet.kind == Kind::Ack && body.offset > 0;
+        let bitmap = if own { 1 << (body.offset - 1).min(63) } else { 0 };
+        self.packets_known.on_ack(&Ack { bitmap, ..body }, false);
+        if packet.kind != Kind::Pull {
+            self.expected += 1;
+            let good = packet.kind == Kind::Ack && body.marked == 0;
+            let feedback = if good { Feedback::Good } else { Feedback::Bad };
+            self.feedback(now, packet.hash ^ world.hashes(self.flow).1, feedback);
+        }
+        match packet.kind {
+            Kind::Ack => {
+                self.marked += u64::from(body.marked);
+                self.last_rtt = now - body.sent;
+            }
+            Kind::Nack => {
+                let number = body.expected.wrapping_add_signed(i32::from(body.offset));
+                self.packets_known.on_trim(number, body.sent);
+            }
+            _ => {}
+        }
+        // Their numbers are cumulative, modulo 2^32.
+        let pulls = i64::from(body.inflight.wrapping_sub(self.pulled) as i32);
+        if pulls > 0 {
+            self.pulled = body.inflight;
+            self.expected -= pulls;
+            self.credit = (self.credit + pulls.unsigned_abs()).min(self.packets_known.to_send());
+        }
+        self.packets_known.is_done()
+    }
+
+    /// A header has been returned. Its packet waits for a pull, unless none can come: nothing else is in flight and
+    /// no pull is expected.
+    pub(super) fn returned(&mut self, now: u64, packet: &Packet, world: &World) {
+        self.heard(now);
+        self.feedback(now, packet.hash ^ world.hashes(self.flow).0, Feedback::Bad);
+        let data = Data::of(&packet.body);
+        let lost = self.packets_known.on_trim(data.number, data.sent);
+        if lost.is_some() && self.packets_known.inflight() == 0 && self.expected <= 0 && self.credit == 0 {
+            self.credit = 1;
+        }
+    }
+
+    fn heard(&mut self, now: u64) {
+        self.active = now;
+        self.backoff = 0;
+    }
+
+    fn feedback(&mut self, now: u64, entropy: u32, feedback: Feedback) {
+        if let Some(entropies) = &mut self.entropies {
+            entropies.feedback(now, entropy as u16, feedback);
+        }
+    }
+
+    /// Handles the event of the timer. Returns whether anything may be sent that could not be sent before.
+    pub(super) fn timer<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) -> bool {
+        if self.timer_event != now || self.state == State::Done {
+            return false;
+        }
+        let timeout = self.timeout(world);
+        let since = match self.packets_known.oldest() {
+            Some(oldest) => oldest,
+            // It waits for its network card.
+            None if self.credit > 0 => now,
+            None => self.active,
+        };
+        let due = since.saturating_add(timeout);
+        if due > now {
+            self.set_timer(due, place, effects);
+            return false;
+        }
+        self.timeouts += 1;
+        if let Some(entropies) = &mut self.entropies {
+            entropies.timeout(now);
+        }
+        let before = self.packets_known.lost();
+        self.packets_known.expire(now - timeout);
+        // These are sent at once. If none was in flight, the pulls that it waits for were lost: one packet probes.
+        self.credit += (self.packets_known.lost() - before).max(1);
+        self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
+        self.set_timer(now.saturating_add(self.timeout(world)), place, effects);
+        true
+    }
+
+    fn timeout(&self, world: &World) -> u64 {
+        world.transport.ndp.rto.ps() << self.backoff
+    }
+
+    fn set_timer<E: Effects>(&mut self, time: u64, place: u32, effects: &mut E) {
+        self.timer_event = time;
+        effects.schedule(Event::new(time, EventKind::Retransmit, place));
+    }
+
+    /// The record of the flow at its end, or so far.
+    pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
+        let bytes = self.acknowledged(world);
+        FlowRecord {
+            flow: self.flow,
+            start: Time::from_ps(self.start),
+            finish,
+            delivered,
+            bytes: Bytes::new(bytes),
+            packets: self.packets,
+            resent: self.resent,
+            marked: self.marked,
+            timeouts: self.timeouts,
+            base_rtt: world.path(self.flow).base_rtt,
+            ideal: world.ideal_time(self.flow, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, bytes),
+        }
+    }
+
+    /// Its window is what it has in flight and what it may send.
+    pub(super) fn sample(&self, time: Time, world: &World) -> FlowSample {
+        let flow = &world.flows[self.flow as usize];
+        let sizes = world.sizes(flow.algorithm);
+        let inflight = self.packets_known.inflight();
+        FlowSample {
+            time,
+            flow: self.flow,
+            window: Bytes::new(inflight + self.credit * sizes.data(sizes.payload)),
+            rate: world.routes.ports[flow.source as usize][usize::from(self.port)].rate,
+            rtt: Time::from_ps(self.last_rtt),
+            inflight: Bytes::new(inflight),
+            acked: Bytes::new(self.acknowledged(world)),
+            samples: 1,
+        }
+    }
+
+    /// What the flow waits for, as text.
+    pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
+        let (acknowledged, known) = (Bytes::new(self.acknowledged(world)), &self.packets_known);
+        let reason = match self.state {
+            State::Ready if paused => "its host's link is paused",
+            State::Ready => "its turn on its host's link",
+            _ if known.next().is_none() => "acknowledgements of its last packets",
+            _ => "a pull",
+        };
+        let inflight = Bytes::new(known.inflight());
+        format!(
+            "waits for {reason} ({acknowledged} acknowledged, {inflight} in flight, {} timeouts)",
+            self.timeouts
+        )
+    }
+
+    /// Payload acknowledged.
+    fn acknowledged(&self, world: &World) -> u64 {
+        let payload = world.sizes(world.flows[self.flow as usize].algorithm).payload;
+        self.packets_known.acknowledged().saturating_mul(payload).min(self.size)
+    }
+}
