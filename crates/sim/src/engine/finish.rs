@@ -41,6 +41,8 @@ impl Record for PacketRecord {
             PacketKind::Cnp => 3,
             PacketKind::Pause => 4,
             PacketKind::Resume => 5,
+            PacketKind::Grant => 6,
+            PacketKind::Resend => 7,
         };
         let flow = self.flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(self.source) << 32 | u64::from(self.destination);
@@ -66,7 +68,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             let data = Data::of(&packet.body);
             (data.sequence, u64::from(data.payload), 0)
         }
-        Kind::Ack | Kind::Nack | Kind::Cnp => {
+        Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Grant | Kind::Resend => {
             let ack = packet.ack(captured.time);
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
@@ -82,6 +84,8 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             Kind::Ack => PacketKind::Ack,
             Kind::Nack => PacketKind::Nack,
             Kind::Cnp => PacketKind::Cnp,
+            Kind::Grant => PacketKind::Grant,
+            Kind::Resend => PacketKind::Resend,
             Kind::Pause => PacketKind::Pause,
             Kind::Resume => PacketKind::Resume,
         },

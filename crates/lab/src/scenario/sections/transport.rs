@@ -120,6 +120,6 @@ impl Effect for Transport {
     }
 
     fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.transport = *self;
+        simulation.transport = self.clone();
     }
 }

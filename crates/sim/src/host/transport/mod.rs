@@ -4,6 +4,7 @@
 //! packets from it when a source of data is scheduled, and deliver arriving packets and timers to it. To
 //! add a transport, write its file here and a line in `transports!` below.
 
+mod homa;
 mod window;
 
 use incast_cc::params::Value;
@@ -18,6 +19,7 @@ use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::record::{FlowRecord, FlowSample};
+pub(crate) use homa::Priorities;
 
 /// The interface of a transport to a host and its network cards.
 ///
@@ -26,6 +28,9 @@ use crate::record::{FlowRecord, FlowSample};
 /// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
+    /// Whether the congestion control of a flow decides what it may send.
+    const CONTROLLED: bool = true;
+
     /// The transport of one host, without flows.
     fn new(world: &World) -> Self;
 
@@ -101,6 +106,14 @@ macro_rules! transports {
             }
         }
 
+        impl Kind {
+            /// Whether the congestion control of a flow decides what it may send.
+            #[must_use]
+            pub const fn is_controlled(self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant => <$transport>::CONTROLLED,)+ }
+            }
+        }
+
         /// A host's transport, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyTransport {
@@ -169,5 +182,6 @@ macro_rules! transports {
 
 transports! {
     "window" => Window(window::Window): "windows and rates set by a congestion control at the sender";
+    "homa" => Homa(homa::Homa): "messages granted by their receiver, the shortest first, with priorities (Homa)";
     #[cfg(test)] "datagrams" => Datagrams(crate::example::transport::Datagrams): "an example";
 }

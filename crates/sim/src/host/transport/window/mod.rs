@@ -224,8 +224,8 @@ impl Transport for Window {
                 sender.congestion_notified(now, place, controllers.as_mut(), cx.world, cx.effects);
                 self.wake(now, place, cx);
             }
-            // The network card reads these.
-            Kind::Pause | Kind::Resume => {}
+            // The network card reads pauses; no window sender has asked for the others.
+            Kind::Pause | Kind::Resume | Kind::Grant | Kind::Resend => {}
         }
     }
 
