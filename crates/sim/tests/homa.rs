@@ -154,10 +154,10 @@ fn control_packets_take_the_highest_level_before_data() {
     assert_eq!([PacketKind::Grant, PacketKind::Ack, PacketKind::Resend].map(of_kind), [80, 3, 0]);
 }
 
-/// Peak of the switch's queue to the receiver of `senders` messages of 500 KB that start together, and its
-/// length from `from` on, both in full packets.
+/// Peak of the switch's queue to the receiver of `senders` messages of 500 KB and a little more that start
+/// together, and its length from `from` on, both in full packets.
 fn plateau(senders: u32, overcommitment: u32, from: Time) -> (u64, u64) {
-    let messages: Vec<_> = (0..senders).map(|host| (host, senders, 500_000, 0)).collect();
+    let messages: Vec<_> = (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
     let mut sim = homa(senders + 1, &messages);
     sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
     sim.transport.homa.overcommitment = overcommitment;
@@ -260,9 +260,9 @@ fn a_message_of_which_nothing_arrived_begins_again() {
 
 #[test]
 fn a_lost_acknowledgement_is_sent_again_for_the_first_packet() {
-    // The sender's link fails after the packet and before the acknowledgement.
+    // The sender's link fails while the acknowledgement is on it.
     let mut sim = homa(2, &[(0, 1, 1_000, 0)]);
-    down(&mut sim, 0, DATA + 1, Some(1_000_000_000));
+    down(&mut sim, 0, DATA + 1_500_000, Some(1_000_000_000));
     let (outcome, records) = completed(&sim);
     assert_eq!((outcome.lost, outcome.sent, outcome.delivered), (0, 2, 2));
     assert_eq!((records[0].packets, records[0].resent, records[0].timeouts), (2, 1, 1));
@@ -283,43 +283,47 @@ fn a_receiver_gives_up_after_its_tries_and_goes_on_with_others() {
     let long = if sim.flows[0].source == 0 { 1 } else { 0 };
     assert_eq!(kept.flows.iter().map(|record| record.flow).collect::<Vec<_>>(), [long]);
     assert_eq!(stall.flows[0].0, 1 - long);
-    assert!(stall.flows[0].1.contains("10 KB of 20 KB sent"), "{}", stall.flows[0].1);
+    let waits = &stall.flows[0].1;
+    assert!(waits.contains("its turn on its host's link (10KB of 20KB sent"), "{waits}");
     // Five requests, a millisecond apart; one more later the place is free.
     let packets = captured(&sim, &[(2, 0)]);
     let requests: Vec<_> = packets.iter().filter(|p| p.kind == PacketKind::Resend).map(|p| p.time).collect();
     assert_eq!(requests.len(), 5);
     assert!(requests.windows(2).all(|two| two[1] - two[0] == Time::from_ms(1)));
-    let of_long = |p: &&PacketRecord| p.kind == PacketKind::Grant && p.flow == Some(long);
-    let after = packets.iter().filter(of_long).map(|p| p.time).find(|time| *time > us(100)).unwrap();
-    assert_eq!(after, requests[4] + Time::from_ms(1));
+    let of_long = packets.iter().filter(|p| p.kind == PacketKind::Grant && p.flow == Some(long));
+    let first: Vec<_> = of_long.map(|p| (p.time, p.sequence)).take(2).collect();
+    // After two milliseconds without a word its sender sends packet 0 again, and is told that it is known.
+    assert_eq!(first[0], (Time::from_ps(9 * PACKET + 2_000_000_000 + DATA), 10_000));
+    assert_eq!(first[1], (requests[4] + Time::from_ms(1), 20_000));
 }
 
 #[test]
 fn a_cap_counts_unscheduled_bytes_too() {
-    // Four messages of 30 KB; 10 KB of each come without a grant, at a cap of 20 KB: the first grant is made
-    // when no more than 19 packets that are known of are outstanding.
+    // Four messages of 30 KB, of which 10 KB each come without a grant, at a cap of 20 packets. They arrive in
+    // turn, back to back. When the receiver knows of one, 9 packets are outstanding, and it grants one more; then
+    // 19, and it grants one. With the third and the fourth it has 29 and 38; 19 packets later it is 19 again.
     let messages: Vec<_> = (0..4).map(|host| (host, 4, 30_000, 0)).collect();
     let mut sim = homa(5, &messages);
     sim.transport.homa.overcommitment = 4;
-    let first_grant = |sim: &Simulation| {
+    let grants = |sim: &Simulation, count: u64| {
         let packets = captured(sim, &[(4, 0)]);
-        packets.iter().find(|p| p.kind == PacketKind::Grant).unwrap().time
+        let grants = packets.iter().filter(|p| p.kind == PacketKind::Grant).take(count as usize);
+        grants.map(|p| p.time).collect::<Vec<_>>()
     };
-    // Without a cap the first packet is answered with one.
-    assert_eq!(first_grant(&sim), Time::from_ps(DATA));
-    sim.transport.homa.cap = Some(Bytes::new(20_000));
+    let at = |packets: u64| Time::from_ps(DATA + packets * PACKET);
+    assert_eq!(grants(&sim, 5), (0..5).map(at).collect::<Vec<_>>());
+    sim.transport.homa.cap = Some(Bytes::new(20_999));
     completed(&sim);
-    // With it: the first packets of the four arrive first, and 36 packets are outstanding; 17 later it is 19.
-    // The 21 packets arrive back to back.
-    assert_eq!(first_grant(&sim), Time::from_ps(DATA + 20 * PACKET));
+    assert_eq!(grants(&sim, 3), [0, 1, 22].map(at));
 }
 
 #[test]
 fn paused_levels_wait_and_others_pass() {
-    let mut sim = homa(6, &(0..5).map(|host| (host, 5, 60_000, 0)).collect::<Vec<_>>());
+    let mut sim = homa(6, &(0..5).map(|host| (host, 5, 200_000, 0)).collect::<Vec<_>>());
     sim.switch.pfc = common::lossless_switch().pfc;
     sim.switch.pfc.as_mut().unwrap().xoff = Some(Bytes::new(6_000));
     sim.transport.homa.overcommitment = 3;
+    sim.transport.homa.rtt_bytes = None;
     let (outcome, _) = completed(&sim);
     assert!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>() > 10);
     assert_eq!(outcome.dropped, 0);
