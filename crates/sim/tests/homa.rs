@@ -157,7 +157,8 @@ fn control_packets_take_the_highest_level_before_data() {
 /// Peak of the switch's queue to the receiver of `senders` messages of 500 KB and a little more that start
 /// together, and its length from `from` on, both in full packets.
 fn plateau(senders: u32, overcommitment: u32, from: Time) -> (u64, u64) {
-    let messages: Vec<_> = (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
+    let messages: Vec<_> =
+        (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
     let mut sim = homa(senders + 1, &messages);
     sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
     sim.transport.homa.overcommitment = overcommitment;
@@ -233,7 +234,10 @@ fn what_is_dropped_is_requested_once() {
     assert_eq!(requests[0].time, Time::from_ps(last + 1_000_000_000));
     // What is sent again takes the highest level.
     let late = packets.iter().filter(|p| p.kind == PacketKind::Data && p.time > us(100));
-    assert_eq!(late.map(|p| (p.sequence, p.queue)).collect::<Vec<_>>(), [5, 6, 7, 8, 9].map(|n| (n * 1000, 0)));
+    assert_eq!(
+        late.map(|p| (p.sequence, p.queue)).collect::<Vec<_>>(),
+        [5, 6, 7, 8, 9].map(|n| (n * 1000, 0))
+    );
 }
 
 /// The link of a host is down between two times.

@@ -60,6 +60,9 @@ pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
 
 /// The algorithms in use, and for every block which one.
 fn algorithms(root: &Root, reading: &mut Reading) -> (Vec<Cc>, Vec<u16>) {
+    if !root.transport.kind.is_controlled() {
+        return (Vec::new(), vec![0; root.traffic.len()]);
+    }
     let mut algorithms: Vec<Cc> = Vec::new();
     let mut uses = Vec::new();
     let mut absent = false;

@@ -175,15 +175,27 @@ impl Scenario {
     }
 
     /// The scenario's algorithm with its preset, like `oscar:paper`; `None` where every traffic block
-    /// has its own.
+    /// has its own. A transport without congestion control at the sender takes its place.
     #[must_use]
     pub fn algorithm(&self) -> Option<String> {
+        if let Some(transport) = self.uncontrolled() {
+            return Some(transport);
+        }
         self.root.cc.as_ref().map(Cc::label)
     }
 
-    /// The algorithms in use, each with its preset.
+    /// The name of its transport, if that has no congestion control at the sender.
+    fn uncontrolled(&self) -> Option<String> {
+        let kind = self.root.transport.kind;
+        (!kind.is_controlled()).then(|| sections::transport::name_of(kind).to_owned())
+    }
+
+    /// The algorithms in use, each with its preset; or the transport in their place.
     #[must_use]
     pub fn algorithms(&self) -> Vec<String> {
+        if let Some(transport) = self.uncontrolled() {
+            return vec![transport];
+        }
         self.checked.algorithms.iter().map(Cc::label).collect()
     }
 

@@ -58,10 +58,8 @@ impl<'a> World<'a> {
         rates.sort_unstable();
         rates.dedup();
         let plain = sizes_with(&transport, Overhead::default());
-        let sizes: Vec<Sizes> = algorithms
-            .iter()
-            .map(|algorithm| sizes_with(&transport, algorithm.overhead()))
-            .collect();
+        let sizes: Vec<Sizes> =
+            algorithms.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
         let flags = algorithms
             .iter()
             .map(|algorithm| {
@@ -264,7 +262,9 @@ impl<'a> World<'a> {
         let [from, to] = self.by_host.get(packet.destination as usize)?;
         let (list, slot) = match packet.kind {
             Kind::Data => (to, Data::of(&packet.body).slot),
-            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Grant | Kind::Resend => (from, packet.ack(packet.time).slot),
+            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Grant | Kind::Resend => {
+                (from, packet.ack(packet.time).slot)
+            }
             Kind::Pause | Kind::Resume => return None,
         };
         list.get(slot as usize).copied()

@@ -3,7 +3,7 @@
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{Balancing as Policy, Settings};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{Kind, Recovery, Repair};
 use incast_units::{Bytes, Time};
 
 use super::switch::BufferSize;
@@ -82,6 +82,9 @@ impl Effect for Balancing {
         unused(&["balancing.thresholds", "balancing.interval"], &[Policy::Adaptive], "\"adaptive\"");
         if !root.policies().any(Policy::spreads) {
             idle.add("balancing.acknowledgements", "has no effect: every flow has one path (\"ecmp\")");
+        } else if root.transport.kind == Kind::Homa {
+            let reason = "has no effect: what a receiver sends under Homa takes one path";
+            idle.add("balancing.acknowledgements", reason);
         }
         if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.balancing.is_some()) {
             idle.add("balancing.policy", "has no effect: every traffic block has its own");
@@ -102,7 +105,9 @@ impl Effect for Balancing {
             reading.wrong_key("balancing.policy", problem);
         }
         let transport = &scope.root.transport;
-        let by_number = transport.recovery == Recovery::Selective && transport.repair == Repair::Threshold;
+        let has_windows = transport.kind == Kind::Window;
+        let by_number =
+            has_windows && transport.recovery == Recovery::Selective && transport.repair == Repair::Threshold;
         if by_number && scope.root.policies().any(Policy::spreads) {
             let message = format!(
                 "is \"threshold\", which takes a packet for a loss that {} others overtake, and packets are spread \
@@ -112,7 +117,8 @@ impl Effect for Balancing {
             let hint = "transport.repair = \"lazy\" waits for a round trip first";
             reading.warn("transport", fault("repair", message).with_hint(hint));
         }
-        if transport.recovery == Recovery::GoBackN
+        if has_windows
+            && transport.recovery == Recovery::GoBackN
             && let Some(policy) = scope.root.policies().find(|policy| policy.spreads())
         {
             let names = Policy::ALL.iter().find(|(named, ..)| *named == policy);

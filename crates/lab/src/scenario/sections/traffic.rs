@@ -6,6 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::network::NodeId;
 
+use super::transport::name_of;
 use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
@@ -14,7 +15,15 @@ use crate::traffic::{Block, Reach, Setting, hosts::World};
 
 impl Effect for Cc {
     fn idle(&self, root: &Root, idle: &mut Idle) {
-        if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.cc.is_some()) {
+        if !root.transport.kind.is_controlled() {
+            let kind = name_of(root.transport.kind);
+            idle.add(
+                "cc",
+                &format!(
+                    "has no effect: transport.kind = \"{kind}\" has no congestion control at the sender"
+                ),
+            );
+        } else if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.cc.is_some()) {
             idle.add("cc", "has no effect: every traffic block has its own");
         }
     }
@@ -24,6 +33,14 @@ impl Effect for Vec<Block> {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         for block in self {
             check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, scope, reading);
+            let kind = scope.root.transport.kind;
+            if block.common.cc.is_some() && !kind.is_controlled() {
+                let message = format!(
+                    "has no effect: transport.kind = \"{}\" has no congestion control at the sender",
+                    name_of(kind)
+                );
+                reading.wrong_key(&format!("traffic.{}.cc", block.name()), message);
+            }
         }
         if self.is_empty() {
             reading.wrong_key("traffic", "is empty; a scenario needs at least one block of traffic");

@@ -1,7 +1,8 @@
 //! `[transport]`: packet sizes, acknowledgements, loss recovery.
 
 use incast_sim::Simulation;
-use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Recovery, Repair, Transport};
+use incast_sim::describe::Named;
+use incast_sim::describe::transport::{BaseRtt, Counting, Homa, Kind, Recovery, Repair, Transport};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Idle, Root, Scope, check_queue};
@@ -91,11 +92,43 @@ section! {
         nack_interval: Time; Bound::Positive => "HPCC's public artifact",
         /// Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles with each consecutive expiry, up to 64 times this.
         rto: Time; Bound::Positive => "OSCAR's public artifact",
+        /// Settings of Homa.
+        homa: Homa,
     }
+}
+
+/// Keys of the window transport alone.
+const OF_WINDOWS: [&str; 13] = [
+    "recovery",
+    "repair",
+    "repair_threshold",
+    "repair_delay",
+    "base_rtt",
+    "counting",
+    "ack_every",
+    "ack_delay",
+    "ack_queue",
+    "cnp_queue",
+    "cnp_interval",
+    "nack_interval",
+    "rto",
+];
+
+/// The name of a transport.
+pub(crate) fn name_of(kind: Kind) -> &'static str {
+    Kind::ALL.iter().find(|(named, ..)| *named == kind).map_or("", |(_, name, _)| name)
 }
 
 impl Effect for Transport {
     fn idle(&self, _: &Root, idle: &mut Idle) {
+        if self.kind != Kind::Homa {
+            idle.add("transport.homa", "has no effect: transport.kind is not \"homa\"");
+        }
+        if self.kind != Kind::Window {
+            let reason = format!("has no effect with transport.kind = \"{}\"", name_of(self.kind));
+            OF_WINDOWS.iter().for_each(|key| idle.add(&format!("transport.{key}"), &reason));
+            return;
+        }
         if self.recovery != Recovery::Selective {
             let reason = "has no effect: transport.recovery is not \"selective\"";
             for key in ["transport.repair", "transport.repair_threshold", "transport.repair_delay"] {
@@ -113,6 +146,9 @@ impl Effect for Transport {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if self.kind == Kind::Homa {
+            self.homa.check(scope, reading);
+        }
         check_queue("transport.cnp_queue", self.cnp_queue, scope, reading);
         if let Some(queue) = self.ack_queue {
             check_queue("transport.ack_queue", queue, scope, reading);

@@ -41,14 +41,19 @@ impl Priorities {
         let (homa, switch) = (&simulation.transport.homa, &simulation.switch);
         let levels = homa.levels.unwrap_or(switch.queues);
         if levels > switch.queues {
-            return Err(format!("Homa has {levels} priority levels, and ports have {} queues", switch.queues));
+            return Err(format!(
+                "Homa has {levels} priority levels, and ports have {} queues",
+                switch.queues
+            ));
         }
         if switch.scheduler != Scheduler::StrictPriority && switch.strict < levels {
             return Err("Homa needs switches that serve its priority levels strictly".into());
         }
         if !(1..=MAX_OVERCOMMITMENT).contains(&homa.overcommitment) {
             let given = homa.overcommitment;
-            return Err(format!("1 to {MAX_OVERCOMMITMENT} messages are granted at the same time, not {given}"));
+            return Err(format!(
+                "1 to {MAX_OVERCOMMITMENT} messages are granted at the same time, not {given}"
+            ));
         }
         if homa.resend_timeout.ps() == 0 || sizes.payload == 0 {
             return Err("Homa's resend timeout and the payload of a packet must be above zero".into());
@@ -125,7 +130,9 @@ impl Priorities {
 /// Why a flow is no message that Homa can send, if so.
 fn no_message(flow: &Flow, payload: u64) -> Option<String> {
     if flow.size == Bytes::UNLIMITED || flow.stop != incast_units::Time::NEVER {
-        return Some("has no size or a stop time: Homa sends messages whose size is known at their start".into());
+        return Some(
+            "has no size or a stop time: Homa sends messages whose size is known at their start".into(),
+        );
     }
     if flow.size.get().div_ceil(payload) > u64::from(u32::MAX) {
         return Some(format!("has more than {} packets", u32::MAX));
@@ -193,8 +200,7 @@ mod tests {
         simulation.switch.queues = 8;
         set(&mut simulation);
         let routes = Routes::new(&simulation.network)?;
-        let sizes =
-            Sizes { payload: 1000, header: 54, counts_payload: false, ack: 64, smallest: 64 };
+        let sizes = Sizes { payload: 1000, header: 54, counts_payload: false, ack: 64, smallest: 64 };
         Priorities::new(&simulation, &routes, &sizes)
     }
 

@@ -75,8 +75,7 @@ mod tests {
                 }
                 assert_eq!(ranges.is_empty(), !plain.contains(&true));
                 for end in [0, 1, 17, 40] {
-                    let missing: Vec<u32> =
-                        (0..end).filter(|packet| !plain[*packet as usize]).collect();
+                    let missing: Vec<u32> = (0..end).filter(|packet| !plain[*packet as usize]).collect();
                     let told: Vec<u32> = ranges.gaps(end).flat_map(|(from, to)| from..to).collect();
                     assert_eq!(told, missing);
                 }

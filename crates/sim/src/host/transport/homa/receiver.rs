@@ -90,14 +90,7 @@ impl Message {
 
     /// What a grant or a request says of it.
     fn control(&self, now: u64, peer: u32) -> Control {
-        Control {
-            sent: now,
-            slot: peer,
-            limit: self.limit,
-            first: 0,
-            arrived: self.count,
-            level: self.level,
-        }
+        Control { sent: now, slot: peer, limit: self.limit, first: 0, arrived: self.count, level: self.level }
     }
 }
 
@@ -366,8 +359,7 @@ mod tests {
         let host = sizes.len() as u32;
         let out = world.routes.ports[host as usize][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
-        let mut cx =
-            Context { world: &world, host, table: None, nics: &mut nics, effects: &mut effects };
+        let mut cx = Context { world: &world, host, table: None, nics: &mut nics, effects: &mut effects };
         let data = |slot: u32, number: u64| Data {
             sequence: number * 1000,
             sent: 0,
@@ -420,8 +412,7 @@ mod tests {
         let mut receivers = Receivers::default();
         let out = world.routes.ports[3][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
-        let mut cx =
-            Context { world: &world, host: 3, table: None, nics: &mut nics, effects: &mut effects };
+        let mut cx = Context { world: &world, host: 3, table: None, nics: &mut nics, effects: &mut effects };
         for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
             receivers.add(slot, slot);
             let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
