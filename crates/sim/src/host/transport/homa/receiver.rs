@@ -123,6 +123,9 @@ impl Receivers {
             NOWHERE => self.begin(&data, payload, priorities, cx.world),
             place => place,
         };
+        if self.messages[place as usize].given_up {
+            self.resume(now, place, priorities, cx);
+        }
         let message = &mut self.messages[place as usize];
         if message.arrived.add(number, number + 1) == 0 {
             // Its sender does not know whether anything of it has arrived.
@@ -134,9 +137,6 @@ impl Receivers {
         }
         let tally = cx.effects.tally();
         tally.progress = tally.progress.max(now);
-        if std::mem::take(&mut message.given_up) {
-            self.outstanding += message.outstanding();
-        }
         self.scheduled.remove(&message.key(place));
         message.count += 1;
         message.bytes += u64::from(data.payload);
@@ -156,6 +156,17 @@ impl Receivers {
         }
         self.grant(now, priorities, cx);
         self.messages[place as usize].arm(priorities, cx.effects);
+    }
+
+    /// A packet of a message that was given up has arrived.
+    fn resume<E: Effects>(&mut self, now: u64, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        let message = &mut self.messages[place as usize];
+        (message.given_up, message.touched, message.tries) = (false, now, 0);
+        self.outstanding += message.outstanding();
+        if message.packets > priorities.rtt_packets {
+            self.scheduled.insert(message.key(place));
+        }
+        message.arm(priorities, cx.effects);
     }
 
     /// The first packet of a message has arrived.
@@ -429,5 +440,41 @@ mod tests {
         assert_eq!(effects.packets.len(), 1);
         assert_eq!((effects.packets[0].kind, effects.packets[0].queue), (Kind::Grant, 0));
         assert_eq!(nics[0].waiting_replies().count(), 1);
+    }
+
+    #[test]
+    fn a_message_that_was_given_up_goes_on_with_its_next_packet() {
+        let simulation = messages(&[20_000], 1);
+        let world = World::new(&simulation).unwrap();
+        let priorities = world.homa.clone().unwrap();
+        let mut receivers = Receivers::default();
+        receivers.add(0, 0);
+        let out = world.routes.ports[1][0];
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let mut cx = Context { world: &world, host: 1, table: None, nics: &mut nics, effects: &mut effects };
+        let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
+        let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
+        receivers.on_data(0, &packet, &priorities, &mut cx);
+        let ms = 1_000_000_000;
+        let mut requests = 0;
+        for i in 1..=7 {
+            assert_eq!(receivers.messages[0].given_up, i == 7);
+            assert_eq!(receivers.outstanding, if i == 7 { 0 } else { 10 });
+            let before = cx.effects.packets.len();
+            receivers.on_timer(i * ms, 0, &priorities, &mut cx);
+            requests += cx.effects.packets.len() - before;
+        }
+        // Five times packets 1 to 10.
+        assert_eq!(requests, 5);
+        assert_eq!(receivers.scheduled.len(), 0);
+        // Its first packet once more: it is requested again a millisecond later.
+        receivers.on_data(10 * ms, &packet, &priorities, &mut cx);
+        assert_eq!((receivers.messages[0].given_up, receivers.outstanding), (false, 10));
+        assert_eq!(receivers.scheduled.len(), 1);
+        assert_eq!(receivers.messages[0].timer, 11 * ms);
+        receivers.on_timer(11 * ms, 0, &priorities, &mut cx);
+        let sent = effects.packets.iter().map(|packet| (packet.kind, Control::of(&packet.body)));
+        let sent: Vec<_> = sent.map(|(kind, c)| (kind, c.first, c.limit, c.arrived)).collect();
+        assert_eq!(sent[6..], [(Kind::Grant, 0, 11, 1), (Kind::Resend, 1, 11, 1)]);
     }
 }
