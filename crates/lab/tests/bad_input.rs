@@ -353,6 +353,71 @@ fn what_trimming_and_ndp_can_get_wrong() {
 }
 
 #[test]
+fn what_homa_can_get_wrong() {
+    let good = GOOD
+        .replace("\"32MB\"", "\"32MB\"\nqueues = 8")
+        .replace("[cc]\nalgorithm = \"hpcc\"\n", "[transport]\nkind = \"homa\"\n\n[transport.homa]\n");
+    Scenario::from_toml(&good, "good.toml", &[]).unwrap();
+    let homa = |keys: &str| good.replace("[transport.homa]\n", &format!("[transport.homa]\n{keys}\n"));
+    let but = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        good.replace(from, to)
+    };
+    let cases: Vec<(&str, String)> = vec![
+        ("settings of Homa without Homa", spoilt("[cc]", "[transport.homa]\novercommitment = 2\n\n[cc]")),
+        ("an algorithm", but("[run]", "[cc]\nalgorithm = \"hpcc\"\n\n[run]")),
+        ("an algorithm of a block", but("size = \"1MB\"", "size = \"1MB\"\ncc = { algorithm = \"hpcc\" }")),
+        (
+            "keys of windows",
+            but("\"homa\"", "\"homa\"\nrecovery = \"selective\"\nrto = \"1ms\"\nack_every = 2"),
+        ),
+        ("one queue", but("queues = 8", "queues = 1")),
+        ("no queues at all", but("queues = 8\n", "")),
+        ("no level left", homa("unscheduled = 8")),
+        ("more levels than queues", homa("levels = 9")),
+        ("fewer levels than unscheduled ones", homa("levels = 3\nunscheduled = 3")),
+        ("no unscheduled level", homa("unscheduled = 0")),
+        ("another rule", homa("unscheduled = \"rules\"")),
+        ("one cut-off too many", homa("cutoffs = [\"1KB\", \"2KB\"]")),
+        ("cut-offs by the rule", homa("unscheduled = \"rule\"\ncutoffs = [\"1KB\"]")),
+        ("falling cut-offs", homa("unscheduled = 3\ncutoffs = [\"2KB\", \"1KB\"]")),
+        ("a scheduler that is not strict", but("queues = 8", "queues = 8\nscheduler = \"round-robin\"")),
+        ("too few strict queues", but("queues = 8", "queues = 8\nscheduler = \"drr\"\nstrict = 7")),
+        ("no message granted", homa("overcommitment = 0")),
+        ("too many messages granted", homa("overcommitment = 65")),
+        ("RTTbytes of nothing", homa("rtt_bytes = \"0B\"")),
+        ("RTTbytes as a time", homa("rtt_bytes = \"12us\"")),
+        ("an unknown order", homa("scheduled = \"middle\"")),
+        ("no timeout", homa("resend_timeout = \"0us\"")),
+        ("no tries", homa("resend_tries = 0")),
+        ("a cap below a packet", homa("cap = \"999B\"")),
+        ("a flow without a size", but("size = \"1MB\"\n", "")),
+        ("a flow that stops", but("size = \"1MB\"", "size = \"1MB\"\nstop = \"5ms\"")),
+        (
+            "staggered flows",
+            but(
+                "kind = \"flows\"\nfrom = \"h0\"\nto = \"h3\"\nsize = \"1MB\"",
+                "kind = \"staggered\"\nfrom = \"h0-h2\"\nto = \"h3\"\ninterval = \"1ms\"\nduration = \"5ms\"",
+            ),
+        ),
+        ("a queue of a block", but("size = \"1MB\"", "size = \"1MB\"\nqueue = 3")),
+        ("REPS", but("[run]", "[balancing]\npolicy = \"reps\"\n\n[run]")),
+        ("REPS of a block", but("size = \"1MB\"", "size = \"1MB\"\nbalancing = \"reps\"")),
+        (
+            "a path of acknowledgements",
+            but("[run]", "[balancing]\npolicy = \"ops\"\nacknowledgements = \"one-path\"\n\n[run]"),
+        ),
+        ("internal quantities", but("[run]", "[probe]\nflows = [\"long\"]\ninternals = true\n\n[run]")),
+        ("an unknown key", homa("rttbytes = \"10KB\"")),
+    ];
+    let mut seen = String::new();
+    for (what, text) in cases {
+        writeln!(seen, "# {what}\n{}\n", problems(&text, &[])).unwrap();
+    }
+    insta::assert_snapshot!(seen);
+}
+
+#[test]
 fn what_an_override_can_get_wrong() {
     let mut seen = String::new();
     for overrides in [

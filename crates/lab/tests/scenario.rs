@@ -677,3 +677,35 @@ fn trimming_and_ndp() {
     let thresholds = scenario.build().unwrap().simulation.balancing.thresholds;
     assert_eq!(thresholds.map(Bytes::get), [3_600, 7_200, 14_400]);
 }
+
+#[test]
+fn homa_needs_no_algorithm() {
+    let text = r#"
+        topology = { kind = "star", hosts = 5, rate = "100Gbps", delay = "1us" }
+        switch = { queues = 8 }
+        transport = { kind = "homa", homa = { overcommitment = 2, unscheduled = "rule", cap = "200KB" } }
+        balancing = { policy = "ops" }
+        [[traffic]]
+        kind = "incast"
+        to = "h4"
+        size = "300KB"
+    "#;
+    let scenario = Scenario::from_toml(text, "homa.toml", &[]).unwrap();
+    // Packets that overtake others are no losses here.
+    assert!(scenario.warnings().is_empty());
+    assert_eq!(scenario.algorithm().as_deref(), Some("homa"));
+    assert_eq!(scenario.algorithms(), ["homa"]);
+    let effective = scenario.effective_toml();
+    assert!(!effective.contains("rto") && !effective.contains("[cc]"), "{effective}");
+    assert_eq!(Scenario::from_toml(&effective, "homa.toml", &[]).unwrap(), scenario);
+    let built = scenario.build().unwrap();
+    assert!(built.simulation.algorithms.is_empty());
+    assert_eq!(built.algorithms, ["homa"]);
+    assert_eq!(built.simulation.transport.homa.overcommitment, 2);
+    let refused = scenario.with_algorithm("hpcc", &[]).unwrap_err().to_string();
+    assert!(refused.contains("has no congestion control at the sender"), "{refused}");
+    // The settings of Homa are written only with Homa.
+    let window = ["transport={ kind = \"window\" }".to_owned(), "cc=constant".to_owned()];
+    let window = Scenario::from_toml(text, "homa.toml", &window).unwrap();
+    assert!(!window.effective_toml().contains("transport.homa"));
+}

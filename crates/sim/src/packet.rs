@@ -17,6 +17,10 @@ pub(crate) enum Kind {
     Nack,
     /// Congestion notification from receiver to sender.
     Cnp,
+    /// Permission from receiver to sender to send more of a message.
+    Grant,
+    /// A request from receiver to sender to send packets again.
+    Resend,
     /// PFC frame: stop sending from queue `queue`.
     Pause,
     /// PFC frame: resume.
@@ -86,7 +90,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 /// The first two words are the packet's identity: random draws about it depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Body([u32; 9]);
+pub(crate) struct Body(pub(crate) [u32; 9]);
 
 impl Body {
     /// The same of a data packet with this origin.
@@ -98,15 +102,15 @@ impl Body {
     }
 }
 
-const fn low(x: u64) -> u32 {
+pub(crate) const fn low(x: u64) -> u32 {
     x as u32
 }
 
-const fn high(x: u64) -> u32 {
+pub(crate) const fn high(x: u64) -> u32 {
     (x >> 32) as u32
 }
 
-const fn joined(low: u32, high: u32) -> u64 {
+pub(crate) const fn joined(low: u32, high: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 

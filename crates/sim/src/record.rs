@@ -104,6 +104,10 @@ pub enum PacketKind {
     Nack,
     /// Congestion notification.
     Cnp,
+    /// Permission of a receiver to send more of a message.
+    Grant,
+    /// Request of a receiver to send packets again.
+    Resend,
     /// PFC frame that pauses a queue.
     Pause,
     /// PFC frame that resumes a queue.

@@ -1,5 +1,5 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and fail, probes and threads
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, Homa, second links of hosts, links that change and fail, probes and threads
 //! are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
@@ -19,7 +19,7 @@ use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{Homa, Kind, Recovery, Repair, ScheduledOrder, UnscheduledLevels};
 use incast_sim::random::mix;
 use incast_sim::record::{
     FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
@@ -171,6 +171,8 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
+    /// Homa instead of windows.
+    homa: Option<Homa>,
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -278,6 +280,9 @@ impl Case {
             sim.transport.repair_threshold = threshold;
             sim.transport.repair_delay = delay.map(Time::from_ns);
         }
+        if let Some(homa) = &self.homa {
+            message_based(&mut sim, homa);
+        }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
@@ -306,6 +311,20 @@ impl Case {
         sim.stall_after = Time::from_us(2_000);
         sim.threads = self.threads;
         sim
+    }
+}
+
+/// Makes it one of messages under Homa: with the levels that it needs, and nothing that it refuses.
+fn message_based(sim: &mut Simulation, homa: &Homa) {
+    sim.transport.kind = Kind::Homa;
+    sim.transport.homa = homa.clone();
+    sim.switch.queues += homa.cutoffs.len() as u8 + 1;
+    (sim.switch.scheduler, sim.switch.strict) = (Scheduler::StrictPriority, 0);
+    for flow in &mut sim.flows {
+        flow.stop = Time::NEVER;
+        if flow.balancing == Balancing::Reps {
+            flow.balancing = Balancing::Ops;
+        }
     }
 }
 
@@ -432,6 +451,34 @@ fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
     option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
 }
 
+fn homa() -> impl Strategy<Value = Option<Homa>> {
+    let rtt_bytes = option::of(1..60_000_u64);
+    let cutoffs = vec(1..30_000_u64, 0..3);
+    let computed =
+        prop_oneof![Just(None), Just(Some(UnscheduledLevels::Rule)), Just(Some(UnscheduledLevels::Count(1)))];
+    let orders = select(ScheduledOrder::ALL.iter().map(|(order, ..)| *order).collect::<Vec<_>>());
+    let resend = (5_000..200_000_u64, 1..30_u32);
+    let cap = option::of(4_000..200_000_u64);
+    let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, orders, resend, cap);
+    let settings =
+        settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, scheduled, resend, cap)| {
+            sizes.sort_unstable();
+            let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
+            Homa {
+                rtt_bytes: rtt_bytes.map(Bytes::new),
+                overcommitment,
+                levels: None,
+                unscheduled: computed.unwrap_or(UnscheduledLevels::Count(cutoffs.len() as u8 + 1)),
+                cutoffs: if computed.is_some() { Vec::new() } else { cutoffs },
+                scheduled,
+                resend_timeout: Time::from_ns(resend.0),
+                resend_tries: resend.1,
+                cap: cap.map(Bytes::new),
+            }
+        });
+    option::weighted(0.25, settings)
+}
+
 fn cases() -> impl Strategy<Value = Case> {
     let names: Vec<_> = incast_cc::any::CATALOGUE.iter().map(|info| info.name).collect();
     let rates = vec(select(vec![10_000_u64, 25_000, 40_000, 100_000, 400_000, 33_333]), 1..8);
@@ -451,7 +498,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service);
+    let wiring = (second_links, changes, spread(), selective(), service, homa());
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -480,6 +527,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
+            homa: wiring.5,
         },
     )
 }
@@ -501,6 +549,8 @@ struct Reached {
     several_cards: u64,
     samples: u64,
     sample_records: u64,
+    messages: u64,
+    messages_again: u64,
 }
 
 fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
@@ -525,6 +575,10 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.internals += kept.internals.len() as u64;
             reached.violations += outcome.violations.len() as u64;
+            if case.homa.is_some() {
+                reached.messages += kept.flows.len() as u64;
+                reached.messages_again += kept.flows.iter().map(|flow| flow.resent).sum::<u64>();
+            }
         }
     }
     Ok(())
@@ -566,7 +620,8 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        for one in [lost, drops, marks, timeouts, pauses, captured, internals] {
+        let Reached { messages, messages_again, .. } = reached;
+        for one in [lost, drops, marks, timeouts, pauses, captured, internals, messages, messages_again] {
             assert!(one > 100, "{reached:?}");
         }
     }

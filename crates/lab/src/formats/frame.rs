@@ -128,7 +128,8 @@ fn base_transport_header(out: &mut Vec<u8>, record: &PacketRecord, context: &Con
 /// "PSN sequence error"; and how many messages, here flows, are done.
 fn acknowledgement(record: &PacketRecord, context: &Context) -> [u8; 4] {
     let syndrome = if record.kind == PacketKind::Nack { 0x60 } else { 0x1f };
-    [syndrome, 0, 0, u8::from(context.flow_size == Some(record.sequence))]
+    let done = record.kind == PacketKind::Ack && context.flow_size == Some(record.sequence);
+    [syndrome, 0, 0, u8::from(done)]
 }
 
 /// A PFC frame (IEEE 802.1Qbb; 802.3 annex 31D): the longest pause, since the simulator's pauses last until

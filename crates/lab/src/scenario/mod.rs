@@ -28,11 +28,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_sim::Simulation;
-use incast_sim::describe::Named;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
-use incast_sim::describe::transport::{Kind, Transport};
+use incast_sim::describe::transport::Transport;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -193,8 +192,7 @@ impl Scenario {
     /// The name of the transport if it has no congestion control.
     fn uncontrolled(&self) -> Option<String> {
         let kind = self.root.transport.kind;
-        let (_, name, _) = Kind::ALL.iter().find(|(named, ..)| *named == kind)?;
-        (!kind.is_controlled()).then(|| (*name).to_owned())
+        (!kind.is_controlled()).then(|| sections::transport::name_of(kind).to_owned())
     }
 
     /// Names of the traffic blocks.

@@ -57,7 +57,7 @@ impl Default for Ndp {
 }
 
 /// The behaviour that all hosts share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transport {
     /// The transport protocol.
     pub kind: Kind,
@@ -103,6 +103,8 @@ pub struct Transport {
     pub rto: Time,
     /// Settings of [`Kind::Ndp`].
     pub ndp: Ndp,
+    /// Settings of [`Kind::Homa`].
+    pub homa: Homa,
 }
 
 impl Default for Transport {
@@ -128,6 +130,72 @@ impl Default for Transport {
             nack_interval: Time::from_us(500),
             rto: Time::from_ms(10),
             ndp: Ndp::default(),
+            homa: Homa::default(),
+        }
+    }
+}
+
+named! {
+    /// Which of the scheduled priority levels are used when fewer messages are active than there are levels.
+    pub enum ScheduledOrder {
+        "lowest" => Lowest: "the lowest ones, so that a message that becomes active later can have a higher one",
+        "highest" => Highest: "the highest ones",
+    }
+}
+
+/// The number of priority levels of unscheduled packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnscheduledLevels {
+    /// So many.
+    Count(u8),
+    /// The share of unscheduled bytes in the bytes of all flows × the number of levels, rounded to the nearest
+    /// whole number (halves up); at least 1, and at least one level is left for scheduled packets.
+    Rule,
+}
+
+/// Largest number of messages that a receiver grants at the same time.
+pub const MAX_OVERCOMMITMENT: u32 = 64;
+
+/// Settings of Homa (Montazeri et al., SIGCOMM 2018). Every size is one of payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Homa {
+    /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived; rounded
+    /// up to whole packets. `None`: the largest base RTT of the network × the highest rate of a host's port,
+    /// rounded down to bytes.
+    pub rtt_bytes: Option<Bytes>,
+    /// Number of messages that a receiver grants at the same time, at most [`MAX_OVERCOMMITMENT`].
+    pub overcommitment: u32,
+    /// Number of priority levels, which are the queues from 0 (the highest) on; `None`: all queues.
+    pub levels: Option<u8>,
+    /// How many of them, from the highest on, are for unscheduled packets.
+    pub unscheduled: UnscheduledLevels,
+    /// Largest size of the messages of each unscheduled level but the last, increasing. Empty: so that each
+    /// level carries about the same number of unscheduled bytes of the flows.
+    pub cutoffs: Vec<Bytes>,
+    /// Which scheduled levels are used when not all are needed.
+    pub scheduled: ScheduledOrder,
+    /// A receiver that has granted bytes and has received nothing new of a message for this long requests the
+    /// missing packets; a sender that has heard nothing for twice this long sends the first packet again.
+    pub resend_timeout: Time,
+    /// How often in a row either does so.
+    pub resend_tries: u32,
+    /// Largest number of bytes that a receiver has granted and not received, over all messages and with
+    /// unscheduled bytes included, at which it grants more; `None`: no limit.
+    pub cap: Option<Bytes>,
+}
+
+impl Default for Homa {
+    fn default() -> Self {
+        Self {
+            rtt_bytes: None,
+            overcommitment: 1,
+            levels: None,
+            unscheduled: UnscheduledLevels::Count(2),
+            cutoffs: Vec::new(),
+            scheduled: ScheduledOrder::Lowest,
+            resend_timeout: Time::from_ms(1),
+            resend_tries: 5,
+            cap: None,
         }
     }
 }

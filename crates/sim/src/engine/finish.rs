@@ -44,6 +44,8 @@ impl Record for PacketRecord {
             PacketKind::Header => 6,
             PacketKind::Returned => 7,
             PacketKind::Pull => 8,
+            PacketKind::Grant => 9,
+            PacketKind::Resend => 10,
         };
         let flow = self.flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(self.source) << 32 | u64::from(self.destination);
@@ -70,7 +72,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             (data.sequence, u64::from(data.payload), 0)
         }
         Kind::Header | Kind::Returned => (Data::of(&packet.body).sequence, 0, 0),
-        Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull => {
+        Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull | Kind::Grant | Kind::Resend => {
             let ack = packet.ack(captured.time);
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
@@ -86,6 +88,8 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             Kind::Ack => PacketKind::Ack,
             Kind::Nack => PacketKind::Nack,
             Kind::Cnp => PacketKind::Cnp,
+            Kind::Grant => PacketKind::Grant,
+            Kind::Resend => PacketKind::Resend,
             Kind::Pause => PacketKind::Pause,
             Kind::Resume => PacketKind::Resume,
             Kind::Header => PacketKind::Header,

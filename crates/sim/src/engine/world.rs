@@ -15,6 +15,7 @@ use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Kind as TransportKind, Transport};
 use crate::forwarding::Table;
+use crate::host::transport::Priorities;
 use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
@@ -34,6 +35,8 @@ pub(crate) struct World<'a> {
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
     sizes: Vec<Sizes>,
+    /// With [`Kind::Homa`](crate::describe::transport::Kind::Homa): its limits and priorities.
+    pub(crate) homa: Option<Priorities>,
     /// The base RTT that each algorithm is told; `None`: that of the flow's path.
     base_rtts: Vec<Option<Time>>,
     /// Sizes of packets to which no algorithm adds anything.
@@ -47,22 +50,17 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     /// Checks a description and prepares it.
     pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
-        let transport = simulation.transport;
+        let transport = simulation.transport.clone();
+        let algorithms = if transport.kind.is_controlled() { simulation.algorithms.as_slice() } else { &[] };
         let routes = Routes::new(&simulation.network).map_err(Invalid)?;
         let links = simulation.network.links.iter().map(|l| l.rate);
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
         rates.dedup();
-        // Without congestion control packets are plain, whatever algorithm a flow names.
-        let controlled = transport.kind.is_controlled();
-        let used = if controlled { simulation.algorithms.as_slice() } else { &[] };
         let plain = sizes_with(&transport, Overhead::default());
-        let mut sizes: Vec<Sizes> =
-            used.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
-        if !controlled {
-            sizes.resize_with(simulation.algorithms.len().max(1), || plain);
-        }
-        let flags = used
+        let sizes: Vec<Sizes> =
+            algorithms.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
+        let flags = algorithms
             .iter()
             .map(|algorithm| {
                 let signals = algorithm.signals();
@@ -78,10 +76,15 @@ impl<'a> World<'a> {
                 BaseRtt::Network => Some(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack)),
             })
             .collect();
+        let homa = match transport.kind {
+            TransportKind::Homa => Some(Priorities::new(simulation, &routes, &plain).map_err(Invalid)?),
+            _ => None,
+        };
         let world = Self {
+            homa,
             base_rtts,
             flows: &simulation.flows,
-            algorithms: &simulation.algorithms,
+            algorithms,
             transport,
             balancing: simulation.balancing,
             seed: simulation.seed,
@@ -162,7 +165,7 @@ impl<'a> World<'a> {
             if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
                 return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
             }
-            if usize::from(flow.algorithm) >= self.sizes.len() {
+            if self.transport.kind.is_controlled() && usize::from(flow.algorithm) >= self.algorithms.len() {
                 return fail(format!("flow {i} names algorithm {}", flow.algorithm));
             }
             if let Some(problem) = simulation.balancing.problem(flow.balancing, simulation.switch.path) {
@@ -188,8 +191,9 @@ impl<'a> World<'a> {
         self.rates.binary_search(&rate).unwrap_or(0) as u32
     }
 
+    /// The sizes of packets of an algorithm, or without congestion control.
     pub(crate) fn sizes(&self, algorithm: u16) -> &Sizes {
-        &self.sizes[usize::from(algorithm)]
+        self.sizes.get(usize::from(algorithm)).unwrap_or(&self.plain)
     }
 
     /// The flags of an algorithm's data packets.
@@ -199,7 +203,8 @@ impl<'a> World<'a> {
 
     /// The largest packet on any wire.
     pub(crate) fn largest_packet(&self) -> Bytes {
-        Bytes::new(self.sizes.iter().map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
+        let sizes = self.sizes.iter().chain([&self.plain]);
+        Bytes::new(sizes.map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
     }
 
     /// The path of a flow.
@@ -272,7 +277,9 @@ impl<'a> World<'a> {
         let (list, slot) = match packet.kind {
             Kind::Data | Kind::Header => (to, Data::of(&packet.body).slot),
             Kind::Returned => (from, packet.origin().index()),
-            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull => (from, packet.ack(packet.time).slot),
+            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull | Kind::Grant | Kind::Resend => {
+                (from, packet.ack(packet.time).slot)
+            }
             Kind::Pause | Kind::Resume => return None,
         };
         list.get(slot as usize).copied()

@@ -3,7 +3,7 @@
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{Balancing as Policy, Settings};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{Kind, Recovery, Repair};
 use incast_units::{Bytes, Time};
 
 use super::switch::BufferSize;
@@ -87,6 +87,9 @@ impl Effect for Balancing {
         unused(&["balancing.thresholds", "balancing.interval"], &[Policy::Adaptive], "\"adaptive\"");
         if !root.policies().any(Policy::spreads) {
             idle.add("balancing.acknowledgements", "has no effect: every flow has one path (\"ecmp\")");
+        } else if root.transport.kind == Kind::Homa {
+            let reason = "has no effect: what a receiver sends under Homa takes one path";
+            idle.add("balancing.acknowledgements", reason);
         }
         if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.balancing.is_some()) {
             idle.add("balancing.policy", "has no effect: every traffic block has its own");

@@ -6,12 +6,13 @@
 
 mod balancing;
 mod change;
+mod homa;
 mod load;
 mod probe;
 mod run;
 mod switch;
 mod traffic;
-mod transport;
+pub(super) mod transport;
 
 use incast_sim::Simulation;
 use incast_sim::describe::transport::Transport;

@@ -55,6 +55,11 @@ impl Effect for Probe {
             if self.internals {
                 idle.add("probe.internals", "has no effect: probe.flows names nothing to sample");
             }
+        } else if self.internals && !root.transport.kind.is_controlled() {
+            idle.add(
+                "probe.internals",
+                "has no effect: the transport has no congestion control at the sender",
+            );
         }
         if root.switch.pfc.is_none() && self.pauses {
             idle.add("probe.pauses", "has no effect: without [switch.pfc] no port is ever paused");

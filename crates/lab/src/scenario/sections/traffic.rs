@@ -6,6 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::network::NodeId;
 
+use super::transport::name_of;
 use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
@@ -13,7 +14,7 @@ use crate::topology::Fabric;
 use crate::traffic::{Block, Reach, Setting, hosts::World};
 
 const UNCONTROLLED: &str =
-    "has no effect: the transport (transport.kind) has no congestion control at senders";
+    "has no effect: the transport (transport.kind) has no congestion control at the sender";
 
 impl Effect for Cc {
     fn idle(&self, root: &Root, idle: &mut Idle) {
@@ -37,6 +38,14 @@ impl Effect for Vec<Block> {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         for block in self {
             check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, scope, reading);
+            let kind = scope.root.transport.kind;
+            if block.common.cc.is_some() && !kind.is_controlled() {
+                let message = format!(
+                    "has no effect: transport.kind = \"{}\" has no congestion control at the sender",
+                    name_of(kind)
+                );
+                reading.wrong_key(&format!("traffic.{}.cc", block.name()), message);
+            }
         }
         if self.is_empty() {
             reading.wrong_key("traffic", "is empty; a scenario needs at least one block of traffic");

@@ -2,7 +2,8 @@
 
 use incast_cc::Fixed;
 use incast_sim::Simulation;
-use incast_sim::describe::transport::{BaseRtt, Counting, Kind, Ndp, Recovery, Repair, Transport};
+use incast_sim::describe::Named;
+use incast_sim::describe::transport::{BaseRtt, Counting, Homa, Kind, Ndp, Recovery, Repair, Transport};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Idle, Root, Scope, check_queue};
@@ -95,6 +96,8 @@ section! {
         rto: Time; Bound::Positive => "OSCAR's public artifact",
         /// Settings of kind = "ndp".
         ndp: Ndp,
+        /// Settings of kind = "homa".
+        homa: Homa,
     }
 }
 
@@ -110,8 +113,8 @@ section! {
     }
 }
 
-/// Keys of the window transport that mean nothing to one without congestion control.
-const OF_WINDOW: [&str; 12] = [
+/// Keys of the window transport alone.
+const OF_WINDOWS: [&str; 12] = [
     "recovery",
     "repair",
     "repair_threshold",
@@ -126,15 +129,27 @@ const OF_WINDOW: [&str; 12] = [
     "rto",
 ];
 
+/// The name of a transport.
+pub(crate) fn name_of(kind: Kind) -> &'static str {
+    Kind::ALL.iter().find(|(named, ..)| *named == kind).map_or("", |(_, name, _)| name)
+}
+
 impl Effect for Transport {
     fn idle(&self, _: &Root, idle: &mut Idle) {
-        if self.kind == Kind::Ndp {
-            for key in OF_WINDOW {
-                idle.add(&format!("transport.{key}"), "has no effect: transport.kind is \"ndp\"");
-            }
+        if self.kind != Kind::Homa {
+            idle.add("transport.homa", "has no effect: transport.kind is not \"homa\"");
+        }
+        if self.kind != Kind::Ndp {
+            idle.add("transport.ndp", "has no effect: transport.kind is not \"ndp\"");
+        }
+        if self.kind == Kind::Homa {
+            idle.add("transport.ack_queue", "has no effect: transport.kind is \"homa\"");
+        }
+        if self.kind != Kind::Window {
+            let reason = format!("has no effect: transport.kind is \"{}\"", name_of(self.kind));
+            OF_WINDOWS.iter().for_each(|key| idle.add(&format!("transport.{key}"), &reason));
             return;
         }
-        idle.add("transport.ndp", "has no effect: transport.kind is not \"ndp\"");
         if self.recovery != Recovery::Selective {
             let reason = "has no effect: transport.recovery is not \"selective\"";
             for key in ["transport.repair", "transport.repair_threshold", "transport.repair_delay"] {
@@ -164,6 +179,9 @@ impl Effect for Transport {
             let hint = "add a section [switch.trimming]";
             reading.warn("transport", fault("kind", message).with_hint(hint));
         }
+        if self.kind == Kind::Homa {
+            self.homa.check(scope, reading);
+        }
         check_queue("transport.cnp_queue", self.cnp_queue, scope, reading);
         if let Some(queue) = self.ack_queue {
             check_queue("transport.ack_queue", queue, scope, reading);
@@ -171,6 +189,6 @@ impl Effect for Transport {
     }
 
     fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.transport = *self;
+        simulation.transport = self.clone();
     }
 }

@@ -4,6 +4,7 @@
 //! packets from it when a source of data is scheduled, and deliver arriving packets and timers to it. To
 //! add a transport, write its file here and a line in `transports!` below.
 
+mod homa;
 mod ndp;
 mod window;
 
@@ -19,6 +20,7 @@ use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::record::{FlowRecord, FlowSample};
+pub(crate) use homa::Priorities;
 
 /// The interface of a transport to a host and its network cards.
 ///
@@ -182,5 +184,6 @@ macro_rules! transports {
 transports! {
     "window" => Window(window::Window): "windows and rates set by a congestion control at the sender";
     "ndp" => Ndp(ndp::Ndp): "a first window at line rate, then packets that the receiver pulls; for switches that trim";
+    "homa" => Homa(homa::Homa): "messages granted by their receiver, the shortest first, with priorities (Homa)";
     #[cfg(test)] "datagrams" => Datagrams(crate::example::transport::Datagrams): "an example";
 }

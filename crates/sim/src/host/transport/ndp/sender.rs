@@ -4,7 +4,7 @@ use incast_units::{Bytes, Time};
 
 use crate::balancing::{Entropies, Feedback, handling};
 use crate::describe::network::PortId;
-use crate::describe::transport::{Repair, Transport};
+use crate::describe::transport::Repair;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::program::Step;
@@ -86,8 +86,7 @@ impl Sender {
             rest => sizes.data(rest),
         };
         // A packet is lost when its header or the timer says so.
-        let transport = Transport { repair: Repair::Never, ..world.transport };
-        let settings = Settings::new(&transport, Time::default);
+        let settings = Settings { repair: Repair::Never, ..Settings::new(&world.transport, Time::default) };
         Self {
             state: State::Waiting,
             queue: flow.queue,

@@ -238,8 +238,8 @@ impl Transport for Window {
             }
             Kind::Header => self.receivers.on_header(now, packet, cx),
             Kind::Returned => self.trimmed(now, packet.origin().index(), packet, cx),
-            // The network card reads these; nobody sends pulls.
-            Kind::Pause | Kind::Resume | Kind::Pull => {}
+            // The network card reads pauses; no window sender has asked for the others.
+            Kind::Pause | Kind::Resume | Kind::Pull | Kind::Grant | Kind::Resend => {}
         }
     }
 

@@ -1,0 +1,287 @@
+//! Limits and priority levels, the same at all hosts.
+
+use incast_units::{Bytes, Rate};
+
+use crate::balancing::Balancing;
+use crate::describe::Simulation;
+use crate::describe::flow::Flow;
+use crate::describe::switch::Scheduler;
+use crate::describe::transport::{Homa, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
+use crate::route::{Routes, Sizes};
+
+/// The level of grants, acknowledgements, requests and packets that are sent again. It is also the highest
+/// unscheduled one.
+pub(super) const TOP: u8 = 0;
+
+/// The settings of Homa with everything computed that is left open in them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Priorities {
+    /// RTTbytes in packets.
+    pub(super) rtt_packets: u32,
+    pub(super) overcommitment: usize,
+    pub(super) levels: u8,
+    /// How many of them are unscheduled.
+    pub(super) unscheduled: u8,
+    /// Largest size of the messages of each unscheduled level but the last.
+    cutoffs: Vec<u64>,
+    order: ScheduledOrder,
+    /// In ps.
+    pub(super) resend_timeout: u64,
+    pub(super) resend_tries: u32,
+    /// The cap on granted packets that have not arrived.
+    pub(super) cap: u64,
+}
+
+impl Priorities {
+    /// Those of a simulation.
+    ///
+    /// # Errors
+    /// When a setting is impossible, or a flow is no message that Homa can send.
+    pub(crate) fn new(simulation: &Simulation, routes: &Routes, sizes: &Sizes) -> Result<Self, String> {
+        let (homa, switch) = (&simulation.transport.homa, &simulation.switch);
+        let levels = homa.levels.unwrap_or(switch.queues);
+        if levels > switch.queues {
+            return Err(format!(
+                "Homa has {levels} priority levels, and ports have {} queues",
+                switch.queues
+            ));
+        }
+        if switch.scheduler != Scheduler::StrictPriority && switch.strict < levels {
+            return Err("Homa needs switches that serve its priority levels strictly".into());
+        }
+        if !(1..=MAX_OVERCOMMITMENT).contains(&homa.overcommitment) {
+            let given = homa.overcommitment;
+            return Err(format!(
+                "1 to {MAX_OVERCOMMITMENT} messages are granted at the same time, not {given}"
+            ));
+        }
+        if homa.resend_timeout.ps() == 0 || sizes.payload == 0 {
+            return Err("Homa's resend timeout and the payload of a packet must be above zero".into());
+        }
+        for (i, flow) in simulation.flows.iter().enumerate() {
+            if let Some(problem) = no_message(flow, sizes.payload) {
+                return Err(format!("flow {i} {problem}"));
+            }
+        }
+        let rtt_packets = rtt_bytes(homa, simulation, routes, sizes).get().div_ceil(sizes.payload);
+        let rtt_packets = u32::try_from(rtt_packets).unwrap_or(u32::MAX).max(1);
+        // What is sent of each message without a grant.
+        let burst = u64::from(rtt_packets).saturating_mul(sizes.payload);
+        let unscheduled = match homa.unscheduled {
+            UnscheduledLevels::Count(count) => count,
+            UnscheduledLevels::Rule => by_rule(&simulation.flows, burst, levels),
+        };
+        if unscheduled == 0 || unscheduled >= levels {
+            return Err(format!(
+                "of {levels} priority levels at least one is unscheduled and one scheduled, not {unscheduled} \
+                 unscheduled"
+            ));
+        }
+        let cutoffs = match homa.cutoffs.as_slice() {
+            [] => equal_shares(&simulation.flows, burst, unscheduled),
+            given => given.iter().map(|size| size.get()).collect(),
+        };
+        if cutoffs.len() + 1 != usize::from(unscheduled) || !cutoffs.is_sorted() {
+            return Err(format!(
+                "{} increasing cut-offs separate {unscheduled} unscheduled levels, not {cutoffs:?}",
+                unscheduled - 1
+            ));
+        }
+        let cap = homa.cap.map_or(u64::MAX, |cap| cap.get() / sizes.payload);
+        if cap == 0 {
+            return Err("a cap on granted bytes that is less than one packet permits none".into());
+        }
+        Ok(Self {
+            rtt_packets,
+            overcommitment: homa.overcommitment as usize,
+            levels,
+            unscheduled,
+            cutoffs,
+            order: homa.scheduled,
+            resend_timeout: homa.resend_timeout.ps(),
+            resend_tries: homa.resend_tries,
+            cap,
+        })
+    }
+
+    /// How long a sender waits for a packet of the receiver: longer than a receiver waits for data, so that a
+    /// receiver that lacks only a part of a message requests that part first. (ps)
+    pub(super) fn sender_timeout(&self) -> u64 {
+        self.resend_timeout.saturating_mul(2)
+    }
+
+    /// The level of the unscheduled packets of a message of this size.
+    pub(super) fn unscheduled_level(&self, size: u64) -> u8 {
+        self.cutoffs.partition_point(|cutoff| *cutoff < size) as u8
+    }
+
+    /// The level of the scheduled packets of the message at place `rank`, from 0, of `active` active ones in
+    /// the order of their remaining bytes. The last ones share the lowest level if there are too few.
+    pub(super) fn scheduled_level(&self, rank: usize, active: usize) -> u8 {
+        let scheduled = usize::from(self.levels - self.unscheduled);
+        let unused = match self.order {
+            ScheduledOrder::Lowest => scheduled.saturating_sub(active),
+            ScheduledOrder::Highest => 0,
+        };
+        self.unscheduled + (unused + rank).min(scheduled - 1) as u8
+    }
+}
+
+/// Why a flow is no message that Homa can send, if so.
+fn no_message(flow: &Flow, payload: u64) -> Option<String> {
+    if flow.size == Bytes::UNLIMITED || flow.stop != incast_units::Time::NEVER {
+        return Some(
+            "has no size or a stop time: Homa sends messages whose size is known at their start".into(),
+        );
+    }
+    if flow.size.get().div_ceil(payload) > u64::from(u32::MAX) {
+        return Some(format!("has more than {} packets", u32::MAX));
+    }
+    let learns = flow.balancing == Balancing::Reps;
+    learns.then(|| "has load balancing by acknowledgements of each packet; Homa has none".into())
+}
+
+/// RTTbytes.
+fn rtt_bytes(homa: &Homa, simulation: &Simulation, routes: &Routes, sizes: &Sizes) -> Bytes {
+    homa.rtt_bytes.unwrap_or_else(|| {
+        let hosts = simulation.network.hosts as usize;
+        let rates = routes.ports.iter().take(hosts).flatten().map(|port| port.rate);
+        let round_trip = routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack);
+        rates.max().unwrap_or(Rate::ZERO).bytes_in(round_trip)
+    })
+}
+
+/// Unscheduled bytes of messages that send up to `burst` bytes without a grant.
+fn unscheduled_bytes(flows: &[Flow], burst: u64) -> u128 {
+    flows.iter().map(|flow| u128::from(flow.size.get().min(burst))).sum()
+}
+
+/// The number of unscheduled levels by their share of the bytes.
+fn by_rule(flows: &[Flow], burst: u64, levels: u8) -> u8 {
+    let all: u128 = flows.iter().map(|flow| u128::from(flow.size.get())).sum();
+    // Rounded to the nearest, halves up.
+    let share = (2 * u128::from(levels) * unscheduled_bytes(flows, burst) + all) / (2 * all.max(1));
+    share.clamp(1, u128::from(levels.max(2) - 1)) as u8
+}
+
+/// Cut-offs with which each of `levels` levels carries about the same number of unscheduled bytes: each is the
+/// smallest size with at least that share, times its place, in the messages up to it.
+fn equal_shares(flows: &[Flow], burst: u64, levels: u8) -> Vec<u64> {
+    let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.get()).collect();
+    sizes.sort_unstable();
+    let all = unscheduled_bytes(flows, burst);
+    let mut cutoffs = Vec::new();
+    let mut sum = 0;
+    for size in sizes {
+        sum += u128::from(size.min(burst));
+        while cutoffs.len() + 1 < usize::from(levels)
+            && sum * u128::from(levels) >= all * (cutoffs.len() as u128 + 1)
+        {
+            cutoffs.push(size);
+        }
+    }
+    // Without flows.
+    cutoffs.resize(usize::from(levels) - 1, 0);
+    cutoffs
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_units::Time;
+
+    use super::*;
+    use crate::example::transport::tests::star;
+
+    /// The priorities of flows of these sizes under these settings, with eight queues.
+    fn of(sizes: &[u64], set: impl FnOnce(&mut Simulation)) -> Result<Priorities, String> {
+        let mut simulation = star(1);
+        let flow = simulation.flows[0];
+        simulation.flows = sizes.iter().map(|size| Flow { size: Bytes::new(*size), ..flow }).collect();
+        simulation.switch.queues = 8;
+        set(&mut simulation);
+        let routes = Routes::new(&simulation.network)?;
+        let sizes = Sizes { payload: 1000, header: 54, counts_payload: false, ack: 64, smallest: 64 };
+        Priorities::new(&simulation, &routes, &sizes)
+    }
+
+    #[test]
+    fn rtt_bytes_are_the_base_rtt_times_the_rate() {
+        // Two links of 1 us at 100 Gbps: 4 us, twice 1054 B and twice 64 B: 4_178_880 ps are 52_236 B, which
+        // 53 packets hold.
+        assert_eq!(of(&[1], |_| {}).unwrap().rtt_packets, 53);
+        let given = |bytes| of(&[1], |s| s.transport.homa.rtt_bytes = Some(Bytes::new(bytes)));
+        assert_eq!(given(10_000).unwrap().rtt_packets, 10);
+        assert_eq!(given(90_500).unwrap().rtt_packets, 91);
+        assert_eq!(given(0).unwrap().rtt_packets, 1);
+    }
+
+    #[test]
+    fn each_unscheduled_level_carries_the_same_bytes() {
+        // RTTbytes 10 KB: unscheduled are 1, 2, 3, 4, 10 and 10 KB, together 30.
+        let sizes = [50_000, 1_000, 4_000, 3_000, 2_000, 20_000];
+        let cutoffs = |levels| {
+            let set = |s: &mut Simulation| {
+                s.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+                s.transport.homa.unscheduled = UnscheduledLevels::Count(levels);
+            };
+            of(&sizes, set).unwrap().cutoffs
+        };
+        assert_eq!(cutoffs(1), []);
+        // 15 KB are reached with 20 KB; 10 and 20 with 4 and 20 KB; 7.5, 15 and 22.5 with 4, 20 and 50.
+        assert_eq!(cutoffs(2), [20_000]);
+        assert_eq!(cutoffs(3), [4_000, 20_000]);
+        assert_eq!(cutoffs(4), [4_000, 20_000, 50_000]);
+        let two = of(&sizes, |s| s.transport.homa.cutoffs = vec![Bytes::new(4_000)]).unwrap();
+        assert_eq!([1, 4_000, 4_001, 50_000].map(|size| two.unscheduled_level(size)), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn the_number_of_unscheduled_levels_by_the_rule() {
+        // Of 100 KB 10 unscheduled: 0.8 of 8 levels. Of 50 KB: 1.6. Of 26: 3.08. All of 9 KB: 8, of which one
+        // is left.
+        for (size, expected) in [(100_000, 1), (50_000, 2), (26_000, 3), (9_000, 7), (10_000_000, 1)] {
+            let rule = |s: &mut Simulation| {
+                s.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+                s.transport.homa.unscheduled = UnscheduledLevels::Rule;
+            };
+            assert_eq!(of(&[size], rule).unwrap().unscheduled, expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn scheduled_levels_leave_room_above_or_below() {
+        let levels = |order, active: usize| {
+            let some = of(&[1], |s| s.transport.homa.scheduled = order).unwrap();
+            (0..active).map(|rank| some.scheduled_level(rank, active)).collect::<Vec<_>>()
+        };
+        // Levels 2 to 7 are scheduled.
+        assert_eq!(levels(ScheduledOrder::Lowest, 1), [7]);
+        assert_eq!(levels(ScheduledOrder::Lowest, 2), [6, 7]);
+        assert_eq!(levels(ScheduledOrder::Lowest, 6), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(levels(ScheduledOrder::Lowest, 8), [2, 3, 4, 5, 6, 7, 7, 7]);
+        assert_eq!(levels(ScheduledOrder::Highest, 2), [2, 3]);
+        assert_eq!(levels(ScheduledOrder::Highest, 8), [2, 3, 4, 5, 6, 7, 7, 7]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |set: &dyn Fn(&mut Simulation), what: &str| {
+            let problem = of(&[5_000], |s| set(s)).unwrap_err();
+            assert!(problem.contains(what), "{problem}");
+        };
+        refused(&|s| s.switch.queues = 1, "of 1 priority levels");
+        refused(&|s| s.transport.homa.levels = Some(9), "9 priority levels");
+        refused(&|s| s.transport.homa.unscheduled = UnscheduledLevels::Count(8), "8 unscheduled");
+        refused(&|s| s.transport.homa.unscheduled = UnscheduledLevels::Count(0), "0 unscheduled");
+        refused(&|s| s.transport.homa.cutoffs = vec![Bytes::new(1); 2], "1 increasing cut-offs");
+        refused(&|s| s.transport.homa.overcommitment = 0, "1 to 64");
+        refused(&|s| s.transport.homa.overcommitment = 65, "1 to 64");
+        refused(&|s| s.transport.homa.cap = Some(Bytes::new(999)), "less than one packet");
+        refused(&|s| s.transport.homa.resend_timeout = Time::ZERO, "above zero");
+        refused(&|s| s.switch.scheduler = Scheduler::RoundRobin, "strictly");
+        refused(&|s| s.flows[0].stop = Time::from_us(1), "stop time");
+        refused(&|s| s.flows[0].size = Bytes::UNLIMITED, "stop time");
+        refused(&|s| s.flows[0].balancing = Balancing::Reps, "acknowledgements of each packet");
+        assert!(of(&[1], |s| (s.switch.scheduler, s.switch.strict) = (Scheduler::Drr, 8)).is_ok());
+    }
+}

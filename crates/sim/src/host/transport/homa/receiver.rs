@@ -1,0 +1,480 @@
+//! The receiving side: which messages to one host are granted, and what is requested again.
+
+use std::collections::BTreeSet;
+
+use super::priorities::{Priorities, TOP};
+use super::ranges::Ranges;
+use super::wire::{Control, Data};
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::transport::Context;
+use crate::packet::{Ack, Kind, NO_INT, Packet};
+
+/// A time that is never reached.
+const NEVER: u64 = u64::MAX;
+/// No position.
+const NOWHERE: u32 = u32::MAX;
+
+/// The messages to one host.
+#[derive(Debug, Default)]
+pub(super) struct Receivers {
+    incoming: Vec<Incoming>,
+    /// State of the messages that have begun to arrive and have not yet arrived completely.
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    /// Those of them that need or needed grants and are not given up: by bytes that have not arrived, index,
+    /// and position.
+    scheduled: BTreeSet<(u64, u32, u32)>,
+    /// Packets that may be sent by grant or without one and have not arrived, of messages that are not given up.
+    outstanding: u64,
+    /// Scratch: the active messages, by bytes that have not arrived.
+    active: Vec<u32>,
+}
+
+/// A message to this host, before, while and after it arrives.
+#[derive(Clone, Copy, Debug)]
+struct Incoming {
+    flow: u32,
+    /// The sender's index of it.
+    peer: u32,
+    /// Position of its state while it arrives.
+    place: u32,
+    /// Time at which the last packet arrived. (ps)
+    completed: u64,
+}
+
+/// The receiving side of one message while it arrives.
+#[derive(Debug)]
+struct Message {
+    slot: u32,
+    /// The sending host.
+    source: u32,
+    size: u64,
+    packets: u32,
+    arrived: Ranges,
+    /// Number of packets that have arrived, and their payload.
+    count: u32,
+    bytes: u64,
+    /// Packets below this number may be sent.
+    limit: u32,
+    /// The level in its last grant.
+    level: u8,
+    /// Time at which a new packet of it last arrived or it was last granted or requested again.
+    touched: u64,
+    /// Time of the valid pending [`EventKind::Receiver`].
+    timer: u64,
+    /// Requests since a new packet last arrived.
+    tries: u32,
+    given_up: bool,
+}
+
+impl Message {
+    /// Packets that may be sent and have not arrived.
+    fn outstanding(&self) -> u64 {
+        u64::from(self.limit - self.count)
+    }
+
+    /// Its place in the order of the messages that need grants.
+    fn key(&self, place: u32) -> (u64, u32, u32) {
+        (self.size - self.bytes, self.slot, place)
+    }
+
+    /// Ensures that an event is pending no later than the end of its timeout, if packets are outstanding.
+    fn arm<E: Effects>(&mut self, priorities: &Priorities, effects: &mut E) {
+        let due = self.touched.saturating_add(priorities.resend_timeout);
+        if self.outstanding() > 0 && !self.given_up && due < self.timer {
+            self.timer = due;
+            effects.schedule(Event::new(due, EventKind::Receiver, self.slot));
+        }
+    }
+
+    /// What a grant or a request says of it.
+    fn control(&self, now: u64, peer: u32) -> Control {
+        Control { sent: now, slot: peer, limit: self.limit, first: 0, arrived: self.count, level: self.level }
+    }
+}
+
+impl Receivers {
+    pub(super) fn add(&mut self, flow: u32, peer: u32) -> u32 {
+        self.incoming.push(Incoming { flow, peer, place: NOWHERE, completed: NEVER });
+        self.incoming.len() as u32 - 1
+    }
+
+    /// A data packet has arrived.
+    pub(super) fn on_data<E: Effects>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        cx.effects.tally().delivered += 1;
+        let data = Data::of(&packet.body);
+        let incoming = self.incoming[data.slot as usize];
+        let payload = cx.world.sizes(cx.world.flows[incoming.flow as usize].algorithm).payload;
+        let number = (data.sequence / payload) as u32;
+        if incoming.completed != NEVER {
+            if number == 0 {
+                acknowledge(now, incoming.completed, incoming.completed, &incoming, cx);
+            }
+            return;
+        }
+        let place = match incoming.place {
+            NOWHERE => self.begin(&data, payload, priorities, cx.world),
+            place => place,
+        };
+        if self.messages[place as usize].given_up {
+            self.resume(now, place, priorities, cx);
+        }
+        let message = &mut self.messages[place as usize];
+        if message.arrived.add(number, number + 1) == 0 {
+            // Its sender does not know whether anything of it has arrived.
+            if number == 0 {
+                let control = message.control(now, incoming.peer);
+                send(now, Kind::Grant, control.body(), incoming.flow, cx);
+            }
+            return;
+        }
+        let tally = cx.effects.tally();
+        tally.progress = tally.progress.max(now);
+        self.scheduled.remove(&message.key(place));
+        message.count += 1;
+        message.bytes += u64::from(data.payload);
+        (message.touched, message.tries) = (now, 0);
+        self.outstanding -= 1;
+        if message.count == message.packets {
+            let incoming = &mut self.incoming[data.slot as usize];
+            (incoming.completed, incoming.place) = (now, NOWHERE);
+            self.free.push(place);
+            let incoming = *incoming;
+            acknowledge(now, data.sent, now, &incoming, cx);
+            self.grant(now, priorities, cx);
+            return;
+        }
+        if message.packets > priorities.rtt_packets {
+            self.scheduled.insert(message.key(place));
+        }
+        self.grant(now, priorities, cx);
+        self.messages[place as usize].arm(priorities, cx.effects);
+    }
+
+    /// A packet of a message that was given up has arrived.
+    fn resume<E: Effects>(&mut self, now: u64, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        let message = &mut self.messages[place as usize];
+        (message.given_up, message.touched, message.tries) = (false, now, 0);
+        self.outstanding += message.outstanding();
+        if message.packets > priorities.rtt_packets {
+            self.scheduled.insert(message.key(place));
+        }
+        message.arm(priorities, cx.effects);
+    }
+
+    /// The first packet of a message has arrived.
+    fn begin(&mut self, data: &Data, payload: u64, priorities: &Priorities, world: &World) -> u32 {
+        let packets = data.size.div_ceil(payload) as u32;
+        let limit = packets.min(priorities.rtt_packets);
+        let incoming = &mut self.incoming[data.slot as usize];
+        let message = Message {
+            slot: data.slot,
+            source: world.flows[incoming.flow as usize].source,
+            size: data.size,
+            packets,
+            arrived: Ranges::default(),
+            count: 0,
+            bytes: 0,
+            limit,
+            level: priorities.levels - 1,
+            touched: 0,
+            timer: NEVER,
+            tries: 0,
+            given_up: false,
+        };
+        self.outstanding += message.outstanding();
+        let place = self.free.pop().unwrap_or(self.messages.len() as u32);
+        if let Some(free) = self.messages.get_mut(place as usize) {
+            *free = message;
+        } else {
+            self.messages.push(message);
+        }
+        incoming.place = place;
+        place
+    }
+
+    /// Chooses the active messages and grants what they lack, the one with the fewest bytes left first.
+    fn grant<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        let Self { incoming, messages, scheduled, outstanding, active, .. } = self;
+        active.clear();
+        for &(_, _, place) in scheduled.iter() {
+            let source = messages[place as usize].source;
+            if active.iter().all(|other| messages[*other as usize].source != source) {
+                active.push(place);
+                if active.len() == priorities.overcommitment {
+                    break;
+                }
+            }
+        }
+        for (rank, &place) in active.iter().enumerate() {
+            let message = &mut messages[place as usize];
+            let wanted = message.count.saturating_add(priorities.rtt_packets).min(message.packets);
+            let more = u64::from(wanted.saturating_sub(message.limit));
+            let more = more.min(priorities.cap.saturating_sub(*outstanding));
+            if more == 0 {
+                continue;
+            }
+            message.limit += more as u32;
+            *outstanding += more;
+            message.level = priorities.scheduled_level(rank, active.len());
+            message.touched = now;
+            let Incoming { flow, peer, .. } = incoming[message.slot as usize];
+            send(now, Kind::Grant, message.control(now, peer).body(), flow, cx);
+            message.arm(priorities, cx.effects);
+        }
+    }
+
+    /// The timer of a message: if nothing new has arrived for the timeout, what is missing is requested again.
+    pub(super) fn on_timer<E: Effects>(
+        &mut self,
+        now: u64,
+        slot: u32,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        let Incoming { flow, peer, place, .. } = self.incoming[slot as usize];
+        let Some(message) = self.messages.get_mut(place as usize) else { return };
+        if message.timer != now {
+            return;
+        }
+        message.timer = NEVER;
+        if message.outstanding() == 0 {
+            return;
+        }
+        if message.touched.saturating_add(priorities.resend_timeout) > now {
+            message.arm(priorities, cx.effects);
+        } else if message.tries < priorities.resend_tries {
+            message.tries += 1;
+            message.touched = now;
+            let control = message.control(now, peer);
+            for (first, limit) in message.arrived.gaps(message.limit) {
+                send(now, Kind::Resend, Control { first, limit, ..control }.body(), flow, cx);
+            }
+            message.arm(priorities, cx.effects);
+        } else {
+            message.given_up = true;
+            self.outstanding -= message.outstanding();
+            self.scheduled.remove(&message.key(place));
+            self.grant(now, priorities, cx);
+        }
+    }
+}
+
+/// Sends the acknowledgement of a message whose last packet left at `sent` and arrived at `completed`.
+fn acknowledge<E: Effects>(
+    now: u64,
+    sent: u64,
+    completed: u64,
+    incoming: &Incoming,
+    cx: &mut Context<'_, E>,
+) {
+    let mut packet = Packet::blank(Kind::Ack);
+    packet.set_ack(&Ack {
+        sent,
+        received: completed,
+        held: 0,
+        slot: incoming.peer,
+        inflight: 0,
+        expected: cx.world.packets(incoming.flow) as u32,
+        offset: 0,
+        flows: 0,
+        packets: 1,
+        marked: 0,
+        bitmap: 0,
+    });
+    send(now, Kind::Ack, packet.body, incoming.flow, cx);
+}
+
+/// Sends a packet to the sender of a message.
+fn send<E: Effects>(now: u64, kind: Kind, body: crate::packet::Body, flow: u32, cx: &mut Context<'_, E>) {
+    let described = &cx.world.flows[flow as usize];
+    let mut packet = Packet {
+        destination: described.source,
+        hash: cx.world.hashes(flow).1,
+        size: cx.world.sizes(described.algorithm).ack as u16,
+        queue: TOP,
+        body,
+        ..Packet::blank(kind)
+    };
+    let card = cx.card(packet.destination, packet.hash);
+    cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::network::PortId;
+    use crate::describe::transport::Kind as Transport;
+    use crate::describe::{Simulation, flow};
+    use crate::engine::event::Tally;
+    use crate::example::transport::tests::star;
+    use crate::host::nic::Nic;
+    use crate::packet::IntRecords;
+    use incast_units::{Bytes, Rate, Time};
+
+    /// Keeps the packets that are sent.
+    #[derive(Default)]
+    struct Sent {
+        packets: Vec<Packet>,
+        tally: Tally,
+    }
+
+    impl Effects for Sent {
+        fn transmit(&mut self, _: PortId, packet: &Packet, _: &IntRecords) {
+            self.packets.push(*packet);
+        }
+        fn schedule(&mut self, _: Event) {}
+        fn tally(&mut self) -> &mut Tally {
+            &mut self.tally
+        }
+    }
+
+    /// Messages of these sizes from hosts of their own to the last host; RTTbytes 10 KB, packets of 1 KB.
+    fn messages(sizes: &[u64], overcommitment: u32) -> Simulation {
+        let mut simulation = star(1);
+        let flow = simulation.flows[0];
+        let mut network = crate::describe::network::Network::with_hosts(sizes.len() as u32 + 1);
+        let switch = network.add_switch("s0");
+        for host in 0..=sizes.len() as u32 {
+            network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
+        }
+        simulation.network = network;
+        let of = |(source, size): (usize, &u64)| flow::Flow {
+            source: source as u32,
+            destination: sizes.len() as u32,
+            size: Bytes::new(*size),
+            ..flow
+        };
+        simulation.flows = sizes.iter().enumerate().map(of).collect();
+        simulation.switch.queues = 8;
+        simulation.transport.kind = Transport::Homa;
+        simulation.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+        simulation.transport.homa.overcommitment = overcommitment;
+        simulation
+    }
+
+    /// A receiver that has the first 10 KB of each message, and then gets the next packet of some of them:
+    /// how far each is granted, in packets, after each step.
+    fn granted(sizes: &[u64], overcommitment: u32, next: &[u32]) -> Vec<Vec<u32>> {
+        let simulation = messages(sizes, overcommitment);
+        let world = World::new(&simulation).unwrap();
+        let priorities = world.homa.clone().unwrap();
+        let mut receivers = Receivers::default();
+        let host = sizes.len() as u32;
+        let out = world.routes.ports[host as usize][0];
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let mut cx = Context { world: &world, host, table: None, nics: &mut nics, effects: &mut effects };
+        let data = |slot: u32, number: u64| Data {
+            sequence: number * 1000,
+            sent: 0,
+            slot,
+            size: sizes[slot as usize],
+            payload: 1000,
+        };
+        for slot in 0..host {
+            receivers.add(slot, slot);
+            let place = receivers.begin(&data(slot, 0), 1000, &priorities, &world);
+            let message = &mut receivers.messages[place as usize];
+            (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
+            receivers.outstanding -= 10;
+            receivers.scheduled.insert(message.key(place));
+        }
+        receivers.grant(1, &priorities, &mut cx);
+        let limits = |receivers: &Receivers| receivers.messages.iter().map(|m| m.limit).collect();
+        let mut steps: Vec<Vec<u32>> = vec![limits(&receivers)];
+        for slot in next {
+            let number = receivers.messages[*slot as usize].count;
+            let body = data(*slot, u64::from(number)).body();
+            let packet = Packet { body, ..Packet::blank(Kind::Data) };
+            receivers.on_data(1, &packet, &priorities, &mut cx);
+            steps.push(limits(&receivers));
+        }
+        assert_eq!(receivers.outstanding, receivers.messages.iter().map(Message::outstanding).sum());
+        steps
+    }
+
+    #[test]
+    fn grants_by_hand() {
+        // The example of section 10 of the specification: 40, 20 and 10 KB remain. The third is granted all of
+        // it, the second up to 20 KB, the first nothing. Its next packet changes nothing for the third, whose
+        // remaining 9 KB are granted; the second gets 21 KB when its own data arrive.
+        let steps = granted(&[50_000, 30_000, 20_000], 2, &[2, 1]);
+        assert_eq!(steps, [[10, 20, 20], [10, 20, 20], [10, 21, 20]]);
+        assert_eq!(granted(&[50_000, 30_000, 20_000], 1, &[]), [[10, 10, 20]]);
+        // Of equal messages the one with the lower index comes first.
+        assert_eq!(granted(&[20_000, 20_000], 1, &[]), [[20, 10]]);
+        // With three all are granted; one that overtakes another changes its place, not what is granted.
+        assert_eq!(granted(&[50_000, 30_000, 20_000], 3, &[0]), [[20, 20, 20], [21, 20, 20]]);
+    }
+
+    #[test]
+    fn one_message_of_each_sender_is_active() {
+        let mut simulation = messages(&[20_000, 30_000, 40_000], 2);
+        simulation.flows[1].source = 0;
+        let world = World::new(&simulation).unwrap();
+        let priorities = world.homa.clone().unwrap();
+        let mut receivers = Receivers::default();
+        let out = world.routes.ports[3][0];
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let mut cx = Context { world: &world, host: 3, table: None, nics: &mut nics, effects: &mut effects };
+        for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
+            receivers.add(slot, slot);
+            let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
+            let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
+            receivers.on_data(1, &packet, &priorities, &mut cx);
+        }
+        // The second is from the same sender as the first, so the third has the second place.
+        let limits: Vec<_> = receivers.messages.iter().map(|message| message.limit).collect();
+        assert_eq!(limits, [11, 10, 11]);
+        // When the first got its grant it was the only one, at the lowest level; the third is the second of two.
+        let levels: Vec<_> = receivers.messages.iter().map(|message| message.level).collect();
+        assert_eq!(levels, [7, 7, 7]);
+        // The grants go out in the highest queue, at once while the port is idle.
+        assert_eq!(effects.packets.len(), 1);
+        assert_eq!((effects.packets[0].kind, effects.packets[0].queue), (Kind::Grant, 0));
+        assert_eq!(nics[0].waiting_replies().count(), 1);
+    }
+
+    #[test]
+    fn a_message_that_was_given_up_goes_on_with_its_next_packet() {
+        let simulation = messages(&[20_000], 1);
+        let world = World::new(&simulation).unwrap();
+        let priorities = world.homa.clone().unwrap();
+        let mut receivers = Receivers::default();
+        receivers.add(0, 0);
+        let out = world.routes.ports[1][0];
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let mut cx = Context { world: &world, host: 1, table: None, nics: &mut nics, effects: &mut effects };
+        let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
+        let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
+        receivers.on_data(0, &packet, &priorities, &mut cx);
+        let ms = 1_000_000_000;
+        let mut requests = 0;
+        for i in 1..=7 {
+            assert_eq!(receivers.messages[0].given_up, i == 7);
+            assert_eq!(receivers.outstanding, if i == 7 { 0 } else { 10 });
+            let before = cx.effects.packets.len();
+            receivers.on_timer(i * ms, 0, &priorities, &mut cx);
+            requests += cx.effects.packets.len() - before;
+        }
+        // Five times packets 1 to 10.
+        assert_eq!(requests, 5);
+        assert_eq!(receivers.scheduled.len(), 0);
+        // Its first packet once more: it is requested again a millisecond later.
+        receivers.on_data(10 * ms, &packet, &priorities, &mut cx);
+        assert_eq!((receivers.messages[0].given_up, receivers.outstanding), (false, 10));
+        assert_eq!(receivers.scheduled.len(), 1);
+        assert_eq!(receivers.messages[0].timer, 11 * ms);
+        receivers.on_timer(11 * ms, 0, &priorities, &mut cx);
+        let sent = effects.packets.iter().map(|packet| (packet.kind, Control::of(&packet.body)));
+        let sent: Vec<_> = sent.map(|(kind, c)| (kind, c.first, c.limit, c.arrived)).collect();
+        assert_eq!(sent[6..], [(Kind::Grant, 0, 11, 1), (Kind::Resend, 1, 11, 1)]);
+    }
+}

@@ -1,0 +1,472 @@
+//! The sending side: the messages from one host, of which the one with the fewest bytes left is sent first.
+
+use std::collections::BTreeSet;
+
+use incast_units::{Bytes, Rate, Time};
+
+use super::priorities::{Priorities, TOP};
+use super::ranges::Ranges;
+use super::wire::{Control, Data};
+use crate::balancing::{Entropies, handling};
+use crate::describe::network::PortId;
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::world::World;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::host::transport::Context;
+use crate::packet::{Kind, Packet};
+use crate::queue_set::QueueSet;
+use crate::record::{FlowRecord, FlowSample};
+
+/// A time that is never reached.
+const NEVER: u64 = u64::MAX;
+/// Marks a message that is not being sent.
+const NOWHERE: u32 = u32::MAX;
+
+/// The messages from one host.
+#[derive(Debug, Default)]
+pub(super) struct Senders {
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    /// Position of each message by its index, while it is being sent.
+    places: Vec<u32>,
+    /// What waits for each network card.
+    outboxes: Vec<Outbox>,
+}
+
+/// Messages that have something to send through one network card.
+///
+/// The card chooses among sources, and its far end may pause queues. So each priority level at which something
+/// waits is a source of its own, in the queue of its level; whichever is served, the message with the fewest
+/// bytes left is sent whose queue is not paused.
+#[derive(Debug, Default)]
+struct Outbox {
+    /// By bytes left, index, and position.
+    waiting: BTreeSet<(u64, u32, u32)>,
+    /// How many of them wait at each level.
+    count: Vec<u32>,
+    /// Levels that are in the card's list of ready sources.
+    ready: QueueSet,
+}
+
+impl Outbox {
+    /// Makes a level a source of its card.
+    fn ready(&mut self, level: u8, port: PortId, nic: &mut Nic) {
+        if !self.ready.contains(level) {
+            self.ready.insert(level);
+            nic.push(level, u32::from(port) << 8 | u32::from(level));
+        }
+    }
+}
+
+/// The sending side of one message.
+#[derive(Debug)]
+struct Message {
+    /// Whether the place is in use.
+    active: bool,
+    flow: u32,
+    /// Index among the host's flows.
+    index: u32,
+    /// The receiver's index of it.
+    peer: u32,
+    destination: u32,
+    hash: u32,
+    port: PortId,
+    /// Bits of its packets' flags about load balancing.
+    handling: u8,
+    /// The choice of entropies; `None`: its packets have none.
+    entropies: Option<Box<dyn Entropies>>,
+    size: u64,
+    /// Payload of a full packet.
+    payload: u64,
+    packets: u32,
+    /// The first packet that was not yet sent.
+    next: u32,
+    /// Packets below this number are sent without a grant.
+    unscheduled: u32,
+    /// Packets below this number may be sent.
+    limit: u32,
+    /// Level of its unscheduled packets, and by the last grant that of the others.
+    unscheduled_level: u8,
+    level: u8,
+    /// Packets to be sent again, and their payload.
+    again: Ranges,
+    again_bytes: u64,
+    /// What it has waiting: its bytes left and its level.
+    offered: Option<(u64, u8)>,
+    /// Whether its receiver is known to know it.
+    heard: bool,
+    /// Packets that the receiver had when it last said so.
+    arrived: u32,
+    /// Time at which a packet of it was last sent or came from its receiver.
+    touched: u64,
+    /// Time of the valid pending [`EventKind::Retransmit`].
+    timer: u64,
+    /// Timeouts since its receiver was last heard.
+    tries: u32,
+    start: u64,
+    sent: u64,
+    resent: u64,
+    timeouts: u32,
+}
+
+impl Message {
+    fn new<E>(now: u64, index: u32, step: Step, priorities: &Priorities, cx: &Context<'_, E>) -> Self {
+        let world = cx.world;
+        let flow = &world.flows[step.flow as usize];
+        let hash = world.hashes(step.flow).0;
+        let (size, payload) = (flow.size.get(), world.sizes(flow.algorithm).payload);
+        let packets = size.div_ceil(payload) as u32;
+        let unscheduled = packets.min(priorities.rtt_packets);
+        Self {
+            active: true,
+            flow: step.flow,
+            index,
+            peer: step.peer,
+            destination: flow.destination,
+            hash,
+            port: cx.card(flow.destination, hash),
+            handling: Packet::handling_flags(handling(flow.balancing)),
+            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            size,
+            payload,
+            packets,
+            next: 0,
+            unscheduled,
+            limit: unscheduled,
+            unscheduled_level: priorities.unscheduled_level(size),
+            level: priorities.levels - 1,
+            again: Ranges::default(),
+            again_bytes: 0,
+            offered: None,
+            heard: false,
+            arrived: 0,
+            touched: now,
+            timer: NEVER,
+            tries: 0,
+            start: now,
+            sent: 0,
+            resent: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Payload of the packets `from..to`.
+    fn bytes(&self, from: u32, to: u32) -> u64 {
+        let position = |packet| (u64::from(packet) * self.payload).min(self.size);
+        position(to) - position(from)
+    }
+
+    /// The bytes that it has still to send, and the level of its next packet; `None` if it may send none.
+    fn offer(&self) -> Option<(u64, u8)> {
+        let level = if !self.again.is_empty() {
+            TOP
+        } else if self.next >= self.limit {
+            return None;
+        } else if self.next < self.unscheduled {
+            self.unscheduled_level
+        } else {
+            self.level
+        };
+        Some((self.bytes(self.next, self.packets) + self.again_bytes, level))
+    }
+
+    /// Adds those of the packets `from..to` that were sent to those to be sent again.
+    fn send_again(&mut self, from: u32, to: u32) {
+        for packet in from..to.min(self.next) {
+            if self.again.add(packet, packet + 1) == 1 {
+                self.again_bytes += self.bytes(packet, packet + 1);
+            }
+        }
+    }
+
+    /// The next packet.
+    fn take(&mut self, now: u64, level: u8, world: &World) -> Packet {
+        let packet = match self.again.take_first() {
+            Some(packet) => {
+                self.again_bytes -= self.bytes(packet, packet + 1);
+                self.resent += 1;
+                packet
+            }
+            None => {
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        self.sent += 1;
+        self.touched = now;
+        let payload = self.bytes(packet, packet + 1);
+        let data = Data {
+            sequence: u64::from(packet) * self.payload,
+            sent: now,
+            slot: self.peer,
+            size: self.size,
+            payload: payload as u16,
+        };
+        let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
+        let sizes = world.sizes(world.flows[self.flow as usize].algorithm);
+        Packet {
+            destination: self.destination,
+            hash: self.hash ^ u32::from(entropy),
+            size: sizes.data(payload) as u16,
+            queue: level,
+            flags: self.handling,
+            body: data.body(),
+            ..Packet::blank(Kind::Data)
+        }
+    }
+
+    /// Whether it is the sender that finds out if nothing of it gets through. While the receiver knows it and
+    /// has not granted all of it, that is the receiver's task.
+    fn is_watched(&self) -> bool {
+        self.offered.is_none() && (!self.heard || self.next == self.packets)
+    }
+
+    /// Ensures that an event is pending no later than the end of its timeout.
+    fn arm<E: Effects>(&mut self, place: u32, priorities: &Priorities, effects: &mut E) {
+        let due = self.touched.saturating_add(priorities.sender_timeout());
+        if self.is_watched() && self.tries < priorities.resend_tries && due < self.timer {
+            self.timer = due;
+            effects.schedule(Event::new(due, EventKind::Retransmit, place));
+        }
+    }
+
+    fn arrived_bytes(&self) -> u64 {
+        self.bytes(0, self.arrived)
+    }
+
+    fn record(&self, finish: Time, delivered: Time, bytes: u64, world: &World) -> FlowRecord {
+        FlowRecord {
+            flow: self.flow,
+            start: Time::from_ps(self.start),
+            finish,
+            delivered,
+            bytes: Bytes::new(bytes),
+            packets: self.sent,
+            resent: self.resent,
+            marked: 0,
+            timeouts: self.timeouts,
+            base_rtt: world.path(self.flow).base_rtt,
+            ideal: world.ideal_time(self.flow, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, bytes),
+        }
+    }
+
+    /// What it waits for, as text.
+    fn waits_for(&self, nics: &[Nic]) -> String {
+        let reason = match self.offered {
+            Some((_, level)) if nics[usize::from(self.port)].wire.is_paused(level) => {
+                "its host's link is paused"
+            }
+            Some(_) => "its turn on its host's link",
+            None if self.next == self.packets => "the acknowledgement of its receiver",
+            None => "grants of its receiver",
+        };
+        let (sent, arrived) = (Bytes::new(self.bytes(0, self.next)), Bytes::new(self.arrived_bytes()));
+        let size = Bytes::new(self.size);
+        format!(
+            "waits for {reason} ({sent} of {size} sent, {arrived} known to have arrived, {} timeouts)",
+            self.timeouts
+        )
+    }
+}
+
+impl Senders {
+    fn place(&self, index: u32) -> Option<u32> {
+        self.places.get(index as usize).copied().filter(|place| *place != NOWHERE)
+    }
+
+    fn active(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| message.active)
+    }
+
+    /// A message starts.
+    pub(super) fn start<E: Effects>(
+        &mut self,
+        now: u64,
+        index: u32,
+        step: Step,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        let message = Message::new(now, index, step, priorities, cx);
+        let place = self.free.pop().unwrap_or(self.messages.len() as u32);
+        if let Some(free) = self.messages.get_mut(place as usize) {
+            *free = message;
+        } else {
+            self.messages.push(message);
+        }
+        if self.places.len() <= index as usize {
+            self.places.resize(index as usize + 1, NOWHERE);
+        }
+        self.places[index as usize] = place;
+        self.settle(place, priorities, cx);
+    }
+
+    /// The outbox of a network card.
+    fn outbox(&mut self, port: PortId, levels: u8) -> &mut Outbox {
+        let port = usize::from(port);
+        while self.outboxes.len() <= port {
+            self.outboxes.push(Outbox { count: vec![0; usize::from(levels)], ..Outbox::default() });
+        }
+        &mut self.outboxes[port]
+    }
+
+    /// A message has changed: updates what it has waiting, and its timer.
+    fn settle<E: Effects>(&mut self, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        let message = &mut self.messages[place as usize];
+        let (port, index) = (message.port, message.index);
+        let offer = if message.active { message.offer() } else { None };
+        let before = std::mem::replace(&mut message.offered, offer);
+        if offer.is_none() && message.active {
+            message.arm(place, priorities, cx.effects);
+        }
+        let outbox = self.outbox(port, priorities.levels);
+        if let Some((left, level)) = before {
+            outbox.waiting.remove(&(left, index, place));
+            outbox.count[usize::from(level)] -= 1;
+        }
+        if let Some((left, level)) = offer {
+            outbox.waiting.insert((left, index, place));
+            outbox.count[usize::from(level)] += 1;
+            outbox.ready(level, port, &mut cx.nics[usize::from(port)]);
+        }
+    }
+
+    /// A level of a network card is served: the next packet of the message with the fewest bytes left whose
+    /// queue is not paused.
+    pub(super) fn poll_send<E: Effects>(
+        &mut self,
+        now: u64,
+        source: Source,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) -> Option<Packet> {
+        let (port, level) = ((source >> 8) as PortId, source as u8);
+        let outbox = &mut self.outboxes[usize::from(port)];
+        outbox.ready.remove(level);
+        let wire = &cx.nics[usize::from(port)].wire;
+        let messages = &self.messages;
+        let level_of = |place: u32| messages[place as usize].offered.map(|(_, level)| level);
+        let (place, of_packet) = outbox
+            .waiting
+            .iter()
+            .filter_map(|&(_, _, place)| Some((place, level_of(place)?)))
+            .find(|&(_, level)| !wire.is_paused(level))?;
+        let packet = self.messages[place as usize].take(now, of_packet, cx.world);
+        self.settle(place, priorities, cx);
+        let outbox = &mut self.outboxes[usize::from(port)];
+        if outbox.count[usize::from(level)] > 0 {
+            outbox.ready(level, port, &mut cx.nics[usize::from(port)]);
+        }
+        Some(packet)
+    }
+
+    /// A grant, or a request to send packets again, has arrived.
+    pub(super) fn on_control<E: Effects>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        let control = Control::of(&packet.body);
+        let Some(place) = self.place(control.slot) else { return };
+        let message = &mut self.messages[place as usize];
+        (message.heard, message.touched, message.tries) = (true, now, 0);
+        message.arrived = message.arrived.max(control.arrived);
+        message.limit = message.limit.max(control.limit);
+        if packet.kind == Kind::Grant {
+            message.level = control.level;
+        } else {
+            message.send_again(control.first, control.limit);
+        }
+        self.settle(place, priorities, cx);
+    }
+
+    /// The acknowledgement of a message has arrived: it is done.
+    pub(super) fn on_ack<E: Effects>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        let ack = packet.ack(now);
+        let Some(place) = self.place(ack.slot) else { return };
+        let message = &mut self.messages[place as usize];
+        message.active = false;
+        let delivered = Time::from_ps(ack.received);
+        let record = message.record(Time::from_ps(now), delivered, message.size, cx.world);
+        self.places[message.index as usize] = NOWHERE;
+        self.free.push(place);
+        self.settle(place, priorities, cx);
+        let tally = cx.effects.tally();
+        tally.finished += 1;
+        tally.last_finish = tally.last_finish.max(now);
+        tally.records.flows.push(record);
+    }
+
+    /// The timer of a message: if nothing was sent or heard for the timeout, its first packet is sent again.
+    pub(super) fn on_timer<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
+        let Some(message) = self.messages.get_mut(place as usize) else { return };
+        if message.timer != now || !message.active {
+            return;
+        }
+        message.timer = NEVER;
+        let due = message.touched.saturating_add(priorities.sender_timeout()) <= now;
+        if due && message.is_watched() && message.tries < priorities.resend_tries {
+            message.tries += 1;
+            message.timeouts += 1;
+            message.send_again(0, 1);
+        }
+        self.settle(place, priorities, cx);
+    }
+
+    /// The network cards of messages may have changed.
+    pub(super) fn rerouted<E: Effects>(&mut self, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        for place in 0..self.messages.len() as u32 {
+            let message = &mut self.messages[place as usize];
+            let port = cx.card(message.destination, message.hash);
+            if !message.active || port == message.port {
+                continue;
+            }
+            // What it has waiting moves from one card to the other.
+            message.active = false;
+            self.settle(place, priorities, cx);
+            let message = &mut self.messages[place as usize];
+            (message.active, message.port) = (true, port);
+            self.settle(place, priorities, cx);
+        }
+    }
+
+    pub(super) fn sample(&self, time: Time, index: u32) -> Option<FlowSample> {
+        let message = &self.messages[self.place(index)? as usize];
+        Some(FlowSample {
+            time,
+            flow: message.flow,
+            window: Bytes::new(message.bytes(message.arrived, message.limit.max(message.arrived))),
+            rate: Rate::ZERO,
+            rtt: Time::ZERO,
+            inflight: Bytes::new(message.bytes(message.arrived, message.next.max(message.arrived))),
+            acked: Bytes::new(message.arrived_bytes()),
+            samples: 1,
+        })
+    }
+
+    pub(super) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+        let record =
+            |message: &Message| message.record(Time::NEVER, Time::NEVER, message.arrived_bytes(), world);
+        self.active().map(record).collect()
+    }
+
+    pub(super) fn waits(&self, nics: &[Nic]) -> Vec<(u32, String)> {
+        self.active().map(|message| (message.flow, message.waits_for(nics))).collect()
+    }
+}

@@ -1,0 +1,362 @@
+//! Homa on small networks, by hand: when messages complete, which levels their packets take, what is sent again.
+//!
+//! 100 Gbps and 1 us everywhere: a byte takes 80 ps, a full packet of 1054 B 84.32 ns, a control packet of 64 B
+//! 5.12 ns. Through one switch a full packet takes 2 us and twice its time, a control packet 2.01024 us.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{Kept, flow, gbps, run, run_everywhere, simulation, star, us};
+use incast_sim::describe::network::{Change, LinkChange};
+use incast_sim::describe::switch::Buffer;
+use incast_sim::describe::transport::Kind;
+use incast_sim::record::{End, FlowRecord, Outcome, PacketKind, PacketRecord, Progress};
+use incast_sim::{Simulation, Sink};
+use incast_units::{Bytes, Time};
+
+const PACKET: u64 = 84_320;
+/// From the first bit of a full packet to its arrival, and of a control packet.
+const DATA: u64 = 2_000_000 + 2 * PACKET;
+const CONTROL: u64 = 2_000_000 + 2 * 5_120;
+
+/// Messages through one switch, with RTTbytes of 10 KB and eight queues.
+fn homa(hosts: u32, messages: &[(u32, u32, u64, u64)]) -> Simulation {
+    let flows = messages.iter().map(|&(from, to, size, start)| flow(from, to, size, Time::from_ps(start)));
+    let mut sim = simulation(star(hosts, gbps(100), us(1)), Vec::new(), flows.collect());
+    sim.transport.kind = Kind::Homa;
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+    sim.switch.queues = 8;
+    sim
+}
+
+/// The record of each flow, by its place among the flows.
+fn records(kept: &Kept) -> Vec<FlowRecord> {
+    let mut records = kept.flows.clone();
+    records.sort_by_key(|record| record.flow);
+    records
+}
+
+/// Runs it everywhere; all messages must complete.
+fn completed(sim: &Simulation) -> (Outcome, Vec<FlowRecord>) {
+    let (outcome, kept) = run_everywhere(sim);
+    assert_eq!(outcome.end, End::Finished);
+    (outcome, records(&kept))
+}
+
+/// The packets that a run captures at some ports.
+fn captured(sim: &Simulation, ports: &[(u32, u16)]) -> Vec<PacketRecord> {
+    #[derive(Default)]
+    struct Packets(Vec<PacketRecord>);
+    impl Sink for Packets {
+        fn flows(&mut self, _: &[FlowRecord]) {}
+        fn packets(&mut self, records: &[PacketRecord]) {
+            self.0.extend_from_slice(records);
+        }
+        fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+    }
+    let mut sim = sim.clone();
+    sim.probes.captures = ports.to_vec();
+    let mut packets = Packets::default();
+    incast_sim::run(&sim, &mut packets).unwrap();
+    packets.0
+}
+
+#[test]
+fn a_lone_message_by_hand() {
+    // Up to RTTbytes the packets leave back to back.
+    let (_, records) = completed(&homa(2, &[(0, 1, 9_500, 0)]));
+    // The last packet, of 554 B, waits for the one before at the switch: nine full packets and it.
+    let delivered = 10 * PACKET + 554 * 80 + 2_000_000;
+    assert_eq!(records[0].delivered, Time::from_ps(delivered));
+    assert_eq!(records[0].finish, Time::from_ps(delivered + CONTROL));
+    assert_eq!(records[0].ideal, records[0].finish);
+    // 25 KB: the grant for packet 10 comes a round trip after the start, and that for each following one when
+    // the packet before it has left. So packets 10 to 19 begin at one round trip, 20 to 24 at two.
+    let (_, records) = completed(&homa(2, &[(0, 1, 25_000, 0)]));
+    let round_trip = DATA + CONTROL;
+    assert_eq!(records[0].finish, Time::from_ps(2 * round_trip + 4 * PACKET + round_trip));
+    assert_eq!(records[0].delivered, Time::from_ps(2 * round_trip + 4 * PACKET + DATA));
+    assert_eq!((records[0].packets, records[0].resent, records[0].timeouts), (25, 0, 0));
+    // With RTTbytes from the network, which are 53 packets, no packet waits for a grant.
+    let mut sim = homa(2, &[(0, 1, 200_000, 0)]);
+    sim.transport.homa.rtt_bytes = None;
+    let (_, records) = completed(&sim);
+    assert_eq!(records[0].finish, Time::from_ps(199 * PACKET + round_trip));
+    assert_eq!(records[0].ideal, records[0].finish);
+}
+
+#[test]
+fn the_sender_sends_the_shortest_first() {
+    // 10 KB to one host, and when three packets have left 2 KB to another.
+    let start = 3 * PACKET - 1;
+    let (_, records) = completed(&homa(3, &[(0, 1, 10_000, 0), (0, 2, 2_000, start)]));
+    assert_eq!(records[1].finish, Time::from_ps(4 * PACKET + DATA + CONTROL));
+    assert_eq!(records[0].finish, Time::from_ps(11 * PACKET + DATA + CONTROL));
+    // When it has 2 KB left, it comes first by its index, and with 3 KB not.
+    for (packets, first) in [(8, 0), (7, 1)] {
+        let sim = homa(3, &[(0, 1, 10_000, 0), (0, 2, 2_000, packets * PACKET - 1)]);
+        let records = completed(&sim).1;
+        let finish = if first == 0 { [9, 11] } else { [11, 8] };
+        let expected = finish.map(|packets| Time::from_ps(packets * PACKET + DATA + CONTROL));
+        assert_eq!([records[0].finish, records[1].finish], expected);
+    }
+}
+
+#[test]
+fn a_newcomer_takes_a_higher_level() {
+    // 300 KB from one host, alone at the lowest level; then 100 KB from another.
+    let mut sim = homa(3, &[(0, 2, 300_000, 0), (1, 2, 100_000, 10_000_000)]);
+    sim.transport.homa.overcommitment = 2;
+    sim.transport.homa.rtt_bytes = None;
+    let (_, records) = completed(&sim);
+    let packets = captured(&sim, &[(0, 0), (1, 0)]);
+    // The levels that the packets of a message have, without repetition.
+    let levels = |flow| {
+        let data = packets.iter().filter(|p| p.flow == Some(flow) && p.kind == PacketKind::Data);
+        let mut levels: Vec<(u64, u8)> = data.map(|p| (p.sequence / 1000, p.queue)).collect();
+        levels.dedup_by_key(|(_, level)| *level);
+        levels
+    };
+    // 53 packets without a grant: the long one at level 0 (the equal shares are each 53 KB, so that the first
+    // holds the shorter one alone), hence level 1.
+    assert_eq!(levels(0), [(0, 1), (53, 7)]);
+    assert_eq!(levels(1), [(0, 0), (53, 6)]);
+    // Level 6 passes level 7 in the switch, and the newcomer goes on as if it were alone, apart from one packet
+    // that may be on the wire at the switch when its first one comes.
+    let alone = 99 * PACKET + DATA + CONTROL;
+    let took = (records[1].finish - records[1].start).ps();
+    assert!((alone..=alone + PACKET).contains(&took), "{took} against {alone}");
+    // At the highest levels the newcomer has that of the long one, and waits for what it has been granted.
+    sim.transport.homa.scheduled = incast_sim::describe::transport::ScheduledOrder::Highest;
+    let (_, records) = completed(&sim);
+    let packets = captured(&sim, &[(0, 0), (1, 0)]);
+    let scheduled = packets.iter().filter(|p| p.kind == PacketKind::Data && p.sequence >= 53_000);
+    let mut levels: Vec<_> = scheduled.map(|p| (p.flow.unwrap(), p.queue)).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    assert_eq!(levels, [(0, 2), (0, 3), (1, 2)]);
+    assert!(records[1].finish - records[1].start > Time::from_ps(alone + PACKET));
+}
+
+#[test]
+fn control_packets_take_the_highest_level_before_data() {
+    let mut sim = homa(3, &[(0, 1, 40_000, 0), (1, 0, 40_000, 0), (2, 0, 30_000, 0)]);
+    sim.transport.homa.overcommitment = 2;
+    completed(&sim);
+    let all = captured(&sim, &[(0, 0), (1, 0), (2, 0)]);
+    let control = |p: &&PacketRecord| p.kind != PacketKind::Data;
+    assert!(all.iter().filter(control).all(|p| p.queue == 0 && p.size == Bytes::new(64)));
+    let of_kind = |kind| all.iter().filter(|p| p.kind == kind).count();
+    // A grant for each packet after the first ten, and an acknowledgement for each message.
+    assert_eq!([PacketKind::Grant, PacketKind::Ack, PacketKind::Resend].map(of_kind), [80, 3, 0]);
+}
+
+/// Peak of the switch's queue to the receiver of `senders` messages of 500 KB and a little more that start
+/// together, and its length from `from` on, both in full packets.
+fn plateau(senders: u32, overcommitment: u32, from: Time) -> (u64, u64) {
+    let messages: Vec<_> =
+        (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
+    let mut sim = homa(senders + 1, &messages);
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
+    sim.transport.homa.overcommitment = overcommitment;
+    sim.probes.ports = vec![(senders + 1, senders as u16)];
+    sim.probes.port_interval = Time::from_ns(500);
+    let (outcome, kept) = run(&sim);
+    assert_eq!(outcome.end, End::Finished);
+    let port = outcome.ports.iter().find(|p| (p.node, p.port) == (senders + 1, senders as u16)).unwrap();
+    let later = kept.ports.iter().filter(|sample| sample.time >= from);
+    (port.peak_queue.get() / 1054, later.map(|sample| sample.queue.get()).max().unwrap() / 1054)
+}
+
+#[test]
+fn the_buffer_grows_by_rtt_bytes_for_each_message_granted() {
+    // Eight senders send 53 packets each without a grant: 8 · 53 packets take 35.8 us. Afterwards there are K
+    // granted messages, of which 53 packets each can be on their way, and the 53 last ones of a message whose
+    // place is already taken; a round trip of them is not in the queue but on the links.
+    let from = us(45);
+    let mut before = 0;
+    for k in 1..=6 {
+        let (peak, plateau) = plateau(8, k, from);
+        assert!(peak <= u64::from(k) * 53 + 8 * 53, "K {k}: {peak}");
+        assert!(plateau <= u64::from(k) * 53, "K {k}: {plateau}");
+        assert!((before..=before + 53).contains(&plateau), "K {k}: {plateau} after {before}");
+        before = plateau;
+    }
+    // The link's own round trip is filled by the first message; each other one is queued as a whole.
+    assert!((5 * 53 - 20..=6 * 53).contains(&before), "{before}");
+}
+
+#[test]
+fn with_one_message_granted_the_link_idles_while_its_sender_is_busy() {
+    // Host 0 is granted 60 KB to host 2, but from 5 us on sends 20 messages of 10 KB, which are shorter, to host 3.
+    // Host 1 has 200 KB for host 2.
+    let took = |overcommitment| {
+        let mut messages = vec![(0, 2, 260_000, 0), (1, 2, 400_000, 0)];
+        messages.extend((0..20).map(|i| (0, 3, 10_000, 5_000_000 + i)));
+        let mut sim = homa(4, &messages);
+        sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
+        sim.transport.homa.overcommitment = overcommitment;
+        let records = completed(&sim).1;
+        assert!(records.iter().all(|record| record.resent == 0));
+        records[0].finish.max(records[1].finish)
+    };
+    // All 660 packets one after another.
+    let busy = Time::from_ps(659 * PACKET + DATA + CONTROL);
+    // The 200 packets to host 3 take 16.9 us. Of these the link to host 2 idles all but the time for which what
+    // is granted or queued lasts.
+    assert!(took(1) > busy + us(8), "{} against {busy}", took(1));
+    assert!(took(2) < busy + us(1), "{} against {busy}", took(2));
+}
+
+#[test]
+fn what_is_dropped_is_requested_once() {
+    // Two messages of ten packets at once into a port for five: at each step two arrive and one leaves, so from
+    // the sixth step on the second of both is dropped: packets 5 to 9 of the second message.
+    let mut sim = homa(3, &[(0, 2, 10_000, 0), (1, 2, 10_000, 0)]);
+    sim.switch.buffer = Buffer::PerPort(Bytes::new(5 * 1054));
+    let (outcome, records) = completed(&sim);
+    assert_eq!((outcome.dropped, outcome.lost, outcome.sent), (5, 0, 25));
+    let ends: Vec<_> = records.iter().map(|r| (r.packets, r.resent, r.timeouts)).collect();
+    let second = if sim.flows[0].source == 0 { 1 } else { 0 };
+    assert_eq!((ends[1 - second], ends[second]), ((10, 0, 0), (15, 5, 0)));
+    // Packet 4 of the second message is the tenth of all at the receiver, at 1 us + ten packets after the first
+    // could leave the switch. A millisecond later its receiver requests the rest; then the request's time, and
+    // five packets.
+    let last = 1_000_000 + PACKET + 10 * PACKET + 1_000_000;
+    let again = last + 1_000_000_000 + CONTROL;
+    assert_eq!(records[second].finish, Time::from_ps(again + 4 * PACKET + DATA + CONTROL));
+    let packets = captured(&sim, &[(1, 0), (2, 0)]);
+    let requests: Vec<_> = packets.iter().filter(|p| p.kind == PacketKind::Resend).collect();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(requests[0].time, Time::from_ps(last + 1_000_000_000));
+    // What is sent again takes the highest level.
+    let late = packets.iter().filter(|p| p.kind == PacketKind::Data && p.time > us(100));
+    assert_eq!(
+        late.map(|p| (p.sequence, p.queue)).collect::<Vec<_>>(),
+        [5, 6, 7, 8, 9].map(|n| (n * 1000, 0))
+    );
+}
+
+/// The link of a host is down between two times.
+fn down(sim: &mut Simulation, link: u32, from: u64, to: Option<u64>) {
+    let change = |time, what| Change { time: Time::from_ps(time), link, what };
+    sim.network.changes.push(change(from, LinkChange::Down));
+    sim.network.changes.extend(to.map(|to| change(to, LinkChange::Up)));
+}
+
+#[test]
+fn a_message_of_which_nothing_arrived_begins_again() {
+    // The link of the receiver fails before the three packets arrive, and returns. The last one begins at two
+    // packets; two milliseconds later the first is sent again. The receiver then knows the message, and a
+    // millisecond after its arrival requests the others.
+    let mut sim = homa(2, &[(0, 1, 3_000, 0)]);
+    down(&mut sim, 1, 1_500_000, Some(1_000_000_000));
+    let (outcome, records) = completed(&sim);
+    assert_eq!((outcome.lost + outcome.dropped, outcome.sent), (3, 6));
+    assert_eq!((records[0].packets, records[0].resent, records[0].timeouts), (6, 3, 1));
+    let first = 2 * PACKET + 2_000_000_000 + DATA;
+    let request = first + 1_000_000_000 + CONTROL;
+    assert_eq!(records[0].finish, Time::from_ps(request + PACKET + DATA + CONTROL));
+}
+
+#[test]
+fn a_lost_acknowledgement_is_sent_again_for_the_first_packet() {
+    // The sender's link fails while the acknowledgement is on it.
+    let mut sim = homa(2, &[(0, 1, 1_000, 0)]);
+    down(&mut sim, 0, DATA + 1_500_000, Some(1_000_000_000));
+    let (outcome, records) = completed(&sim);
+    assert_eq!((outcome.lost, outcome.sent, outcome.delivered), (0, 2, 2));
+    assert_eq!((records[0].packets, records[0].resent, records[0].timeouts), (2, 1, 1));
+    // Two milliseconds after the packet began it is sent again; it is the first copy whose arrival counts.
+    assert_eq!(records[0].delivered, Time::from_ps(DATA));
+    assert_eq!(records[0].finish, Time::from_ps(2_000_000_000 + DATA + CONTROL));
+}
+
+#[test]
+fn a_receiver_gives_up_after_its_tries_and_goes_on_with_others() {
+    // The link of host 0 fails for good while its message is half there. Host 1's message, longer, is granted
+    // only then, and completes.
+    let mut sim = homa(3, &[(0, 2, 20_000, 0), (1, 2, 40_000, 0)]);
+    down(&mut sim, 0, 3_000_000, None);
+    sim.stall_after = Time::from_ms(20);
+    let (outcome, kept) = run_everywhere(&sim);
+    let End::Stalled(stall) = &outcome.end else { panic!("{:?}", outcome.end) };
+    let long = if sim.flows[0].source == 0 { 1 } else { 0 };
+    assert_eq!(kept.flows.iter().map(|record| record.flow).collect::<Vec<_>>(), [long]);
+    assert_eq!(stall.flows[0].0, 1 - long);
+    let waits = &stall.flows[0].1;
+    assert!(waits.contains("its turn on its host's link (10KB of 20KB sent"), "{waits}");
+    // Five requests, a millisecond apart; one more later the place is free.
+    let packets = captured(&sim, &[(2, 0)]);
+    let requests: Vec<_> = packets.iter().filter(|p| p.kind == PacketKind::Resend).map(|p| p.time).collect();
+    assert_eq!(requests.len(), 5);
+    assert!(requests.windows(2).all(|two| two[1] - two[0] == Time::from_ms(1)));
+    let of_long = packets.iter().filter(|p| p.kind == PacketKind::Grant && p.flow == Some(long));
+    let first: Vec<_> = of_long.map(|p| (p.time, p.sequence)).take(2).collect();
+    // After two milliseconds without a word its sender sends packet 0 again, and is told that it is known.
+    assert_eq!(first[0], (Time::from_ps(9 * PACKET + 2_000_000_000 + DATA), 10_000));
+    assert_eq!(first[1], (requests[4] + Time::from_ms(1), 20_000));
+}
+
+#[test]
+fn a_cap_counts_unscheduled_bytes_too() {
+    // Four messages of 30 KB, of which 10 KB each come without a grant, at a cap of 20 packets. They arrive in
+    // turn, back to back. When the receiver knows of one, 9 packets are outstanding, and it grants one more; then
+    // 19, and it grants one. With the third and the fourth it has 29 and 38; 19 packets later it is 19 again.
+    let messages: Vec<_> = (0..4).map(|host| (host, 4, 30_000, 0)).collect();
+    let mut sim = homa(5, &messages);
+    sim.transport.homa.overcommitment = 4;
+    let grants = |sim: &Simulation, count: u64| {
+        let packets = captured(sim, &[(4, 0)]);
+        let grants = packets.iter().filter(|p| p.kind == PacketKind::Grant).take(count as usize);
+        grants.map(|p| p.time).collect::<Vec<_>>()
+    };
+    let at = |packets: u64| Time::from_ps(DATA + packets * PACKET);
+    assert_eq!(grants(&sim, 5), (0..5).map(at).collect::<Vec<_>>());
+    sim.transport.homa.cap = Some(Bytes::new(20_999));
+    completed(&sim);
+    assert_eq!(grants(&sim, 3), [0, 1, 22].map(at));
+}
+
+#[test]
+fn paused_levels_wait_and_others_pass() {
+    let mut sim = homa(6, &(0..5).map(|host| (host, 5, 200_000, 0)).collect::<Vec<_>>());
+    sim.switch.pfc = common::lossless_switch().pfc;
+    sim.switch.pfc.as_mut().unwrap().xoff = Some(Bytes::new(6_000));
+    sim.transport.homa.overcommitment = 3;
+    sim.transport.homa.rtt_bytes = None;
+    let (outcome, _) = completed(&sim);
+    assert!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>() > 10);
+    assert_eq!(outcome.dropped, 0);
+}
+
+#[test]
+fn everything_agrees_under_losses_and_spraying() {
+    use incast_sim::describe::balancing::Balancing;
+    for seed in 0..6_u64 {
+        let random = |i: u64, n: u64| incast_sim::random::mix(seed << 32 | i) % n;
+        let flows = (0..60).map(|i| {
+            let (from, to) = (random(4 * i, 16) as u32, random(4 * i + 1, 15) as u32);
+            let start = Time::from_ns(random(4 * i + 2, 30_000));
+            let to = (from + 1 + to) % 16;
+            let mut message = flow(from, to, 1 + random(4 * i + 3, 60_000), start);
+            let policies = [Balancing::Ecmp, Balancing::Ops, Balancing::Random];
+            message.balancing = policies[i as usize % 3];
+            message
+        });
+        let mut sim = simulation(common::fat_tree(4, gbps(100), us(1)), Vec::new(), flows.collect());
+        sim.transport.kind = Kind::Homa;
+        sim.transport.homa.overcommitment = 1 + (seed % 3) as u32;
+        sim.transport.homa.resend_timeout = us(100);
+        sim.transport.homa.resend_tries = 20;
+        sim.switch.queues = 8;
+        sim.switch.buffer = Buffer::PerPort(Bytes::new(12_000));
+        let (outcome, records) = completed(&sim);
+        assert!(outcome.dropped > 20, "{}", outcome.dropped);
+        let resent: u64 = records.iter().map(|record| record.resent).sum();
+        assert!(resent >= outcome.dropped, "{resent} of {}", outcome.dropped);
+    }
+}
