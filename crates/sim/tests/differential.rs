@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and fail, probes and threads
-//! are drawn at random.
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and
+//! fail, trimming, NDP, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -18,8 +18,8 @@ use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
+use incast_sim::describe::transport::{Kind, Ndp, Recovery, Repair};
 use incast_sim::random::mix;
 use incast_sim::record::{
     FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
@@ -171,6 +171,10 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
+    /// Switches that trim, with selective repeat.
+    trimming: Option<Trimming>,
+    /// NDP with these settings.
+    ndp: Option<Ndp>,
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -277,6 +281,15 @@ impl Case {
             sim.transport.repair = repair;
             sim.transport.repair_threshold = threshold;
             sim.transport.repair_delay = delay.map(Time::from_ns);
+        }
+        if let Some(trimming) = self.trimming {
+            sim.transport.recovery = Recovery::Selective;
+            sim.switch.trimming = Some(trimming);
+            sim.switch.buffer = Buffer::Unlimited;
+        }
+        if let Some(ndp) = self.ndp {
+            sim.transport.kind = Kind::Ndp;
+            sim.transport.ndp = ndp;
         }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
@@ -432,6 +445,29 @@ fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
     option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
 }
 
+/// Trimming in some cases, NDP in half of those and in a few others.
+fn trims() -> impl Strategy<Value = (Option<Trimming>, Option<Ndp>)> {
+    let trimming = (1_000..20_000_u64, option::of(64..3_000_u64), 1..20_u32, 1..400_u64, any::<bool>());
+    let trimming = trimming.prop_map(|(data, headers, ratio, size, return_to_sender)| Trimming {
+        data: Bytes::new(data),
+        headers: headers.map(Bytes::new),
+        ratio,
+        size: Bytes::new(size),
+        return_to_sender,
+    });
+    let ndp = (1..40_u32, 1..129_u64, 15_000..400_000_u64).prop_map(|(first_window, part, rto)| Ndp {
+        first_window,
+        pull_rate: Fixed::ratio(part, 128),
+        rto: Time::from_ns(rto),
+    });
+    prop_oneof![
+        12 => Just((None, None)),
+        2 => trimming.clone().prop_map(|trimming| (Some(trimming), None)),
+        2 => (trimming, ndp.clone()).prop_map(|(trimming, ndp)| (Some(trimming), Some(ndp))),
+        1 => ndp.prop_map(|ndp| (None, Some(ndp))),
+    ]
+}
+
 fn cases() -> impl Strategy<Value = Case> {
     let names: Vec<_> = incast_cc::any::CATALOGUE.iter().map(|info| info.name).collect();
     let rates = vec(select(vec![10_000_u64, 25_000, 40_000, 100_000, 400_000, 33_333]), 1..8);
@@ -451,7 +487,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service);
+    let wiring = (second_links, changes, spread(), selective(), service, trims());
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -461,9 +497,10 @@ fn cases() -> impl Strategy<Value = Case> {
             traffic: load.1,
             incast: load.2,
             buffer: switch.0.0,
-            pfc: switch.0.1,
+            pfc: switch.0.1.filter(|_| wiring.5.0.is_none()),
             ecn: switch.1,
-            queues: switch.2,
+            // Where switches trim, a port has one queue for data.
+            queues: if wiring.5.0.is_some() { 1 } else { switch.2 },
             round_robin: switch.3,
             payload: transport.0,
             ack_every: transport.1,
@@ -480,6 +517,8 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
+            trimming: wiring.5.0,
+            ndp: wiring.5.1,
         },
     )
 }
@@ -498,6 +537,7 @@ struct Reached {
     internals: u64,
     violations: u64,
     lost: u64,
+    trimmed: u64,
     several_cards: u64,
     samples: u64,
     sample_records: u64,
@@ -521,6 +561,7 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
+            reached.trimmed += outcome.trimmed;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.internals += kept.internals.len() as u64;
@@ -565,8 +606,8 @@ fn both_engines_give_the_same_bits() {
     if seeds().count() >= 200 {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
-        let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        for one in [lost, drops, marks, timeouts, pauses, captured, internals] {
+        let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
+        for one in [lost, trimmed, drops, marks, timeouts, pauses, captured, internals] {
             assert!(one > 100, "{reached:?}");
         }
     }
