@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, Homa, second links of hosts, links that change and fail, probes and threads
-//! are drawn at random.
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, second links of hosts, links
+//! that change and fail, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -18,8 +18,8 @@ use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Homa, Kind, Recovery, Repair, ScheduledOrder, UnscheduledLevels};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
+use incast_sim::describe::transport::{Homa, Kind, Ndp, Recovery, Repair, ScheduledOrder, UnscheduledLevels};
 use incast_sim::random::mix;
 use incast_sim::record::{
     FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
@@ -171,8 +171,31 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
-    /// Homa instead of windows.
-    homa: Option<Homa>,
+    special: Special,
+}
+
+/// Of the parts that exclude each other, at most one.
+#[derive(Clone, Debug)]
+enum Special {
+    Nothing,
+    /// Switches that trim, with selective repeat.
+    Trimming(Trimming),
+    /// NDP, mostly with switches that trim.
+    Ndp(Ndp, Option<Trimming>),
+    Homa(Homa),
+}
+
+impl Special {
+    fn trims(&self) -> bool {
+        matches!(self, Self::Trimming(_) | Self::Ndp(_, Some(_)))
+    }
+}
+
+/// Makes the switches trim.
+fn trims(sim: &mut Simulation, trimming: Trimming) {
+    sim.transport.recovery = Recovery::Selective;
+    sim.switch.trimming = Some(trimming);
+    sim.switch.buffer = Buffer::Unlimited;
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -280,8 +303,17 @@ impl Case {
             sim.transport.repair_threshold = threshold;
             sim.transport.repair_delay = delay.map(Time::from_ns);
         }
-        if let Some(homa) = &self.homa {
-            message_based(&mut sim, homa);
+        match &self.special {
+            Special::Nothing => {}
+            Special::Trimming(trimming) => trims(&mut sim, *trimming),
+            Special::Ndp(ndp, trimming) => {
+                if let Some(trimming) = *trimming {
+                    trims(&mut sim, trimming);
+                }
+                sim.transport.kind = Kind::Ndp;
+                sim.transport.ndp = *ndp;
+            }
+            Special::Homa(homa) => message_based(&mut sim, homa),
         }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
@@ -451,7 +483,7 @@ fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
     option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
 }
 
-fn homa() -> impl Strategy<Value = Option<Homa>> {
+fn homa() -> impl Strategy<Value = Homa> {
     let rtt_bytes = option::of(1..60_000_u64);
     let cutoffs = vec(1..30_000_u64, 0..3);
     let computed =
@@ -460,23 +492,45 @@ fn homa() -> impl Strategy<Value = Option<Homa>> {
     let resend = (5_000..200_000_u64, 1..30_u32);
     let cap = option::of(4_000..200_000_u64);
     let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, orders, resend, cap);
-    let settings =
-        settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, scheduled, resend, cap)| {
-            sizes.sort_unstable();
-            let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
-            Homa {
-                rtt_bytes: rtt_bytes.map(Bytes::new),
-                overcommitment,
-                levels: None,
-                unscheduled: computed.unwrap_or(UnscheduledLevels::Count(cutoffs.len() as u8 + 1)),
-                cutoffs: if computed.is_some() { Vec::new() } else { cutoffs },
-                scheduled,
-                resend_timeout: Time::from_ns(resend.0),
-                resend_tries: resend.1,
-                cap: cap.map(Bytes::new),
-            }
-        });
-    option::weighted(0.25, settings)
+    settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, scheduled, resend, cap)| {
+        sizes.sort_unstable();
+        let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
+        Homa {
+            rtt_bytes: rtt_bytes.map(Bytes::new),
+            overcommitment,
+            levels: None,
+            unscheduled: computed.unwrap_or(UnscheduledLevels::Count(cutoffs.len() as u8 + 1)),
+            cutoffs: if computed.is_some() { Vec::new() } else { cutoffs },
+            scheduled,
+            resend_timeout: Time::from_ns(resend.0),
+            resend_tries: resend.1,
+            cap: cap.map(Bytes::new),
+        }
+    })
+}
+
+/// A part that excludes others, in half of the cases.
+fn special() -> impl Strategy<Value = Special> {
+    let trimming = (1_000..20_000_u64, option::of(64..3_000_u64), 1..20_u32, 1..400_u64, any::<bool>());
+    let trimming = trimming.prop_map(|(data, headers, ratio, size, return_to_sender)| Trimming {
+        data: Bytes::new(data),
+        headers: headers.map(Bytes::new),
+        ratio,
+        size: Bytes::new(size),
+        return_to_sender,
+    });
+    let ndp = (1..40_u32, 1..129_u64, 15_000..400_000_u64).prop_map(|(first_window, part, rto)| Ndp {
+        first_window,
+        pull_rate: Fixed::ratio(part, 128),
+        rto: Time::from_ns(rto),
+    });
+    prop_oneof![
+        10 => Just(Special::Nothing),
+        2 => trimming.clone().prop_map(Special::Trimming),
+        2 => (trimming, ndp.clone()).prop_map(|(trimming, ndp)| Special::Ndp(ndp, Some(trimming))),
+        1 => ndp.prop_map(|ndp| Special::Ndp(ndp, None)),
+        4 => homa().prop_map(Special::Homa),
+    ]
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -498,7 +552,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service, homa());
+    let wiring = (second_links, changes, spread(), selective(), service, special());
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -508,9 +562,10 @@ fn cases() -> impl Strategy<Value = Case> {
             traffic: load.1,
             incast: load.2,
             buffer: switch.0.0,
-            pfc: switch.0.1,
+            pfc: switch.0.1.filter(|_| !wiring.5.trims()),
             ecn: switch.1,
-            queues: switch.2,
+            // Where switches trim, a port has one queue for data.
+            queues: if wiring.5.trims() { 1 } else { switch.2 },
             round_robin: switch.3,
             payload: transport.0,
             ack_every: transport.1,
@@ -527,7 +582,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
-            homa: wiring.5,
+            special: wiring.5,
         },
     )
 }
@@ -546,6 +601,7 @@ struct Reached {
     internals: u64,
     violations: u64,
     lost: u64,
+    trimmed: u64,
     several_cards: u64,
     samples: u64,
     sample_records: u64,
@@ -571,11 +627,12 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
+            reached.trimmed += outcome.trimmed;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.internals += kept.internals.len() as u64;
             reached.violations += outcome.violations.len() as u64;
-            if case.homa.is_some() {
+            if matches!(case.special, Special::Homa(_)) {
                 reached.messages += kept.flows.len() as u64;
                 reached.messages_again += kept.flows.iter().map(|flow| flow.resent).sum::<u64>();
             }
@@ -619,9 +676,11 @@ fn both_engines_give_the_same_bits() {
     if seeds().count() >= 200 {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
-        let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
+        let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
         let Reached { messages, messages_again, .. } = reached;
-        for one in [lost, drops, marks, timeouts, pauses, captured, internals, messages, messages_again] {
+        for one in
+            [lost, trimmed, drops, marks, timeouts, pauses, captured, internals, messages, messages_again]
+        {
             assert!(one > 100, "{reached:?}");
         }
     }

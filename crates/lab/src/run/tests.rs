@@ -361,7 +361,7 @@ fn the_slowdown_shows_what_telemetry_costs() {
 
 /// A result of the first format, in which every sample has a row, and no digest says what was written.
 #[test]
-fn samples_of_an_older_result_count_once() {
+fn columns_that_an_older_result_has_not() {
     let scratch = Scratch::new("older");
     run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
     let folder = ResultFolder::open(&scratch.0).unwrap();
@@ -374,8 +374,19 @@ fn samples_of_an_older_result_count_once() {
     assert!(batch.column_by_name("samples").is_none());
     let table = Table { schema: batch.schema(), batches: vec![batch] };
     fs::write(scratch.0.join("port_series.parquet"), table.to_parquet().unwrap()).unwrap();
+    let ports = folder.table(TableName::Ports).unwrap();
+    let before = ports.schema.column_with_name("trimmed_packets").unwrap().0;
+    let all_but = |batch: &RecordBatch| {
+        let others: Vec<usize> = (0..batch.num_columns()).filter(|column| *column != before).collect();
+        batch.project(&others).unwrap()
+    };
+    let batch = all_but(&whole(&ports));
+    let table = Table { schema: batch.schema(), batches: vec![batch] };
+    fs::write(scratch.0.join("ports.parquet"), table.to_parquet().unwrap()).unwrap();
     let folder = ResultFolder::open(&scratch.0).unwrap();
     assert_eq!(whole(&folder.table(TableName::PortSeries).unwrap()), rows);
+    // Nothing was trimmed, then as now.
+    assert_eq!(whole(&folder.table(TableName::Ports).unwrap()), whole(&ports));
     // Other tables have no such column.
     assert!(folder.table(TableName::Flows).unwrap().schema.column_with_name("samples").is_none());
 }
