@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Stop,
     /// A paced flow may send again. Entity: the sender's place in its table.
     Paced,
-    /// A retransmission timer. Entity: the sender's place in its table.
+    /// A retransmission timer. Entity: the sender's place in its table; under Homa the index of the message.
     Retransmit,
     /// A timer of the congestion control. Entity: the sender's place in its table.
     Control,

@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn grants_by_hand() {
-        // The example of section 10 of the specification: 40, 20 and 10 KB remain. The third is granted all of
+        // Of the messages 40, 20 and 10 KB remain, and two are active. The third is granted all of
         // it, the second up to 20 KB, the first nothing. Its next packet changes nothing for the third, whose
         // remaining 9 KB are granted; the second gets 21 KB when its own data arrive.
         let steps = granted(&[50_000, 30_000, 20_000], 2, &[2, 1]);

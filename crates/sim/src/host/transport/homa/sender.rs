@@ -223,11 +223,11 @@ impl Message {
     }
 
     /// Ensures that an event is pending no later than the end of its timeout.
-    fn arm<E: Effects>(&mut self, place: u32, priorities: &Priorities, effects: &mut E) {
+    fn arm<E: Effects>(&mut self, priorities: &Priorities, effects: &mut E) {
         let due = self.touched.saturating_add(priorities.sender_timeout());
         if self.is_watched() && self.tries < priorities.resend_tries && due < self.timer {
             self.timer = due;
-            effects.schedule(Event::new(due, EventKind::Retransmit, place));
+            effects.schedule(Event::new(due, EventKind::Retransmit, self.index));
         }
     }
 
@@ -319,7 +319,7 @@ impl Senders {
         let offer = if message.active { message.offer() } else { None };
         let before = std::mem::replace(&mut message.offered, offer);
         if offer.is_none() && message.active {
-            message.arm(place, priorities, cx.effects);
+            message.arm(priorities, cx.effects);
         }
         let outbox = self.outbox(port, priorities.levels);
         if let Some((left, level)) = before {
@@ -411,12 +411,13 @@ impl Senders {
     pub(super) fn on_timer<E: Effects>(
         &mut self,
         now: u64,
-        place: u32,
+        index: u32,
         priorities: &Priorities,
         cx: &mut Context<'_, E>,
     ) {
-        let Some(message) = self.messages.get_mut(place as usize) else { return };
-        if message.timer != now || !message.active {
+        let Some(place) = self.place(index) else { return };
+        let message = &mut self.messages[place as usize];
+        if message.timer != now {
             return;
         }
         message.timer = NEVER;
