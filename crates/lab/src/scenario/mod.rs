@@ -313,6 +313,7 @@ impl Scenario {
             balancing: Default::default(),
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             flows,
+            operations: Vec::new(),
             probes: Probes::default(),
             seed: self.root.seed,
             until: Time::NEVER,
