@@ -6,6 +6,7 @@
 //! [`Outcome::fingerprint`] shows.
 
 mod balancing;
+mod bound;
 pub mod describe;
 mod engine;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use core::fmt;
 
 use incast_units::{Bytes, Time};
 
+pub use bound::job_bounds;
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
 

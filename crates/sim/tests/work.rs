@@ -496,3 +496,51 @@ fn random_graphs_follow_the_plain_model() {
     }
     assert!(waited > 1000 && queued > 500, "{waited} {queued}");
 }
+
+#[test]
+fn bounds_of_jobs_count_chains_and_host_links() {
+    let job = |job: u16, operation: Operation| Operation { job, ..operation };
+    // Ten hosts send to host 0: its link is busy with ten packets of 1054 B. The first one reaches it 1,084,320 ps
+    // after the start; the last one arrives 1 us after the link is done and is acknowledged 2,010,240 ps later.
+    let mut incast = described(11, &[0; 10].map(|to| (0, to, 1000)), Vec::new());
+    for (flow, host) in incast.flows.iter_mut().zip(1..) {
+        (flow.source, flow.destination) = (host, 0);
+    }
+    incast.operations = (0..10).map(|flow| send(flow + 1, flow, &[])).collect();
+    let bound = 1_084_320 + 10 * 84_320 + 1_000_000 + 2_010_240;
+    assert_eq!(incast_sim::job_bounds(&incast).unwrap(), [Some(Time::from_ps(bound))]);
+    // The run reaches it: the acknowledgements are not in the way of the data.
+    assert_eq!(run_everywhere(&incast).0.now, Time::from_ps(bound));
+    // A chain there and back, beside a job that computes, one that sends nothing, and one that depends on another.
+    let sim = described(
+        2,
+        &[(0, 1, 1000), (1, 0, 2500), (0, 1, 1000)],
+        vec![
+            send(0, 0, &[]),
+            receive(1, 0, &[]),
+            send(1, 1, &[1]),
+            receive(0, 1, &[]),
+            job(1, compute(0, us(1), 0, &[])),
+            job(1, send(0, 2, &[3])),
+            job(2, receive(1, 2, &[])),
+        ],
+    );
+    let (_, kept) = run_everywhere(&sim);
+    let back = kept.flows.iter().find(|record| record.flow == 1).unwrap().ideal;
+    assert_eq!(incast_sim::job_bounds(&sim).unwrap(), [Some(Time::from_ps(ARRIVES) + back), None, None]);
+}
+
+#[test]
+fn the_bound_of_one_flow_is_its_ideal_time() {
+    // 8 MB in packets of 4000 B over six links of 800 Gbps and 0.5 us: 2000 packets of 4054 B take 81.08 us, five
+    // more links 40.54 ns each, the way 3 us, the acknowledgement of 64 B 3 us and six times 0.64 ns.
+    let mut sim =
+        simulation(common::fat_tree(4, gbps(800), Time::from_ns(500)), vec![window(10_000_000)], vec![]);
+    sim.flows = vec![flow(0, 15, 8_000_000, Time::ZERO)];
+    sim.transport.payload = Bytes::new(4000);
+    sim.operations = vec![send(0, 0, &[])];
+    let bound = 2000 * 40_540 + 5 * 40_540 + 3_000_000 + 3_000_000 + 6 * 640;
+    assert_eq!(incast_sim::job_bounds(&sim).unwrap(), [Some(Time::from_ps(bound))]);
+    assert_eq!(bound, 87_286_540);
+    assert_eq!(run_everywhere(&sim).0.now, Time::from_ps(bound));
+}

@@ -233,7 +233,7 @@ impl<'a> World<'a> {
     }
 
     /// The links that a flow takes at its start, there and back.
-    fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
+    pub(crate) fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
         let (hash, back) = self.hashes(flow);
         let Flow { source, destination, .. } = self.flows[flow as usize];
         let forward = self.routes.path(&self.paths, (source, destination), hash, start);

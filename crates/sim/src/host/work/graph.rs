@@ -74,10 +74,7 @@ impl Graph {
                 return fail(format!("{verb} flow {flow}, as operation {before} does"));
             }
         }
-        match graph.cycle(operations) {
-            None => Ok(graph),
-            Some(cycle) => Err(said(&cycle)),
-        }
+        graph.order(operations).map(|_| graph).map_err(|cycle| said(&cycle))
     }
 
     /// The operation that sends a flow.
@@ -106,52 +103,65 @@ impl Graph {
         self.places[operation as usize]
     }
 
-    /// Operations that wait for each other, at one host or by flows.
-    fn cycle(&self, operations: &[Operation]) -> Option<Vec<u32>> {
-        // Event 2i is the start of operation i, 2i + 1 its end.
-        let before = |event: u32| {
-            let operation = &operations[event as usize / 2];
-            let (after, after_start): (&[u32], &[u32]) =
-                if event.is_multiple_of(2) { (&operation.after, &operation.after_start) } else { (&[], &[]) };
-            let own_start = (!event.is_multiple_of(2)).then(|| event - 1);
-            let sender = match operation.what {
-                What::Receive { flow } if !event.is_multiple_of(2) => {
-                    self.sender(flow).map(|sender| 2 * sender)
-                }
-                _ => None,
-            };
-            let ends = after.iter().map(|other| 2 * other + 1);
-            ends.chain(after_start.iter().map(|other| 2 * other)).chain(own_start).chain(sender)
+    /// What must happen before an event: event 2i is the start of operation i, and 2i + 1 its end.
+    pub(crate) fn before(&self, event: u32, operations: &[Operation]) -> impl Iterator<Item = u32> {
+        let operation = &operations[event as usize / 2];
+        let is_end = event % 2 == 1;
+        let (after, after_start): (&[u32], &[u32]) =
+            if is_end { (&[], &[]) } else { (&operation.after, &operation.after_start) };
+        let sender = match operation.what {
+            What::Receive { flow } if is_end => self.sender(flow).map(|sender| 2 * sender),
+            _ => None,
         };
+        let ends = after.iter().map(|other| 2 * other + 1);
+        let own_start = is_end.then(|| event - 1);
+        ends.chain(after_start.iter().map(|other| 2 * other)).chain(own_start).chain(sender)
+    }
+
+    /// The events of all operations, each after what must happen before it.
+    ///
+    /// # Errors
+    /// With operations that wait for each other, at one host or by flows.
+    pub(crate) fn order(&self, operations: &[Operation]) -> Result<Vec<u32>, Vec<u32>> {
         let events = 2 * operations.len() as u32;
-        let mut unmet: Vec<usize> = (0..events).map(|event| before(event).count()).collect();
+        let mut unmet: Vec<usize> = (0..events).map(|event| self.before(event, operations).count()).collect();
         let next = Edges::new(events as usize, || {
-            (0..events).flat_map(|event| before(event).map(move |earlier| (earlier, event)))
+            let before = |event| self.before(event, operations).map(move |earlier| (earlier, event));
+            (0..events).flat_map(before)
         });
-        let mut free: Vec<u32> = (0..events).filter(|event| unmet[*event as usize] == 0).collect();
-        while let Some(event) = free.pop() {
+        let mut order: Vec<u32> = (0..events).filter(|event| unmet[*event as usize] == 0).collect();
+        let mut done = 0;
+        while let Some(event) = order.get(done).copied() {
+            done += 1;
             for later in next.of(event) {
                 unmet[*later as usize] -= 1;
                 if unmet[*later as usize] == 0 {
-                    free.push(*later);
+                    order.push(*later);
                 }
             }
         }
-        // Every event that is left has another one before it that is left.
-        let mut at = (0..events).find(|event| unmet[*event as usize] > 0)?;
-        let mut steps = vec![NONE; events as usize];
-        let mut way = Vec::new();
+        match (0..events).find(|event| unmet[*event as usize] > 0) {
+            None => Ok(order),
+            Some(left) => Err(self.cycle(left, &unmet, operations)),
+        }
+    }
+
+    /// The operations of a circle, from an event that is left: there is always another before it that is left.
+    fn cycle(&self, left: u32, unmet: &[usize], operations: &[Operation]) -> Vec<u32> {
+        let mut steps = vec![NONE; unmet.len()];
+        let (mut at, mut way) = (left, Vec::new());
         while steps[at as usize] == NONE {
             steps[at as usize] = way.len() as u32;
             way.push(at);
-            at = before(at).find(|event| unmet[*event as usize] > 0)?;
+            let mut before = self.before(at, operations);
+            at = before.find(|event| unmet[*event as usize] > 0).unwrap_or(at);
         }
         let mut cycle: Vec<u32> = way[steps[at as usize] as usize..].iter().map(|event| event / 2).collect();
         cycle.dedup();
         if cycle.len() > 1 && cycle.first() == cycle.last() {
             cycle.pop();
         }
-        Some(cycle)
+        cycle
     }
 }
 
