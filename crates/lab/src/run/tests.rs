@@ -88,7 +88,7 @@ fn labels() -> [Vec<String>; 2] {
 }
 
 fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2]) -> Job<'a> {
-    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms }
+    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms, jobs: &[] }
 }
 
 fn go(_: &Progress) -> ControlFlow<()> {
