@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, second links of hosts, links
-//! that change and fail, probes and threads are drawn at random.
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, operations with dependencies,
+//! second links of hosts, links that change and fail, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -17,12 +17,14 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
+use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
 use incast_sim::describe::transport::{Homa, Kind, Ndp, Recovery, Repair, ScheduledOrder, UnscheduledLevels};
-use incast_sim::random::mix;
+use incast_sim::describe::work::{Operation, What};
+use incast_sim::random::{draw, mix};
 use incast_sim::record::{
-    FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
+    FlowRecord, FlowSample, InternalSample, OperationRecord, PacketRecord, PauseRecord, PortSample, Progress,
 };
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -41,6 +43,7 @@ struct Everything {
     packets: Vec<PacketRecord>,
     pauses: Vec<PauseRecord>,
     internals: Vec<InternalSample>,
+    operations: Vec<OperationRecord>,
 }
 
 impl Sink for Everything {
@@ -61,6 +64,9 @@ impl Sink for Everything {
     }
     fn internals(&mut self, samples: &[InternalSample]) {
         self.internals.extend_from_slice(samples);
+    }
+    fn operations(&mut self, records: &[OperationRecord]) {
+        self.operations.extend_from_slice(records);
     }
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -172,6 +178,8 @@ struct Case {
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
     special: Special,
+    /// A seed from which operations are made for about half of the flows; `None`: there are no operations.
+    operations: Option<u64>,
 }
 
 /// Of the parts that exclude each other, at most one.
@@ -297,6 +305,7 @@ impl Case {
             ecn.at = MarkingPoint::Enqueue;
         }
         sim.balancing = self.balanced;
+        sim.operations = self.operations.map(|seed| operations(&sim.flows, seed)).unwrap_or_default();
         if let Some((repair, threshold, delay)) = self.selective {
             sim.transport.recovery = Recovery::Selective;
             sim.transport.repair = repair;
@@ -358,6 +367,44 @@ fn message_based(sim: &mut Simulation, homa: &Homa) {
             flow.balancing = Balancing::Ops;
         }
     }
+}
+
+/// Operations that send and receive about half of the flows, with computations between; each depends on some of the
+/// same host before it.
+fn operations(flows: &[Flow], seed: u64) -> Vec<Operation> {
+    let mut made: Vec<Operation> = Vec::new();
+    for (flow, index) in flows.iter().zip(0_u32..) {
+        let mut rest = draw(seed, u64::from(index));
+        let mut random = |below: u64| {
+            let value = rest % below;
+            rest /= below;
+            value
+        };
+        if !flow.has_known_end() || random(2) == 0 {
+            continue;
+        }
+        let time = Time::from_ns([0, 700, 3_000][random(3) as usize]);
+        let compute = What::Compute { time, processor: random(2) as u16 };
+        let steps = [
+            (flow.source, What::Send { flow: index }, true),
+            (flow.destination, What::Receive { flow: index }, random(4) > 0),
+            (flow.destination, compute, random(4) > 0),
+        ];
+        for (host, what, _) in steps.into_iter().filter(|(_, _, made)| *made) {
+            let own = made.iter().zip(0..).filter(|(other, _)| other.host == host).map(|(_, other)| other);
+            let own: Vec<u32> = own.collect();
+            let (mut after, mut after_start) = (Vec::new(), Vec::new());
+            for other in own.iter().rev().take(3) {
+                match random(4) {
+                    0 => after.push(*other),
+                    1 => after_start.push(*other),
+                    _ => {}
+                }
+            }
+            made.push(Operation { host, what, after, after_start, job: 0 });
+        }
+    }
+    made
 }
 
 /// Whether a host is linked to a switch.
@@ -552,7 +599,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service, special());
+    let operations = option::weighted(0.3, any::<u64>());
+    let wiring = (second_links, changes, spread(), selective(), service, special(), operations);
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -583,6 +631,7 @@ fn cases() -> impl Strategy<Value = Case> {
             selective: wiring.3,
             scheduler: wiring.4,
             special: wiring.5,
+            operations: wiring.6,
         },
     )
 }
@@ -603,6 +652,8 @@ struct Reached {
     lost: u64,
     trimmed: u64,
     several_cards: u64,
+    operations: u64,
+    unfinished_operations: u64,
     samples: u64,
     sample_records: u64,
     messages: u64,
@@ -628,6 +679,8 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
             reached.trimmed += outcome.trimmed;
+            reached.operations += outcome.operations_ended;
+            reached.unfinished_operations += outcome.unfinished_operations.len() as u64;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.internals += kept.internals.len() as u64;
@@ -677,10 +730,9 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        let Reached { messages, messages_again, .. } = reached;
-        for one in
-            [lost, trimmed, drops, marks, timeouts, pauses, captured, internals, messages, messages_again]
-        {
+        let Reached { messages, messages_again, operations, .. } = reached;
+        let parts = [trimmed, messages, messages_again, operations];
+        for one in [lost, drops, marks, timeouts, pauses, captured, internals].into_iter().chain(parts) {
             assert!(one > 100, "{reached:?}");
         }
     }

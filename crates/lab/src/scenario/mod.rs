@@ -32,6 +32,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
 use incast_sim::describe::transport::Transport;
+use incast_sim::describe::work::Operation;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -44,7 +45,7 @@ use crate::grammar::write;
 use crate::hash;
 use crate::problem::{Problem, Problems};
 use crate::topology::{Fabric, named};
-use crate::traffic::{self, hosts::World};
+use crate::traffic::{self, Draft, hosts::World, work};
 use check::Checked;
 use sections::Root;
 
@@ -73,6 +74,9 @@ pub struct Built {
     pub simulation: Simulation,
     /// Names of the traffic blocks; a flow's `group` is an index into them.
     pub groups: Vec<String>,
+    /// Names of the jobs; an operation's `job` is an index into them. A name is that of its traffic block, or that
+    /// and a part, like `ring/group3`.
+    pub jobs: Vec<String>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
     pub algorithms: Vec<String>,
     /// The network, with names for its ports and a summary.
@@ -288,29 +292,48 @@ impl Scenario {
         let world = World::new(fabric);
         let setting = traffic::Setting { world: &world, until: self.root.run.until };
         let mut flows = Vec::new();
+        let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
-            let drafts = match block.pattern.make(&setting, self.root.seed, block.name()) {
-                Ok(drafts) => drafts,
+            let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
+                Ok(made) => made,
                 Err(faults) => {
                     let section = format!("traffic.{}", block.name());
                     faults.into_iter().for_each(|fault| reading.fault(&section, fault));
                     continue;
                 }
             };
-            flows.extend(drafts.into_iter().map(|draft| Flow {
-                key: hash::key(self.root.seed, block.name(), draft.index),
-                source: draft.source,
-                destination: draft.destination,
-                size: draft.size,
-                start: draft.start,
-                stop: draft.stop,
-                queue: block.common.queue,
-                balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
-                algorithm: *algorithm,
-                group,
+            let numbers = [flows.len(), operations.len(), jobs.len()];
+            let is_sent = made.sent();
+            jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
+                "" => block.name().to_owned(),
+                part => format!("{}/{part}", block.name()),
             }));
+            operations.extend(made.operations.into_iter().map(|o| work::moved(o, numbers)));
+            let key = |draft: &Draft| hash::key(self.root.seed, block.name(), draft.index);
+            let described = |(draft, is_sent): (Draft, bool)| {
+                (
+                    is_sent,
+                    Flow {
+                        key: key(&draft),
+                        source: draft.source,
+                        destination: draft.destination,
+                        size: draft.size,
+                        start: draft.start,
+                        stop: draft.stop,
+                        queue: block.common.queue,
+                        balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
+                        algorithm: *algorithm,
+                        group,
+                    },
+                )
+            };
+            flows.extend(made.flows.into_iter().zip(is_sent).map(described));
         }
-        flows.sort_by_key(|flow| (flow.start, flow.key));
+        if jobs.len() > usize::from(u16::MAX) {
+            let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);
+            reading.wrong_key("traffic", message);
+        }
+        let flows = work::sorted(flows, &mut operations);
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
@@ -321,6 +344,7 @@ impl Scenario {
             balancing: Default::default(),
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             flows,
+            operations,
             probes: Probes::default(),
             seed: self.root.seed,
             until: Time::NEVER,
@@ -337,6 +361,7 @@ impl Scenario {
         Ok(Built {
             simulation,
             groups: self.groups().into_iter().map(str::to_owned).collect(),
+            jobs,
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })

@@ -4,15 +4,20 @@
 //! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block does not
 //! change the flows of others.
 
+mod all_to_all;
+mod closed_loop;
 mod flows;
+mod groups;
 pub(crate) mod hosts;
 mod hpcc_file;
 mod incast;
 mod permutation;
 mod poisson;
+mod ring_all_reduce;
 mod sizes;
 mod staggered;
 pub(crate) mod stream;
+pub(crate) mod work;
 
 use incast_sim::describe::balancing::Balancing;
 use incast_units::{Bytes, Time};
@@ -20,8 +25,10 @@ use incast_units::{Bytes, Time};
 use crate::cc::Cc;
 use crate::grammar::reading::TableReader;
 use crate::grammar::section::{Entry, KeyInfo, Section, kinds, section};
+use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, fault};
 use hosts::World;
+use work::Made;
 
 kinds! {
     /// Who sends how much to whom, and when.
@@ -38,6 +45,12 @@ kinds! {
         "staggered" => Staggered(staggered::Staggered),
         /// the flows of an HPCC `flow.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
+        /// ring all-reduce, pass after pass.
+        "ring-allreduce" => RingAllReduce(ring_all_reduce::RingAllReduce),
+        /// every host sends to every other, or to random experts, pass after pass.
+        "all-to-all" => AllToAll(all_to_all::AllToAll),
+        /// a new flow when one ends.
+        "closed-loop" => ClosedLoop(closed_loop::ClosedLoop),
     }
 }
 
@@ -163,6 +176,9 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
             Self::HpccFile(pattern) => pattern.check(setting),
+            Self::RingAllReduce(pattern) => pattern.check(setting),
+            Self::AllToAll(pattern) => pattern.check(setting),
+            Self::ClosedLoop(pattern) => pattern.check(setting),
         }
     }
 
@@ -171,23 +187,27 @@ impl Pattern {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
             Self::Incast(pattern) => pattern.offered(setting),
-            Self::Flows(_) | Self::Permutation(_) | Self::Staggered(_) | Self::HpccFile(_) => None,
+            _ => None,
         }
     }
 
-    /// Makes the flows of a block called `name`.
+    /// Makes the flows and operations of a block called `name`.
     ///
     /// # Errors
     /// Settings that contradict the network.
-    pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
-        match self {
+    pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
+        let flows = match self {
             Self::Flows(pattern) => pattern.make(setting),
             Self::Poisson(pattern) => pattern.make(setting, seed, name),
             Self::Incast(pattern) => pattern.make(setting, seed, name),
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),
-        }
+            Self::RingAllReduce(pattern) => return pattern.make(setting),
+            Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
+            Self::ClosedLoop(pattern) => return pattern.make(setting, seed, name),
+        };
+        flows.map(Made::from)
     }
 }
 
@@ -200,6 +220,11 @@ fn mean_gap(bits: u128, offered: u128) -> u128 {
     let shift = bits.leading_zeros().min(64);
     let quotient = (bits << shift) / offered.max(1);
     quotient.checked_mul(1 << (64 - shift)).unwrap_or(MAX_GAP).clamp(1, MAX_GAP)
+}
+
+/// The fault of a block that makes too many flows, if it does.
+fn too_many(key: &str, flows: u64) -> Option<Problem> {
+    (flows > MAX_FLOWS).then(|| fault(key, format!("makes {flows} flows; at most {MAX_FLOWS} are possible")))
 }
 
 /// The hosts of two keys together, or the faults of both.

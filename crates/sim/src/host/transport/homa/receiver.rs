@@ -148,6 +148,7 @@ impl Receivers {
             self.free.push(place);
             let incoming = *incoming;
             acknowledge(now, data.sent, now, &incoming, cx);
+            cx.arrived(now, incoming.flow);
             self.grant(now, priorities, cx);
             return;
         }
@@ -370,7 +371,9 @@ mod tests {
         let host = sizes.len() as u32;
         let out = world.routes.ports[host as usize][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
-        let mut cx = Context { world: &world, host, table: None, nics: &mut nics, effects: &mut effects };
+        let work = &mut None;
+        let mut cx =
+            Context { world: &world, host, table: None, nics: &mut nics, work, effects: &mut effects };
         let data = |slot: u32, number: u64| Data {
             sequence: number * 1000,
             sent: 0,
@@ -423,7 +426,9 @@ mod tests {
         let mut receivers = Receivers::default();
         let out = world.routes.ports[3][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
-        let mut cx = Context { world: &world, host: 3, table: None, nics: &mut nics, effects: &mut effects };
+        let work = &mut None;
+        let mut cx =
+            Context { world: &world, host: 3, table: None, nics: &mut nics, work, effects: &mut effects };
         for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
             receivers.add(slot, slot);
             let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
@@ -451,7 +456,9 @@ mod tests {
         receivers.add(0, 0);
         let out = world.routes.ports[1][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
-        let mut cx = Context { world: &world, host: 1, table: None, nics: &mut nics, effects: &mut effects };
+        let work = &mut None;
+        let mut cx =
+            Context { world: &world, host: 1, table: None, nics: &mut nics, work, effects: &mut effects };
         let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
         let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
         receivers.on_data(0, &packet, &priorities, &mut cx);

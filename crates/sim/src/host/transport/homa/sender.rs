@@ -236,9 +236,10 @@ impl Message {
     }
 
     fn record(&self, finish: Time, delivered: Time, bytes: u64, world: &World) -> FlowRecord {
+        let start = Time::from_ps(self.start);
         FlowRecord {
             flow: self.flow,
-            start: Time::from_ps(self.start),
+            start,
             finish,
             delivered,
             bytes: Bytes::new(bytes),
@@ -246,9 +247,9 @@ impl Message {
             resent: self.resent,
             marked: 0,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow).base_rtt,
-            ideal: world.ideal_time(self.flow, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, bytes),
+            base_rtt: world.path(self.flow, start).base_rtt,
+            ideal: world.ideal_time(self.flow, start, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
         }
     }
 
@@ -401,10 +402,7 @@ impl Senders {
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);
         self.settle(place, priorities, cx);
-        let tally = cx.effects.tally();
-        tally.finished += 1;
-        tally.last_finish = tally.last_finish.max(now);
-        tally.records.flows.push(record);
+        cx.finished(now, record);
     }
 
     /// The timer of a message: if nothing was sent or heard for the timeout, its first packet is sent again.

@@ -67,10 +67,7 @@ impl Ndp {
         let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.world);
         self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
-        let tally = cx.effects.tally();
-        tally.finished += 1;
-        tally.last_finish = tally.last_finish.max(now);
-        tally.records.flows.push(record);
+        cx.finished(now, record);
     }
 }
 

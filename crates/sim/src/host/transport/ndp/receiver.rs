@@ -115,6 +115,7 @@ impl Receivers {
         state.path = (answer.hash, answer.flags);
         if expected == packets {
             self.end(now, data.slot);
+            cx.arrived(now, incoming.flow);
         } else {
             self.ask(now, data.slot, place, cx);
         }

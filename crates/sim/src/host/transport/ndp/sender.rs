@@ -280,10 +280,10 @@ impl Sender {
 
     /// The record of the flow at its end, or so far.
     pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
-        let bytes = self.acknowledged(world);
+        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(world));
         FlowRecord {
             flow: self.flow,
-            start: Time::from_ps(self.start),
+            start,
             finish,
             delivered,
             bytes: Bytes::new(bytes),
@@ -291,9 +291,9 @@ impl Sender {
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow).base_rtt,
-            ideal: world.ideal_time(self.flow, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, bytes),
+            base_rtt: world.path(self.flow, start).base_rtt,
+            ideal: world.ideal_time(self.flow, start, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
         }
     }
 
