@@ -187,20 +187,15 @@ fn trimming_goes_with_everything_else() {
 
 #[test]
 fn what_does_not_go_with_trimming_is_refused() {
-    let refused = |change: fn(&mut Simulation)| {
+    let refused = |change: &dyn Fn(&mut Simulation), says: &str| {
         let mut simulation = burst(2, 8, Trimming::default());
         change(&mut simulation);
-        incast_sim::run(&simulation, &mut Captured::default()).unwrap_err().to_string()
-    };
-    let cases: [(fn(&mut Simulation), &str); 5] = [
-        (|s| s.switch.pfc = lossless_switch().pfc, "PFC"),
-        (|s| s.switch.buffer = Buffer::PerPort(Bytes::new(1)), "buffer"),
-        (|s| s.switch.queues = 2, "one queue"),
-        (|s| s.switch.trimming.as_mut().unwrap().ratio = 0, "one or more headers"),
-        (|s| s.transport.recovery = Recovery::GoBackN, "selective repeat"),
-    ];
-    for (change, says) in cases {
-        let message = refused(change);
+        let message = incast_sim::run(&simulation, &mut Captured::default()).unwrap_err().to_string();
         assert!(message.contains(says), "{message}");
-    }
+    };
+    refused(&|s| s.switch.pfc = lossless_switch().pfc, "PFC");
+    refused(&|s| s.switch.buffer = Buffer::PerPort(Bytes::new(1)), "buffer");
+    refused(&|s| s.switch.queues = 2, "one queue");
+    refused(&|s| s.switch.trimming.as_mut().unwrap().ratio = 0, "one or more headers");
+    refused(&|s| s.transport.recovery = Recovery::GoBackN, "selective repeat");
 }

@@ -93,7 +93,8 @@ impl Switch {
     }
 
     /// A packet has arrived at `port` for `queue` of port `to`: sends or queues it, if there is room for it.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is most of what a switch does for a packet")]
     #[allow(clippy::too_many_arguments, reason = "a packet and where it comes from and goes to")]
     fn take<E: Effects>(
         &mut self,

@@ -113,23 +113,23 @@ impl Selective {
         self.lost += 1;
     }
 
-    /// The packets in flight, by number.
-    fn in_flight(&self) -> impl Iterator<Item = (u64, Packet)> {
-        let sent = (self.unacknowledged..self.next).filter_map(|n| Some((n, self.log.read(n)?)));
-        sent.filter(|(_, packet)| matches!(packet.state, State::First | State::Again))
+    /// The record of a packet while it is in flight.
+    fn in_flight(&self, number: u64) -> Option<Record> {
+        let packet = self.log.read(number)?;
+        matches!(packet.state, State::First | State::Again).then_some(packet.record)
     }
 
     /// When the oldest of the packets in flight was sent. (ps)
     pub(crate) fn oldest(&self) -> Option<u64> {
-        self.in_flight().map(|(_, packet)| packet.record.sent).min()
+        let sent = self.unacknowledged..self.next;
+        sent.filter_map(|number| self.in_flight(number)).map(|record| record.sent).min()
     }
 
     /// Packets in flight that were sent at `until` (ps) or before are lost.
     pub(crate) fn expire(&mut self, until: u64) -> Lost {
         let mut lost = Lost { bytes: 0, sent: 0 };
         for number in self.unacknowledged..self.next {
-            let packet = self.log.read(number).unwrap_or_default();
-            if matches!(packet.state, State::First | State::Again) && packet.record.sent <= until {
+            if self.in_flight(number).is_some_and(|record| record.sent <= until) {
                 self.lose(number, &mut lost);
             }
         }
@@ -265,10 +265,8 @@ impl Recovery for Selective {
     fn on_trim(&mut self, number: u32, sent: u64) -> Option<Lost> {
         let ahead = number.wrapping_sub(self.unacknowledged as u32) as i32;
         let number = self.unacknowledged.checked_add_signed(i64::from(ahead))?;
-        let packet = (self.unacknowledged..self.next).contains(&number).then(|| self.log.read(number))??;
-        if !matches!(packet.state, State::First | State::Again) || packet.record.sent != sent {
-            return None;
-        }
+        let known = (self.unacknowledged..self.next).contains(&number);
+        self.in_flight(number).filter(|record| known && record.sent == sent)?;
         let mut lost = Lost { bytes: 0, sent: 0 };
         self.lose(number, &mut lost);
         Some(lost)
