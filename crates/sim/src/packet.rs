@@ -21,6 +21,9 @@ pub(crate) enum Kind {
     Pause,
     /// PFC frame: resume.
     Resume,
+    /// Frame of backpressure flow control that says which queues are paused, in the format of
+    /// [`PauseMap`](crate::pause_map::PauseMap).
+    PauseMap,
 }
 
 /// Size on the wire of a PFC frame.
@@ -60,7 +63,8 @@ pub(crate) struct Packet {
     pub(crate) hop_delay: u32,
     /// Size on the wire.
     pub(crate) size: u16,
-    /// The ingress port at the current switch.
+    /// In a switch, the ingress port. On a link, the number by which backpressure flow control knows the queue
+    /// that the packet left, or that a frame pauses or resumes.
     pub(crate) ingress: u16,
     /// What it is.
     pub(crate) kind: Kind,
@@ -81,6 +85,25 @@ const _: () = assert!(size_of::<Packet>() == 64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Body([u32; 9]);
+
+impl Body {
+    /// Words of 64 bits that it holds.
+    pub(crate) const WORDS: usize = 4;
+
+    /// A body of these words.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        let mut body = Self::default();
+        for (pair, word) in body.0.chunks_exact_mut(2).zip(words) {
+            (pair[0], pair[1]) = (low(*word), high(*word));
+        }
+        body
+    }
+
+    /// The words.
+    pub(crate) fn words(&self) -> [u64; Self::WORDS] {
+        std::array::from_fn(|i| joined(self.0[2 * i], self.0[2 * i + 1]))
+    }
+}
 
 const fn low(x: u64) -> u32 {
     x as u32

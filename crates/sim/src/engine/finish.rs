@@ -41,6 +41,7 @@ impl Record for PacketRecord {
             PacketKind::Cnp => 3,
             PacketKind::Pause => 4,
             PacketKind::Resume => 5,
+            PacketKind::PauseMap => 6,
         };
         let flow = self.flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(self.source) << 32 | u64::from(self.destination);
@@ -71,7 +72,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
         }
-        Kind::Pause | Kind::Resume => (0, 0, 0),
+        Kind::Pause | Kind::Resume | Kind::PauseMap => (0, 0, 0),
     };
     PacketRecord {
         time: Time::from_ps(captured.time),
@@ -84,6 +85,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             Kind::Cnp => PacketKind::Cnp,
             Kind::Pause => PacketKind::Pause,
             Kind::Resume => PacketKind::Resume,
+            Kind::PauseMap => PacketKind::PauseMap,
         },
         flow,
         source,
@@ -91,7 +93,10 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
         sequence,
         payload: Bytes::new(payload),
         size: Bytes::new(u64::from(packet.size)),
-        queue: packet.queue,
+        queue: match packet.kind {
+            Kind::Pause | Kind::Resume => packet.ingress,
+            _ => u16::from(packet.queue),
+        },
         marked: packet.is(flag::MARKED) || marked > 0,
     }
 }

@@ -121,6 +121,9 @@ impl<'a> World<'a> {
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
+        if simulation.switch.bfc.is_some() && self.routes.timeline.has_failures() {
+            return fail("links can fail only without BFC, since an outage would lose its frames".into());
+        }
         let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
         if let Some(node) =
@@ -255,7 +258,7 @@ impl<'a> World<'a> {
         let (list, slot) = match packet.kind {
             Kind::Data => (to, Data::of(&packet.body).slot),
             Kind::Ack | Kind::Nack | Kind::Cnp => (from, packet.ack(packet.time).slot),
-            Kind::Pause | Kind::Resume => return None,
+            Kind::Pause | Kind::Resume | Kind::PauseMap => return None,
         };
         list.get(slot as usize).copied()
     }
