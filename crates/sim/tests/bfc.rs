@@ -210,7 +210,8 @@ fn a_host_holds_back_the_paused_flow_only() {
                 match (paused, since) {
                     (true, _) => since = Some(time),
                     (false, Some(since)) => {
-                        times[usize::from(number)] = times[usize::from(number)] + (time - since)
+                        let before = times[usize::from(number)];
+                        times[usize::from(number)] = before + (time - since);
                     }
                     (false, None) => panic!("{number} is resumed at {time} and was not paused"),
                 }

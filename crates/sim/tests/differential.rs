@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and fail, probes and threads
-//! are drawn at random.
+//! BFC, ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and
+//! fail, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -17,6 +17,7 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
+use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::describe::transport::{Recovery, Repair};
@@ -171,6 +172,8 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
+    /// BFC instead of PFC, with one of its schedulers.
+    bfc: Option<(Bfc, Scheduler)>,
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -218,8 +221,9 @@ impl Case {
             };
             Change { time: Time::from_ns(changed.at_ns), link: changed.link % links, what }
         };
-        // Links fail only where there is no PFC.
-        let changes = self.changes.iter().filter(|changed| self.pfc.is_none() || changed.what < 2);
+        // Links fail only where nothing is paused.
+        let fails = self.pfc.is_none() && self.bfc.is_none();
+        let changes = self.changes.iter().filter(|changed| fails || changed.what < 2);
         network.changes = changes.map(change).collect();
         network.changes.sort_by_key(|change| change.time);
         for (i, link) in network.links.iter_mut().enumerate() {
@@ -271,6 +275,14 @@ impl Case {
         {
             ecn.at = MarkingPoint::Enqueue;
         }
+        if let Some((bfc, scheduler)) = self.bfc {
+            sim.switch.bfc = Some(bfc);
+            sim.switch.pfc = None;
+            sim.switch.scheduler = scheduler;
+            (sim.switch.queues, sim.switch.strict) = (1, 0);
+            (sim.switch.quanta, sim.switch.weights) = (Vec::new(), Vec::new());
+            sim.flows.iter_mut().for_each(|flow| flow.queue = 0);
+        }
         sim.balancing = self.balanced;
         if let Some((repair, threshold, delay)) = self.selective {
             sim.transport.recovery = Recovery::Selective;
@@ -283,7 +295,7 @@ impl Case {
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
         sim.transport.rto = Time::from_ns(self.rto_ns);
         sim.transport.nack_interval = Time::from_ns(self.nack_interval_ns);
-        sim.transport.ack_queue = self.own_ack_queue.then_some(self.queues - 1);
+        sim.transport.ack_queue = self.own_ack_queue.then_some(sim.switch.queues - 1);
         let port = |network: &Network, (node, port): (u32, u16)| {
             let node = node % network.nodes.len() as u32;
             (node, port % network.ports(node))
@@ -432,6 +444,18 @@ fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
     option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
 }
 
+fn backpressure() -> impl Strategy<Value = Option<(Bfc, Scheduler)>> {
+    let signal = select(Signal::ALL.iter().map(|(signal, ..)| *signal).collect::<Vec<_>>());
+    let scheduler = select(vec![Scheduler::RoundRobin, Scheduler::Drr]);
+    let queues = prop_oneof![1..5_u8, Just(32), Just(127)];
+    let size = (queues, prop_oneof![1..4_u32, Just(200)], 1..16_u64, 0..5_u32);
+    option::weighted(0.3, (signal, scheduler, size, 500..5_000_u64, any::<bool>())).prop_map(|drawn| {
+        let (signal, scheduler, (queues, entries, factor, sticky), interval, single_packet) = drawn?;
+        let (factor, interval) = (Fixed::ratio(factor, 8), Some(Time::from_ns(interval)));
+        Some((Bfc { queues, factor, signal, interval, entries, sticky, single_packet }, scheduler))
+    })
+}
+
 fn cases() -> impl Strategy<Value = Case> {
     let names: Vec<_> = incast_cc::any::CATALOGUE.iter().map(|info| info.name).collect();
     let rates = vec(select(vec![10_000_u64, 25_000, 40_000, 100_000, 400_000, 33_333]), 1..8);
@@ -451,7 +475,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service);
+    let wiring = (second_links, changes, spread(), selective(), service, backpressure());
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -480,6 +504,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
+            bfc: wiring.5,
         },
     )
 }
@@ -493,6 +518,7 @@ struct Reached {
     marks: u64,
     timeouts: u64,
     pauses: u64,
+    backpressure: u64,
     stalls: u64,
     captured: u64,
     internals: u64,
@@ -517,7 +543,9 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.drops += outcome.dropped;
             reached.marks += outcome.ports.iter().map(|port| port.marked).sum::<u64>();
             reached.timeouts += kept.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>();
-            reached.pauses += outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>();
+            let pauses = outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>();
+            let paused = if case.bfc.is_some() { &mut reached.backpressure } else { &mut reached.pauses };
+            *paused += pauses;
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
@@ -565,8 +593,8 @@ fn both_engines_give_the_same_bits() {
     if seeds().count() >= 200 {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
-        let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        for one in [lost, drops, marks, timeouts, pauses, captured, internals] {
+        let Reached { lost, drops, marks, timeouts, pauses, captured, internals, backpressure, .. } = reached;
+        for one in [lost, drops, marks, timeouts, pauses, captured, internals, backpressure] {
             assert!(one > 100, "{reached:?}");
         }
     }

@@ -5,6 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::named;
 use super::switch::MAX_QUEUES;
+use crate::pause_map::MAP_FRAME;
 
 named! {
     /// How the far end of a link is told which of its queues are paused.
@@ -57,6 +58,18 @@ impl Bfc {
     #[must_use]
     pub fn threshold(&self, rate: Rate, delay: Time) -> Bytes {
         Bytes::new(self.factor.scale(rate.bytes_in(delay.times(2)).get()))
+    }
+
+    /// What is wrong with these settings on a link of this rate and delay.
+    #[must_use]
+    pub fn problem_at(&self, rate: Rate, delay: Time) -> Option<String> {
+        let interval = self.interval.unwrap_or(delay);
+        let frame = rate.time_for(Bytes::new(u64::from(MAP_FRAME)));
+        (self.signal == Signal::Map && interval < frame.times(2)).then(|| {
+            format!(
+                "a map each {interval} takes more than half of a link of {rate}, on which it takes {frame}"
+            )
+        })
     }
 
     /// What is wrong with these settings.

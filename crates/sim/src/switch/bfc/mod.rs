@@ -13,7 +13,7 @@ mod table;
 
 use std::collections::VecDeque;
 
-use incast_units::{Rate, Time};
+use incast_units::Rate;
 use signals::{Request, Signals};
 use table::FlowTable;
 
@@ -21,16 +21,17 @@ use super::admission::Admission;
 use super::path::PathPolicy;
 use super::{Egress, Switch};
 use crate::describe::Simulation;
-use crate::describe::bfc::{Bfc, Signal};
+use crate::describe::bfc::Bfc;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, Packet};
-use crate::pause_map::{MAP_FRAME, PauseMap};
+use crate::pause_map::PauseMap;
 use crate::port::Port;
 use crate::random::{draw, mix};
+use crate::route::Out;
 
 /// The queue of packets that carry no data. It is served first and never paused.
 const CONTROL: u8 = 0;
@@ -261,23 +262,18 @@ impl Behaviour for BackpressureSwitch {
     fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
         let bfc = simulation.switch.bfc.ok_or("a switch with BFC of which there are no settings")?;
         let switch = Switch::with(id, world, simulation, &simulation.switch.with_queues_of(&bfc))?;
+        let problem_at = |out: &Out| bfc.problem_at(out.rate, out.delay);
+        if let Some(problem) = world.routes.ports[id as usize].iter().find_map(problem_at) {
+            return Err(problem);
+        }
         let queues = usize::from(bfc.queues);
-        let hop = |egress: &Egress| {
-            let interval = bfc.interval.unwrap_or(egress.wire.delay());
-            let frame = Time::from_ps(egress.wire.time_for(u64::from(MAP_FRAME)));
-            if bfc.signal == Signal::Map && interval < frame.times(2) {
-                return Err(format!(
-                    "a pause map each {interval} takes more than half of a link on which it takes {frame}"
-                ));
-            }
-            Ok(Hop {
-                flows: FlowTable::new(queues * bfc.entries as usize),
-                notes: (0..=queues).map(|_| VecDeque::new()).collect(),
-                signals: Signals::new(bfc.signal),
-                interval: interval.ps(),
-            })
+        let hop = |egress: &Egress| Hop {
+            flows: FlowTable::new(queues * bfc.entries as usize),
+            notes: (0..=queues).map(|_| VecDeque::new()).collect(),
+            signals: Signals::new(bfc.signal),
+            interval: bfc.interval.unwrap_or(egress.wire.delay()).ps(),
         };
-        let hops = switch.ports.iter().map(hop).collect::<Result<_, _>>()?;
+        let hops = switch.ports.iter().map(hop).collect();
         Ok(Self {
             switch,
             bfc,
