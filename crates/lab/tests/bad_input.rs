@@ -174,6 +174,30 @@ fn what_a_file_can_get_wrong() {
         ("buffer smaller than the headroom needs", spoilt("\"32MB\"", "\"100KB\"\npfc = true")),
         ("buffer smaller than a packet", spoilt("\"32MB\"", "\"1KB\"")),
         ("PFC with a buffer per port", spoilt("\"32MB\"", "{ per_port = \"800KB\" }\npfc = true")),
+        ("PFC and BFC", spoilt("\"32MB\"", "\"32MB\"\npfc = true\nbfc = true")),
+        (
+            "BFC with queues of flows",
+            spoilt("\"32MB\"", "\"32MB\"\nbfc = true\nqueues = 4\nstrict = 1\nquanta = [\"1KB\"]")
+                .replace("[cc]", "[transport]\nack_queue = 0\ncnp_queue = 0\n\n[cc]"),
+        ),
+        (
+            "a queue of a flow with BFC",
+            spoilt("\"32MB\"", "\"32MB\"\nbfc = true").replace("size = \"1MB\"", "size = \"1MB\"\nqueue = 1"),
+        ),
+        ("BFC by priority", spoilt("\"32MB\"", "\"32MB\"\nbfc = true\nscheduler = \"strict-priority\"")),
+        ("BFC with a queue too many", spoilt("\"32MB\"", "\"32MB\"\nbfc = { queues = 128 }")),
+        ("BFC without a threshold", spoilt("\"32MB\"", "\"32MB\"\nbfc = { factor = 0 }")),
+        ("BFC without entries", spoilt("\"32MB\"", "\"32MB\"\nbfc = { entries = 0, sticky = -1 }")),
+        ("an unknown signal of BFC", spoilt("\"32MB\"", "\"32MB\"\nbfc = { signal = \"atonce\" }")),
+        (
+            "maps that are not sent",
+            spoilt("\"32MB\"", "\"32MB\"\nbfc = { signal = \"at-once\", interval = \"1us\" }"),
+        ),
+        ("maps that fill the link", spoilt("\"32MB\"", "\"32MB\"\nbfc = { interval = \"24ns\" }")),
+        (
+            "maps that fill a short link",
+            spoilt("\"32MB\"", "\"32MB\"\nbfc = true").replace("delay = \"3us\"", "delay = \"20ns\""),
+        ),
         ("PFC that never pauses", spoilt("\"32MB\"", "\"unlimited\"\npfc = true")),
         ("129 queues", spoilt("\"32MB\"", "\"32MB\"\nqueues = 129")),
         ("quanta without deficit round robin", spoilt("\"32MB\"", "\"32MB\"\nquanta = [\"3KB\"]")),
@@ -291,6 +315,7 @@ fn what_a_change_of_a_link_can_get_wrong() {
         ("up twice", to_h3("state = \"up\"")),
         ("down twice", to_h3(down) + &to_h3(down)[GOOD.len()..].replace("2ms", "3ms")),
         ("an outage under PFC", to_h3(down).replace("[cc]", "[switch.pfc]\n\n[cc]")),
+        ("an outage under BFC", to_h3(down).replace("[cc]", "[switch.bfc]\n\n[cc]")),
         (
             "a link too long for the buffer",
             to_h3("delay = \"1.5ms\"\nuntil = \"3ms\"").replace("[cc]", "[switch.pfc]\n\n[cc]"),
@@ -326,6 +351,7 @@ fn what_trimming_and_ndp_can_get_wrong() {
         ),
         ("trimming with queues", before(trimming(""), "queues = 8\nscheduler = \"drr\"\nquanta = [\"3KB\"]")),
         ("trimming with PFC", before(trimming(""), "[switch.pfc]")),
+        ("trimming with BFC", before(trimming(""), "[switch.bfc]")),
         ("trimming with go-back-N", trimming("").replace("recovery = \"selective\"", "")),
         ("no room for a packet", trimming("data = \"1000B\"")),
         ("no room for a header", trimming("headers = \"63B\"")),

@@ -1,7 +1,10 @@
 //! Good scenarios: they round-trip, their networks and flows are what they say.
 
+use incast_cc::Fixed;
 use incast_lab::Scenario;
+use incast_sim::describe::bfc::Signal;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::switch::Scheduler;
 use incast_units::{Bytes, Time};
 
 const HEAD: &str = r#"
@@ -708,4 +711,24 @@ fn homa_needs_no_algorithm() {
     let window = ["transport={ kind = \"window\" }".to_owned(), "cc=constant".to_owned()];
     let window = Scenario::from_toml(text, "homa.toml", &window).unwrap();
     assert!(!window.effective_toml().contains("transport.homa"));
+}
+
+#[test]
+fn backpressure_has_its_scheduler_and_is_written_back() {
+    let text = format!(
+        "{HEAD}[switch.bfc]\nqueues = 127\nfactor = 1\nsignal = \"at-once\"\nsticky = 2\nsingle_packet = false\n\
+         [[traffic]]\nname = \"x\"\nkind = \"incast\"\nto = \"h15\"\nsize = \"450KB\"\n"
+    );
+    let scenario = overridden(&text, &[]);
+    let simulation = scenario.build().unwrap().simulation;
+    let bfc = simulation.switch.bfc.unwrap();
+    assert_eq!((bfc.queues, bfc.signal, bfc.sticky, bfc.single_packet), (127, Signal::AtOnce, 2, false));
+    assert_eq!((bfc.factor, bfc.entries, bfc.interval), (Fixed::ONE, 200, None));
+    assert_eq!((simulation.switch.scheduler, simulation.switch.queues), (Scheduler::RoundRobin, 1));
+    let again = Scenario::from_toml(&scenario.effective_toml(), "again.toml", &[]).unwrap();
+    assert!(again == scenario, "{}", scenario.effective_toml());
+    // Without it the default is another one; with it another one may be written.
+    let scheduler = |change| overridden(&text, &[change]).build().unwrap().simulation.switch.scheduler;
+    assert_eq!(scheduler("switch.bfc=false"), Scheduler::StrictPriority);
+    assert_eq!(scheduler("switch.scheduler=drr"), Scheduler::Drr);
 }

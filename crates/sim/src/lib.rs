@@ -14,6 +14,7 @@ mod example;
 mod forwarding;
 mod host;
 mod packet;
+mod pause_map;
 mod port;
 mod queue_set;
 pub mod random;

@@ -31,6 +31,9 @@ pub(crate) enum Kind {
     Returned,
     /// A request of a receiver for packets (NDP).
     Pull,
+    /// Frame of backpressure flow control that says which queues are paused, in the format of
+    /// [`PauseMap`](crate::pause_map::PauseMap).
+    PauseMap,
 }
 
 /// Size on the wire of a PFC frame.
@@ -70,7 +73,8 @@ pub(crate) struct Packet {
     pub(crate) hop_delay: u32,
     /// Size on the wire.
     pub(crate) size: u16,
-    /// The ingress port at the current switch.
+    /// In a switch, the ingress port. On a link, the number by which backpressure flow control knows the queue
+    /// that the packet left, or that a frame pauses or resumes.
     pub(crate) ingress: u16,
     /// What it is.
     pub(crate) kind: Kind,
@@ -99,6 +103,23 @@ impl Body {
         self.0[7] |= (origin.index_high as u32) << 16;
         self.0[8] = origin.rest;
         self
+    }
+
+    /// Words of 64 bits that it holds.
+    pub(crate) const WORDS: usize = 4;
+
+    /// A body of these words.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        let mut body = Self::default();
+        for (pair, word) in body.0.chunks_exact_mut(2).zip(words) {
+            (pair[0], pair[1]) = (low(*word), high(*word));
+        }
+        body
+    }
+
+    /// The words.
+    pub(crate) fn words(&self) -> [u64; Self::WORDS] {
+        std::array::from_fn(|i| joined(self.0[2 * i], self.0[2 * i + 1]))
     }
 }
 

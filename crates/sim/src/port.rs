@@ -100,6 +100,16 @@ impl Port {
         }
     }
 
+    /// The rate of the link.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The delay of the link.
+    pub(crate) fn delay(&self) -> Time {
+        Time::from_ps(self.delay)
+    }
+
     /// Whether a packet is being sent.
     ///
     /// At the instant at which the transmission ends the port still counts as busy if a departure is
@@ -218,7 +228,7 @@ impl Port {
         }
     }
 
-    /// A PFC frame has arrived.
+    /// A frame that pauses or resumes a queue has arrived.
     pub(crate) fn set_paused(
         &mut self,
         now: u64,
@@ -227,10 +237,27 @@ impl Port {
         paused: bool,
         effects: &mut impl Effects,
     ) {
+        self.record_pause(now, port, u16::from(queue), paused, effects);
+        self.change_paused(now, queue, paused);
+    }
+
+    /// Records that something was paused or resumed, if that is recorded.
+    pub(crate) fn record_pause(
+        &self,
+        now: u64,
+        port: PortId,
+        queue: u16,
+        paused: bool,
+        effects: &mut impl Effects,
+    ) {
         if let Some(node) = self.pauses_recorded {
             let time = Time::from_ps(now);
             effects.tally().records.pauses.push(PauseRecord { time, node, port, queue, paused });
         }
+    }
+
+    /// A queue is paused or resumed.
+    pub(crate) fn change_paused(&mut self, now: u64, queue: u8, paused: bool) {
         let before = self.is_paused_at_all();
         if paused {
             self.paused.insert(queue);

@@ -29,6 +29,12 @@ impl QueueSet {
         self.0 == 0
     }
 
+    /// How many they are.
+    #[inline]
+    pub(crate) fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
     /// Those that are not in `other`.
     #[inline]
     pub(crate) fn without(self, other: Self) -> Self {

@@ -120,6 +120,8 @@ pub enum PacketKind {
     Returned,
     /// A receiver's request for packets.
     Pull,
+    /// Frame of backpressure flow control that says which queues are paused.
+    PauseMap,
 }
 
 /// A packet when its transmission began at a captured port.
@@ -133,11 +135,11 @@ pub struct PacketRecord {
     pub port: PortId,
     /// What it is.
     pub kind: PacketKind,
-    /// Index of its flow; `None` for a PFC frame.
+    /// Index of its flow; `None` for a frame of flow control.
     pub flow: Option<u32>,
-    /// Source host; for a PFC frame the node that sends it.
+    /// Source host; for a frame of flow control the node that sends it.
     pub source: NodeId,
-    /// Destination host; for a PFC frame the node at the far end of the link.
+    /// Destination host; for a frame of flow control the node at the far end of the link.
     pub destination: NodeId,
     /// Data, also trimmed: position of its first payload byte. Others: position of the next byte expected.
     pub sequence: u64,
@@ -145,8 +147,8 @@ pub struct PacketRecord {
     pub payload: Bytes,
     /// Size on the wire.
     pub size: Bytes,
-    /// Its queue (priority); for a PFC frame the queue that it pauses or resumes.
-    pub queue: u8,
+    /// Its queue (priority); for a frame that pauses or resumes one queue, that queue.
+    pub queue: u16,
     /// Whether it carries a congestion mark.
     pub marked: bool,
 }
@@ -160,8 +162,8 @@ pub struct PauseRecord {
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// The queue (priority).
-    pub queue: u8,
+    /// The queue (priority); for a host with backpressure flow control the number of the paused flow.
+    pub queue: u16,
     /// Whether it was paused, not resumed.
     pub paused: bool,
 }
@@ -316,7 +318,7 @@ impl Record for PauseRecord {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
     type Kept = Self;
-    type Key = (Time, NodeId, PortId, u8);
+    type Key = (Time, NodeId, PortId, u16);
 
     fn key(kept: &Self) -> Self::Key {
         (kept.time, kept.node, kept.port, kept.queue)

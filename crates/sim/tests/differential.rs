@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, operations with dependencies,
-//! second links of hosts, links that change and fail, probes and threads are drawn at random.
+//! BFC, ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, operations with
+//! dependencies, second links of hosts, links that change and fail, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -17,6 +17,7 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
+use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
@@ -191,6 +192,8 @@ enum Special {
     /// NDP, mostly with switches that trim.
     Ndp(Ndp, Option<Trimming>),
     Homa(Homa),
+    /// BFC instead of PFC, with one of its schedulers.
+    Bfc(Bfc, Scheduler),
 }
 
 impl Special {
@@ -251,8 +254,9 @@ impl Case {
             };
             Change { time: Time::from_ns(changed.at_ns), link: changed.link % links, what }
         };
-        // Links fail only where there is no PFC.
-        let changes = self.changes.iter().filter(|changed| self.pfc.is_none() || changed.what < 2);
+        // Links fail only where nothing is paused.
+        let fails = self.pfc.is_none() && !matches!(self.special, Special::Bfc(..));
+        let changes = self.changes.iter().filter(|changed| fails || changed.what < 2);
         network.changes = changes.map(change).collect();
         network.changes.sort_by_key(|change| change.time);
         for (i, link) in network.links.iter_mut().enumerate() {
@@ -323,13 +327,21 @@ impl Case {
                 sim.transport.ndp = *ndp;
             }
             Special::Homa(homa) => message_based(&mut sim, homa),
+            Special::Bfc(bfc, scheduler) => {
+                sim.switch.bfc = Some(*bfc);
+                sim.switch.pfc = None;
+                sim.switch.scheduler = *scheduler;
+                (sim.switch.queues, sim.switch.strict) = (1, 0);
+                (sim.switch.quanta, sim.switch.weights) = (Vec::new(), Vec::new());
+                sim.flows.iter_mut().for_each(|flow| flow.queue = 0);
+            }
         }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
         sim.transport.rto = Time::from_ns(self.rto_ns);
         sim.transport.nack_interval = Time::from_ns(self.nack_interval_ns);
-        sim.transport.ack_queue = self.own_ack_queue.then_some(self.queues - 1);
+        sim.transport.ack_queue = self.own_ack_queue.then_some(sim.switch.queues - 1);
         let port = |network: &Network, (node, port): (u32, u16)| {
             let node = node % network.nodes.len() as u32;
             (node, port % network.ports(node))
@@ -556,6 +568,18 @@ fn homa() -> impl Strategy<Value = Homa> {
     })
 }
 
+fn backpressure() -> impl Strategy<Value = Special> {
+    let signal = select(Signal::ALL.iter().map(|(signal, ..)| *signal).collect::<Vec<_>>());
+    let scheduler = select(vec![Scheduler::RoundRobin, Scheduler::Drr]);
+    let queues = prop_oneof![1..5_u8, Just(32), Just(127)];
+    let size = (queues, prop_oneof![1..4_u32, Just(200)], 1..16_u64, 0..5_u32);
+    (signal, scheduler, size, 500..5_000_u64, any::<bool>()).prop_map(|drawn| {
+        let (signal, scheduler, (queues, entries, factor, sticky), interval, single_packet) = drawn;
+        let (factor, interval) = (Fixed::ratio(factor, 8), Some(Time::from_ns(interval)));
+        Special::Bfc(Bfc { queues, factor, signal, interval, entries, sticky, single_packet }, scheduler)
+    })
+}
+
 /// A part that excludes others, in half of the cases.
 fn special() -> impl Strategy<Value = Special> {
     let trimming = (1_000..20_000_u64, option::of(64..3_000_u64), 1..20_u32, 1..400_u64, any::<bool>());
@@ -577,6 +601,7 @@ fn special() -> impl Strategy<Value = Special> {
         2 => (trimming, ndp.clone()).prop_map(|(trimming, ndp)| Special::Ndp(ndp, Some(trimming))),
         1 => ndp.prop_map(|ndp| Special::Ndp(ndp, None)),
         4 => homa().prop_map(Special::Homa),
+        5 => backpressure(),
     ]
 }
 
@@ -645,6 +670,7 @@ struct Reached {
     marks: u64,
     timeouts: u64,
     pauses: u64,
+    backpressure: u64,
     stalls: u64,
     captured: u64,
     internals: u64,
@@ -674,7 +700,13 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.drops += outcome.dropped;
             reached.marks += outcome.ports.iter().map(|port| port.marked).sum::<u64>();
             reached.timeouts += kept.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>();
-            reached.pauses += outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>();
+            let pauses = outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>();
+            let paused = if matches!(case.special, Special::Bfc(..)) {
+                &mut reached.backpressure
+            } else {
+                &mut reached.pauses
+            };
+            *paused += pauses;
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
@@ -730,8 +762,8 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        let Reached { messages, messages_again, operations, .. } = reached;
-        let parts = [trimmed, messages, messages_again, operations];
+        let Reached { messages, messages_again, operations, backpressure, .. } = reached;
+        let parts = [trimmed, messages, messages_again, operations, backpressure];
         for one in [lost, drops, marks, timeouts, pauses, captured, internals].into_iter().chain(parts) {
             assert!(one > 100, "{reached:?}");
         }

@@ -116,7 +116,7 @@ fn a_newcomer_takes_a_higher_level() {
     // The levels that the packets of a message have, without repetition.
     let levels = |flow| {
         let data = packets.iter().filter(|p| p.flow == Some(flow) && p.kind == PacketKind::Data);
-        let mut levels: Vec<(u64, u8)> = data.map(|p| (p.sequence / 1000, p.queue)).collect();
+        let mut levels: Vec<(u64, u16)> = data.map(|p| (p.sequence / 1000, p.queue)).collect();
         levels.dedup_by_key(|(_, level)| *level);
         levels
     };

@@ -42,9 +42,11 @@ mod opcode {
 /// The first bytes of the packet, up to where its payload begins.
 pub(super) fn frame(record: &PacketRecord, context: &Context) -> Vec<u8> {
     let mut out = Vec::with_capacity(80);
-    let (Some(flow), true) = (record.flow, !matches!(record.kind, PacketKind::Pause | PacketKind::Resume))
-    else {
-        pfc(&mut out, record);
+    let Some(flow) = record.flow else {
+        match record.kind {
+            PacketKind::PauseMap => pause_map(&mut out, record),
+            _ => pfc(&mut out, record),
+        }
         return out;
     };
     out.extend(context.to);
@@ -72,7 +74,7 @@ pub(super) fn frame(record: &PacketRecord, context: &Context) -> Vec<u8> {
         (false, _) => 0b00,
     };
     let start = out.len();
-    out.extend([0x45, record.queue << 5 | ecn]);
+    out.extend([0x45, (record.queue << 5) as u8 | ecn]);
     out.extend(length.to_be_bytes());
     // No identification, not to be fragmented; 64 hops; UDP; the checksum comes below.
     out.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
@@ -146,6 +148,14 @@ fn pfc(out: &mut Vec<u8>, record: &PacketRecord) {
     }
     // Filled up to the frame without its check sequence, which the size counts.
     out.resize(60, 0);
+}
+
+/// A frame of backpressure flow control, for which there is no standard: an Ethernet header with the first of the
+/// types for local experiments (IEEE 802).
+fn pause_map(out: &mut Vec<u8>, record: &PacketRecord) {
+    out.extend([0xff; 6]);
+    out.extend(mac(record.node, record.port));
+    out.extend(0x88b5_u16.to_be_bytes());
 }
 
 /// The internet checksum (RFC 1071) of a header whose checksum field is zero.

@@ -525,7 +525,7 @@ impl<'a> Labels<'a> {
                 text(records.iter().map(|r| self.node(r.node))),
                 Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.node))),
                 Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.port))),
-                Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| u16::from(r.queue)))),
+                Arc::new(UInt16Array::from_iter_values(records.iter().map(|r| r.queue))),
                 flags(records.iter().map(|r| r.paused)),
             ],
         )

@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod balancing;
+pub mod bfc;
 pub mod flow;
 pub mod network;
 pub mod probe;
@@ -73,4 +74,14 @@ pub struct Simulation {
     pub stall_after: Time,
     /// Number of threads. The results do not depend on it.
     pub threads: usize,
+}
+
+impl Simulation {
+    /// What a node is: with [`switch::Switch::bfc`] every switch is one with backpressure flow control.
+    pub(crate) fn kind(&self, node: network::NodeId) -> network::NodeKind {
+        match self.network.kind(node) {
+            network::NodeKind::Switch if self.switch.bfc.is_some() => network::NodeKind::BackpressureSwitch,
+            kind => kind,
+        }
+    }
 }

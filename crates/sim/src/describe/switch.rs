@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
+use super::bfc::Bfc;
 use super::named;
 use crate::describe::network::NodeId;
 use crate::packet::PFC_FRAME;
@@ -53,6 +54,9 @@ pub struct Switch {
     pub headroom_factor: Option<u64>,
     /// Packet trimming; `None`: packets for which there is no room are dropped.
     pub trimming: Option<Trimming>,
+    /// Backpressure flow control. It assigns packets to queues of its own, which [`Switch::scheduler`] serves;
+    /// [`Switch::queues`], [`Switch::quanta`], [`Switch::weights`] and [`Switch::strict`] have their defaults.
+    pub bfc: Option<Bfc>,
 }
 
 /// Packet trimming: a port removes the payload of data packets for which its data queue has no room, and sends
@@ -106,6 +110,7 @@ impl Default for Switch {
             weights: Vec::new(),
             strict: 0,
             trimming: None,
+            bfc: None,
         }
     }
 }
@@ -183,8 +188,36 @@ impl Switch {
         if self.strict > self.queues {
             return Some(format!("{} strict queues of {}", self.strict, self.queues));
         }
+        if let Some(problem) = self.bfc.and_then(|bfc| self.problem_with(&bfc)) {
+            return Some(problem);
+        }
         let none = self.quanta.iter().position(|quantum| *quantum == Bytes::ZERO)?;
         Some(format!("the quantum of queue {none} is zero: it would never be served"))
+    }
+}
+
+impl Switch {
+    /// What is wrong with backpressure flow control or does not go with it.
+    fn problem_with(&self, bfc: &Bfc) -> Option<String> {
+        if self.pfc.is_some() {
+            return Some("a fabric has either PFC or BFC".into());
+        }
+        if self.trimming.is_some() {
+            return Some("a fabric has either trimming or BFC".into());
+        }
+        if !matches!(self.scheduler, Scheduler::RoundRobin | Scheduler::Drr) {
+            return Some("the queues of BFC are served by round robin or deficit round robin".into());
+        }
+        if self.queues > 1 || self.strict > 0 || !self.quanta.is_empty() || !self.weights.is_empty() {
+            return Some("with BFC ports have no other queues, and equal quanta".into());
+        }
+        bfc.problem()
+    }
+
+    /// The queues of a port with backpressure flow control: that of control packets, which is served before all
+    /// others, and those for data.
+    pub(crate) fn with_queues_of(&self, bfc: &Bfc) -> Self {
+        Self { queues: bfc.queues + 1, strict: 1, ..self.clone() }
     }
 }
 

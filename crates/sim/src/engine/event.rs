@@ -22,7 +22,8 @@ pub(crate) enum Kind {
     Paced,
     /// A retransmission timer. Entity: the sender's place in its table; under Homa the index of the message.
     Retransmit,
-    /// A timer of the congestion control. Entity: the sender's place in its table.
+    /// A timer of the congestion control, entity: the sender's place in its table; or of the flow control,
+    /// entity: the port.
     Control,
     /// A timer of a receiver: a held acknowledgement is due, or the flow stops. Entity: the receiver's
     /// index of the flow.

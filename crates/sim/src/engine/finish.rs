@@ -47,6 +47,7 @@ impl Record for PacketRecord {
             PacketKind::Pull => 8,
             PacketKind::Grant => 9,
             PacketKind::Resend => 10,
+            PacketKind::PauseMap => 11,
         };
         let flow = self.flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(self.source) << 32 | u64::from(self.destination);
@@ -78,7 +79,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             let sequence = flow.map_or(0, |flow| world.position(flow, ack.expected));
             (sequence, 0, ack.marked)
         }
-        Kind::Pause | Kind::Resume => (0, 0, 0),
+        Kind::Pause | Kind::Resume | Kind::PauseMap => (0, 0, 0),
     };
     PacketRecord {
         time: Time::from_ps(captured.time),
@@ -96,6 +97,7 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
             Kind::Header => PacketKind::Header,
             Kind::Returned => PacketKind::Returned,
             Kind::Pull => PacketKind::Pull,
+            Kind::PauseMap => PacketKind::PauseMap,
         },
         flow,
         source,
@@ -103,7 +105,10 @@ fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
         sequence,
         payload: Bytes::new(payload),
         size: Bytes::new(u64::from(packet.size)),
-        queue: packet.queue,
+        queue: match packet.kind {
+            Kind::Pause | Kind::Resume => packet.ingress,
+            _ => u16::from(packet.queue),
+        },
         marked: packet.is(flag::MARKED) || marked > 0,
     }
 }
@@ -195,7 +200,7 @@ impl Remains {
                 self.sent, self.delivered, self.dropped, self.lost, self.trimmed
             ));
         }
-        let settled = now.saturating_sub(deadlock::settles_in(world, simulation.switch.queues).ps());
+        let settled = now.saturating_sub(deadlock::settles_in(world, &simulation.switch).ps());
         let cycle_of = |before| deadlock::find(deadlock::holds(self.slots.iter(), before), &world.routes);
         let deadlock = match (cause, cycle_of(settled)) {
             // Nothing moves any more.

@@ -17,6 +17,7 @@ use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
 use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 use crate::switch::Switch;
+use crate::switch::bfc::BackpressureSwitch;
 
 /// What the engine asks of a node. It calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
@@ -137,7 +138,7 @@ macro_rules! nodes {
 
         impl Behaviour for Node {
             fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
-                Ok(match simulation.network.kind(id) {
+                Ok(match simulation.kind(id) {
                     $($(#[cfg($cfg)])? NodeKind::$variant => Self::$variant(Box::new(<$node>::new(id, world, simulation)?)),)+
                 })
             }
@@ -227,5 +228,6 @@ impl Node {
 nodes! {
     Host(Host): "Sends and receives flows, never forwards.";
     Switch(Switch): "Stores and forwards packets.";
+    BackpressureSwitch(BackpressureSwitch): "The same with backpressure flow control.";
     #[cfg(test)] Repeater(crate::example::node::Repeater): "An example.";
 }

@@ -44,16 +44,17 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(simulation: &Simulation, world: &World, lookahead: u64) -> Self {
-        let settles_in = deadlock::settles_in(world, simulation.switch.queues);
+        let settles_in = deadlock::settles_in(world, &simulation.switch);
         Self {
             flows: simulation.flows.len() as u64,
             operations: simulation.operations.len() as u64,
             until: simulation.until.ps(),
             stall_after: simulation.stall_after.ps(),
             lookahead,
-            deadlock_after: match simulation.switch.pfc {
-                Some(_) => simulation.stall_after.max(settles_in).ps(),
-                None => u64::MAX,
+            deadlock_after: if simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some() {
+                simulation.stall_after.max(settles_in).ps()
+            } else {
+                u64::MAX
             },
         }
     }

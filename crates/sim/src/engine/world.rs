@@ -148,6 +148,9 @@ impl<'a> World<'a> {
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
+        if simulation.switch.bfc.is_some() && self.routes.timeline.has_failures() {
+            return fail("links can fail only without BFC, since an outage would lose its frames".into());
+        }
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
         if let Some(node) =
             own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
@@ -286,7 +289,7 @@ impl<'a> World<'a> {
             Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Pull | Kind::Grant | Kind::Resend => {
                 (from, packet.ack(packet.time).slot)
             }
-            Kind::Pause | Kind::Resume => return None,
+            Kind::Pause | Kind::Resume | Kind::PauseMap => return None,
         };
         list.get(slot as usize).copied()
     }

@@ -116,7 +116,8 @@ impl Behaviour for Host {
     fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
         let queues = simulation.switch.queues;
         let ports = world.routes.ports[id as usize].iter().enumerate();
-        let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues));
+        let backpressure = simulation.switch.bfc.is_some();
+        let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues, backpressure));
         Ok(Self {
             node: id,
             table: world.routes.tables.of(id).cloned().map(Box::new),
@@ -143,9 +144,8 @@ impl Behaviour for Host {
         world: &World,
         effects: &mut E,
     ) {
-        if matches!(packet.kind, Kind::Pause | Kind::Resume) {
-            let wire = &mut self.nics[usize::from(port)].wire;
-            wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
+        if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
+            self.nics[usize::from(port)].on_pause(now, packet, int, effects);
         } else {
             let Self { node, table, nics, transport, work, .. } = self;
             let (host, table) = (*node, table.as_deref());

@@ -4,12 +4,17 @@
 //! that becomes ready is appended to the list of ready sources, and one whose packet is being sent is appended
 //! when the last bit has left, behind those that became ready meanwhile. A queue that the switch has paused
 //! keeps its position and costs nothing.
+//!
+//! With backpressure flow control the switch pauses single sources. They keep their positions too, and replies are
+//! never paused.
 
 use std::collections::VecDeque;
 
 use crate::describe::network::PortId;
+use crate::describe::switch::MAX_QUEUES;
 use crate::engine::event::Effects;
-use crate::packet::{IntRecords, Packet, PacketQueue, flag};
+use crate::packet::{IntRecords, Kind, Packet, PacketQueue, flag};
+use crate::pause_map::PauseMap;
 use crate::port::Port;
 use crate::route::Out;
 
@@ -18,6 +23,9 @@ pub(crate) type Source = u32;
 
 /// No source.
 const NONE: Source = Source::MAX;
+
+/// With backpressure flow control: a queue that no packet is in, paused while any source is.
+const ANY_SOURCE: u8 = MAX_QUEUES as u8 - 1;
 
 /// One port of a host.
 #[derive(Debug)]
@@ -35,10 +43,12 @@ pub(crate) struct Nic {
     turn: u64,
     /// The source of the packet sent last.
     leaving: Source,
+    /// With backpressure flow control: the paused sources, by the number that a map has for them.
+    paused_sources: Option<Box<PauseMap>>,
 }
 
 impl Nic {
-    pub(crate) fn new(index: PortId, out: &Out, queues: u8) -> Self {
+    pub(crate) fn new(index: PortId, out: &Out, queues: u8, backpressure: bool) -> Self {
         Self {
             wire: Port::new(out),
             index,
@@ -48,6 +58,7 @@ impl Nic {
             ready_count: 0,
             turn: 0,
             leaving: NONE,
+            paused_sources: backpressure.then(Box::default),
         }
     }
 
@@ -73,6 +84,12 @@ impl Nic {
     pub(crate) fn next_source(&mut self) -> Option<Source> {
         if self.ready_count == 0 {
             return None;
+        }
+        if let Some(paused) = &self.paused_sources {
+            let line = &mut self.ready[0];
+            let place = line.iter().position(|(_, source)| !paused.contains(PauseMap::number(*source)))?;
+            self.ready_count -= 1;
+            return line.remove(place).map(|(_, source)| source);
         }
         let mut first: Option<(u64, usize)> = None;
         for (queue, line) in self.ready.iter().enumerate() {
@@ -140,6 +157,7 @@ impl Nic {
         effects: &mut impl Effects,
     ) -> u64 {
         self.leaving = source.unwrap_or(NONE);
+        packet.ingress = self.leaving as u16;
         self.wire.send(now, self.index, packet, int, effects)
     }
 
@@ -153,6 +171,35 @@ impl Nic {
     #[inline]
     pub(crate) fn is_leaving(&self, now: u64, source: Source) -> bool {
         self.leaving == source && self.wire.is_busy(now)
+    }
+
+    /// A frame that pauses or resumes has arrived.
+    pub(crate) fn on_pause(
+        &mut self,
+        now: u64,
+        frame: &Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) {
+        let Some(paused) = &mut self.paused_sources else {
+            let pause = frame.kind == Kind::Pause;
+            return self.wire.set_paused(now, self.index, frame.queue, pause, effects);
+        };
+        let before = **paused;
+        match frame.kind {
+            Kind::PauseMap => **paused = PauseMap::of(frame, int),
+            kind => paused.set(frame.ingress, kind == Kind::Pause),
+        }
+        for number in paused.changes(&before) {
+            self.wire.record_pause(now, self.index, number, paused.contains(number), effects);
+        }
+        self.wire.change_paused(now, ANY_SOURCE, !paused.is_empty());
+    }
+
+    /// Whether a source whose packets go into `queue` is paused.
+    pub(crate) fn is_paused(&self, queue: u8, source: Source) -> bool {
+        let paused = self.paused_sources.as_ref();
+        paused.map_or(self.wire.is_paused(queue), |paused| paused.contains(PauseMap::number(source)))
     }
 
     /// Schedules an event for when the busy port becomes idle.

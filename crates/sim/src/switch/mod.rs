@@ -3,9 +3,11 @@
 //!
 //! Each decision has its file: which port ([`path`]), who may stay ([`admission`]), which packets wait
 //! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
-//! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]).
+//! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
+//! flow control the node is another one, of the same parts ([`bfc`]).
 
 pub(crate) mod admission;
+pub(crate) mod bfc;
 mod marking;
 pub(crate) mod path;
 mod pauses;
@@ -25,7 +27,7 @@ use trimming::Trimming;
 use crate::balancing::{Hops, ONE_PATH};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::{Ecn, MarkingPoint, Telemetry};
+use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
 use crate::engine::deadlock::Hold;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
@@ -71,13 +73,43 @@ pub(crate) struct Egress {
 }
 
 impl Switch {
-    /// The account of what came in through `port` for `queue`.
-    #[inline]
-    fn ingress(&self, port: PortId, queue: u8) -> usize {
-        usize::from(port) * usize::from(self.queues) + usize::from(queue)
+    /// The switch with this number and description.
+    fn with(
+        id: NodeId,
+        world: &World,
+        simulation: &Simulation,
+        description: &Description,
+    ) -> Result<Self, String> {
+        let table = world.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
+        // PFC headroom must suffice for the fastest and longest that a link ever is.
+        let largest = world.routes.largest_ports(id);
+        let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
+        let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
+        let egress = |out: &Out| Egress {
+            wire: Port::new(out),
+            queues: Queues::new(queues),
+            scheduler: scheduler::State::new(description),
+            frames: None,
+            marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
+            rate: world.rate_index(out.rate),
+        };
+        Ok(Self {
+            table,
+            path: path::State::new(id, &world.paths),
+            hops: Hops::new(simulation.balancing, simulation.seed, id),
+            ports: world.routes.ports[id as usize].iter().map(egress).collect(),
+            buffer,
+            trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
+            queues,
+            ecn: description.ecn,
+            marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
+            telemetry: description.telemetry,
+            stream: mix(simulation.seed ^ mix(u64::from(id))),
+            int: IntRecords::default(),
+        })
     }
 
-    /// The port by which a packet leaves.
+    /// The port by which a packet leaves; `None`: links on every way have failed.
     #[inline]
     fn route(&mut self, now: u64, packet: &Packet, world: &World) -> Option<PortId> {
         let (place, local) = world.routes.attachment[packet.destination as usize];
@@ -90,6 +122,12 @@ impl Switch {
         } else {
             balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
         }
+    }
+
+    /// The account of what came in through `port` for `queue`.
+    #[inline]
+    fn ingress(&self, port: PortId, queue: u8) -> usize {
+        usize::from(port) * usize::from(self.queues) + usize::from(queue)
     }
 
     /// A packet has arrived at `port` for `queue` of port `to`: sends or queues it, if there is room for it.
@@ -112,14 +150,7 @@ impl Switch {
         match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
-            Admission::Drop => {
-                egress.wire.drops += 1;
-                egress.wire.dropped += size;
-                if packet.kind == Kind::Data {
-                    effects.tally().dropped += 1;
-                }
-                return;
-            }
+            Admission::Drop => return egress.drop(packet, effects),
         }
         let egress = &mut self.ports[usize::from(to)];
         if self.marks_at_enqueue && packet.kind == Kind::Data {
@@ -200,34 +231,7 @@ impl Switch {
 
 impl Behaviour for Switch {
     fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
-        let description = &simulation.switch;
-        let table = world.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
-        // PFC headroom must suffice for the fastest and longest that a link ever is.
-        let largest = world.routes.largest_ports(id);
-        let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
-        let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
-        let egress = |out: &Out| Egress {
-            wire: Port::new(out),
-            queues: Queues::new(queues),
-            scheduler: scheduler::State::new(description),
-            frames: None,
-            marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
-            rate: world.rate_index(out.rate),
-        };
-        Ok(Self {
-            table,
-            path: path::State::new(id, &world.paths),
-            hops: Hops::new(simulation.balancing, simulation.seed, id),
-            ports: world.routes.ports[id as usize].iter().map(egress).collect(),
-            buffer,
-            trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
-            queues,
-            ecn: description.ecn,
-            marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
-            telemetry: description.telemetry,
-            stream: mix(simulation.seed ^ mix(u64::from(id))),
-            int: IntRecords::default(),
-        })
+        Self::with(id, world, simulation, &simulation.switch)
     }
 
     #[inline]
@@ -246,7 +250,6 @@ impl Behaviour for Switch {
             return self.serve(now, port, effects);
         }
         let Some(to) = self.route(now, packet, world) else {
-            // Links on every way have failed.
             effects.tally().lost += u64::from(packet.kind == Kind::Data);
             return;
         };
@@ -304,8 +307,8 @@ impl Behaviour for Switch {
                 let waits: Vec<(PortId, bool)> =
                     waits.map(|(at, egress)| (at, egress.wire.is_paused(queue))).collect();
                 if !waits.is_empty() && waits.iter().all(|(_, paused)| *paused) {
-                    let waits_at = waits.into_iter().map(|(at, _)| at).collect();
-                    holds.push(Hold { port, queue, waits_at });
+                    let waits_at = waits.into_iter().map(|(at, _)| (at, u16::from(queue))).collect();
+                    holds.push(Hold { port, queue: u16::from(queue), waits_at, all: true });
                 }
             }
         }
@@ -345,6 +348,14 @@ fn balanced(
 }
 
 impl Egress {
+    /// A packet is not admitted.
+    #[inline]
+    fn drop(&mut self, packet: &Packet, effects: &mut impl Effects) {
+        self.wire.drops += 1;
+        self.wire.dropped += u64::from(packet.size);
+        effects.tally().dropped += u64::from(packet.kind == Kind::Data);
+    }
+
     /// Marks a data packet (ECN) if the length of its queue without it asks for it.
     #[inline]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
@@ -389,7 +400,7 @@ impl Egress {
     fn send_frame(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let Some((queue, pause)) = self.frames.as_mut().and_then(|frames| frames.next()) else { return };
         let kind = if pause { Kind::Pause } else { Kind::Resume };
-        let mut frame = Packet { size: PFC_FRAME, queue, ..Packet::blank(kind) };
+        let mut frame = Packet { size: PFC_FRAME, queue, ingress: u16::from(queue), ..Packet::blank(kind) };
         self.wire.pauses_sent += u64::from(pause);
         self.wire.send(now, index, &mut frame, &NO_INT, effects);
         self.wait(index, effects);

@@ -177,6 +177,10 @@ impl Change {
             let message = "links can fail only without PFC, since an outage would lose PFC frames";
             faults.push(fault("state", message).with_hint("remove [switch.pfc], or change the rate instead"));
         }
+        if self.state.is_some() && scope.root.switch.bfc.is_some() {
+            let message = "links can fail only without BFC, since an outage would lose its frames";
+            faults.push(fault("state", message).with_hint("remove [switch.bfc], or change the rate instead"));
+        }
         if let Some(until) = self.until
             && until <= self.at
         {

@@ -5,6 +5,7 @@
 //! reading, writing, lists, schema, documentation and the checks follow.
 
 mod balancing;
+mod bfc;
 mod change;
 mod homa;
 mod load;
@@ -154,6 +155,9 @@ fn check_queue(key: &str, queue: u8, scope: &Scope<'_>, reading: &mut Reading) {
         return;
     }
     let message = match queues {
+        1 if scope.root.switch.bfc.is_some() => {
+            format!("there is no queue {queue}: with [switch.bfc] switches assign packets to queues")
+        }
         1 => format!("there is no queue {queue}; switch.queues = 1, so the only one is 0"),
         _ => format!("there is no queue {queue}; switch.queues = {queues}, so they are 0 to {}", queues - 1),
     };

@@ -61,8 +61,9 @@ impl Effect for Probe {
                 "has no effect: the transport has no congestion control at the sender",
             );
         }
-        if root.switch.pfc.is_none() && self.pauses {
-            idle.add("probe.pauses", "has no effect: without [switch.pfc] no port is ever paused");
+        if root.switch.pfc.is_none() && root.switch.bfc.is_none() && self.pauses {
+            let reason = "has no effect: without [switch.pfc] or [switch.bfc] no port is ever paused";
+            idle.add("probe.pauses", reason);
         }
     }
 

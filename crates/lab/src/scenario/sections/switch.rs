@@ -2,12 +2,14 @@
 
 use incast_cc::Fixed;
 use incast_sim::Simulation;
+use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
     self, Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, PathPolicy, Scheduler, Telemetry, Trimming,
 };
 use incast_units::{Bytes, Rate, Time};
 
+use super::bfc::usual_scheduler;
 use super::{Effect, Idle, Root, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
@@ -80,8 +82,10 @@ section! {
         egress_alpha: Fixed = Fixed::ONE; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
         /// Number of queues (priorities) of each port; queue 0 is served first under strict priority.
         queues: u8 = 1; Bound::Count(1, MAX_QUEUES as u64),
-        /// The order in which queues are served.
-        scheduler: Scheduler = Scheduler::StrictPriority,
+        /// Backpressure flow control.
+        bfc: Option<Bfc> = None,
+        /// The order in which queues are served; with `[switch.bfc]` the default is `"round-robin"`.
+        scheduler: Scheduler = usual_scheduler(bfc.as_ref().and_then(Option::as_ref)),
         /// Quantum of each queue under `"drr"`, from queue 0 on; 1518 B for queues not listed.
         quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
         /// Packets that each queue sends in its turn under `"wrr"`, from queue 0 on; 1 for queues not listed.
@@ -273,6 +277,7 @@ impl Switch {
             egress_limit: self.egress_limit,
             headroom_factor: self.pfc.as_ref().and_then(|pfc| pfc.headroom_factor),
             trimming: self.trimming,
+            bfc: self.bfc,
         }
     }
 
@@ -350,6 +355,9 @@ impl Switch {
         if self.pfc.is_some() {
             reading.wrong_key("switch.pfc", "excludes switch.trimming: one pauses where the other trims");
         }
+        if self.bfc.is_some() {
+            reading.wrong_key("switch.bfc", "excludes switch.trimming: one pauses where the other trims");
+        }
         if self.queues != 1 {
             let message = format!("is {}; with switch.trimming a port has one queue for data", self.queues);
             reading.wrong_key("switch.queues", message);
@@ -405,7 +413,7 @@ impl Switch {
 }
 
 impl Effect for Switch {
-    fn idle(&self, _: &Root, idle: &mut Idle) {
+    fn idle(&self, root: &Root, idle: &mut Idle) {
         if self.trimming.is_some() {
             let limits = ["buffer", "reserve", "ingress_alpha", "egress_alpha", "buffers", "egress_limit"];
             for key in limits.into_iter().chain(["ingress_alpha_rate"]) {
@@ -417,6 +425,7 @@ impl Effect for Switch {
             }
             return;
         }
+        self.bfc.idle(root, idle);
         if self.scheduler != Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: switch.scheduler is not \"drr\"");
         }
@@ -504,6 +513,7 @@ impl Effect for Switch {
                 reading.wrong_key("switch.pfc.xon_offset", message);
             }
         }
+        self.bfc.check(scope, reading);
         self.check_buffers(scope, reading);
     }
 

@@ -75,7 +75,8 @@ impl Transport for Homa {
             | Kind::Returned
             | Kind::Pull
             | Kind::Pause
-            | Kind::Resume => {}
+            | Kind::Resume
+            | Kind::PauseMap => {}
         }
     }
 

@@ -370,7 +370,7 @@ mod tests {
         let mut receivers = Receivers::default();
         let host = sizes.len() as u32;
         let out = world.routes.ports[host as usize][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
             Context { world: &world, host, table: None, nics: &mut nics, work, effects: &mut effects };
@@ -425,7 +425,7 @@ mod tests {
         let priorities = world.homa.clone().unwrap();
         let mut receivers = Receivers::default();
         let out = world.routes.ports[3][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
             Context { world: &world, host: 3, table: None, nics: &mut nics, work, effects: &mut effects };
@@ -455,7 +455,7 @@ mod tests {
         let mut receivers = Receivers::default();
         receivers.add(0, 0);
         let out = world.routes.ports[1][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8)], Sent::default());
+        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
             Context { world: &world, host: 1, table: None, nics: &mut nics, work, effects: &mut effects };

@@ -136,7 +136,7 @@ impl Transport for Ndp {
             Kind::Data | Kind::Header => return self.receivers.on_data(now, packet, cx),
             Kind::Ack | Kind::Nack | Kind::Pull => packet.ack(now).slot,
             Kind::Returned => packet.origin().index(),
-            Kind::Cnp | Kind::Grant | Kind::Resend | Kind::Pause | Kind::Resume => return,
+            Kind::Cnp | Kind::Grant | Kind::Resend | Kind::Pause | Kind::Resume | Kind::PauseMap => return,
         };
         let Some(place) = self.place(index) else { return };
         let sender = &mut self.senders[place as usize];

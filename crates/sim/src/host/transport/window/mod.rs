@@ -44,8 +44,9 @@ impl Window {
         self.places.get(index as usize).copied().filter(|place| *place != NOT_UNDER_WAY)
     }
 
-    fn under_way(&self) -> impl Iterator<Item = &Sender> {
-        self.senders.iter().filter(|sender| sender.state != State::Done)
+    /// The active flows, with their positions.
+    fn under_way(&self) -> impl Iterator<Item = (&Sender, u32)> {
+        self.senders.iter().zip(0..).filter(|(sender, _)| sender.state != State::Done)
     }
 
     /// The state of a flow has changed: makes it ready or sets its pacing timer if it may send.
@@ -237,7 +238,7 @@ impl Transport for Window {
             Kind::Header => self.receivers.on_header(now, packet, cx),
             Kind::Returned => self.trimmed(now, packet.origin().index(), packet, cx),
             // The network card reads pauses; no window sender has asked for the others.
-            Kind::Pause | Kind::Resume | Kind::Pull | Kind::Grant | Kind::Resend => {}
+            Kind::Pause | Kind::Resume | Kind::PauseMap | Kind::Pull | Kind::Grant | Kind::Resend => {}
         }
     }
 
@@ -290,11 +291,14 @@ impl Transport for Window {
     }
 
     fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, world)).collect()
+        self.under_way().map(|(sender, _)| sender.record(Time::NEVER, Time::NEVER, world)).collect()
     }
 
     fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
-        let paused = |sender: &Sender| nics[usize::from(sender.port)].wire.is_paused(sender.queue);
-        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), world))).collect()
+        let waits = |(sender, place): (&Sender, u32)| {
+            let paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
+            (sender.flow, sender.waits_for(paused, world))
+        };
+        self.under_way().map(waits).collect()
     }
 }

@@ -1,0 +1,382 @@
+//! A switch with backpressure flow control (BFC; Goyal et al., NSDI 2022).
+//!
+//! Each port has one queue for control packets and some for data. The first packet of a flow takes an empty one,
+//! and the flow keeps it ([`table`]). A packet that finds more than a share of HRTT × rate in its queue has the
+//! queue paused that it left at the node before, until it leaves itself ([`signals`]). At a host that queue is a
+//! single flow.
+//!
+//! It is a kind of node of its own, made of the parts of a [`Switch`], so that other switches do not ask for each
+//! packet whether it is on.
+
+mod signals;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use incast_units::Rate;
+use signals::{Request, Signals};
+use table::FlowTable;
+
+use super::admission::Admission;
+use super::path::PathPolicy;
+use super::{Egress, Switch};
+use crate::describe::Simulation;
+use crate::describe::bfc::Bfc;
+use crate::describe::network::{NodeId, PortId};
+use crate::engine::deadlock::Hold;
+use crate::engine::event::{Effects, Event, Kind as EventKind};
+use crate::engine::node::Behaviour;
+use crate::engine::world::World;
+use crate::forwarding::Table;
+use crate::packet::{IntRecords, Kind, Packet};
+use crate::pause_map::PauseMap;
+use crate::port::Port;
+use crate::random::{draw, mix};
+use crate::route::Out;
+
+/// The queue of packets that carry no data. It is served first and never paused.
+const CONTROL: u8 = 0;
+
+/// Distinguishes the random draws of this module from others at the same switch.
+const STREAM: u64 = 0x6266_635f_7175_6575;
+
+/// A switch with backpressure flow control.
+#[derive(Debug)]
+pub(crate) struct BackpressureSwitch {
+    switch: Switch,
+    bfc: Bfc,
+    /// What belongs to each of the switch's ports.
+    hops: Vec<Hop>,
+    /// The bits of a packet's hash that name its flow: those that hold no entropy.
+    flow_bits: u32,
+    /// Stream of the hashes of flows: the same for every seed, as that of paths is.
+    hashes: u64,
+    /// Stream of the random draws about queues.
+    stream: u64,
+}
+
+/// What a port has besides its queues.
+#[derive(Debug)]
+struct Hop {
+    /// As a port by which packets leave: the flows, and of the packets in each queue what is known of them.
+    flows: FlowTable,
+    notes: Box<[VecDeque<Note>]>,
+    /// As a port by which packets come: what the far end is to be told.
+    signals: Signals,
+    /// Time between two maps. (ps)
+    interval: u64,
+}
+
+/// What is known of a data packet in a queue.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// The entry of its flow.
+    entry: u32,
+    /// The queue that it left at the node before.
+    number: u16,
+    /// Whether it holds that queue paused.
+    pauses: bool,
+}
+
+impl BackpressureSwitch {
+    /// The entry of a packet's flow in the table of a port.
+    fn entry(&self, packet: &Packet, to: PortId) -> u32 {
+        let entries = self.hops[usize::from(to)].flows.len() as u64;
+        let hash = draw(self.hashes, u64::from(packet.hash & self.flow_bits));
+        (((hash >> 32) * entries) >> 32) as u32
+    }
+
+    /// A queue for a flow that has none: from a random one on the first that is empty and not paused, or that
+    /// random one.
+    fn choose(&self, packet: &Packet, egress: &Egress) -> u8 {
+        let queues = self.bfc.queues;
+        let item = packet.identity() ^ mix(packet.copy());
+        let start = ((draw(self.stream ^ u64::from(packet.hash), item) >> 32) * u64::from(queues)) >> 32;
+        let start = start as u8;
+        let is_free = |queue: &u8| egress.queues.length_of(*queue) == 0 && !egress.wire.is_paused(*queue);
+        let mut in_turn = (start..queues).chain(0..start).map(|i| CONTROL + 1 + i);
+        in_turn.find(is_free).unwrap_or(CONTROL + 1 + start)
+    }
+
+    /// Whether a queue holds so much, with the packet that has come by port `from`, that the packet's senders are
+    /// to be paused.
+    fn is_above_threshold(&self, from: PortId, egress: &Egress, queue: u8) -> bool {
+        let delay = self.switch.ports[usize::from(from)].wire.delay();
+        let alone = self.bfc.threshold(egress.wire.rate(), delay).get();
+        let mut active = egress.ready();
+        active.remove(CONTROL);
+        egress.queues.length_of(queue) * u64::from(active.len().max(1)) > alone
+    }
+
+    /// Does what a change of the paused queues at the far end of `port` asks for.
+    fn tell(&mut self, now: u64, port: PortId, request: Request, effects: &mut impl Effects) {
+        match request {
+            Request::Nothing => {}
+            Request::Serve => self.serve(now, port, effects),
+            Request::Schedule => {
+                let interval = self.hops[usize::from(port)].interval;
+                let next = now.div_ceil(interval) * interval;
+                effects.schedule(Event::new(next, EventKind::Control, u32::from(port)));
+            }
+        }
+    }
+
+    /// The time of a regular map of a port has come.
+    fn tick(&mut self, now: u64, port: PortId, effects: &mut impl Effects) {
+        let hop = &mut self.hops[usize::from(port)];
+        if hop.signals.tick() {
+            effects.schedule(Event::new(now + hop.interval, EventKind::Control, u32::from(port)));
+            self.serve(now, port, effects);
+        }
+    }
+
+    /// A frame of the far end has arrived.
+    fn obey(&mut self, now: u64, port: PortId, frame: &Packet, int: &IntRecords, effects: &mut impl Effects) {
+        let wire = &mut self.switch.ports[usize::from(port)].wire;
+        if frame.kind == Kind::PauseMap {
+            let map = PauseMap::of(frame, int);
+            for queue in CONTROL + 1..=self.bfc.queues {
+                let paused = map.contains(u16::from(queue));
+                if paused != wire.is_paused(queue) {
+                    wire.set_paused(now, port, queue, paused, effects);
+                }
+            }
+        } else {
+            wire.set_paused(now, port, frame.ingress as u8, frame.kind == Kind::Pause, effects);
+        }
+        self.serve(now, port, effects);
+    }
+
+    /// A data packet that has come by port `from` joins the queue of its flow at port `to`.
+    fn admit_data(
+        &mut self,
+        now: u64,
+        (from, to): (PortId, PortId),
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) -> bool {
+        let number = PauseMap::number(u32::from(packet.ingress));
+        let entry = self.entry(packet, to);
+        let sticky = self.switch.ports[usize::from(from)].wire.delay().times(2 * u64::from(self.bfc.sticky));
+        let known = self.hops[usize::from(to)].flows.queue(entry, now, sticky.ps());
+        let queue = known.unwrap_or_else(|| self.choose(packet, &self.switch.ports[usize::from(to)]));
+        if !self.admit(now, (from, to), queue, packet, int, effects) {
+            return false;
+        }
+        let packets = self.hops[usize::from(to)].flows.add(entry, now, queue);
+        let egress = &self.switch.ports[usize::from(to)];
+        let pauses = (packets > 1 || !self.bfc.single_packet) && self.is_above_threshold(from, egress, queue);
+        self.hops[usize::from(to)].notes[usize::from(queue)].push_back(Note { entry, number, pauses });
+        if pauses {
+            let request = self.hops[usize::from(from)].signals.raise(now, number);
+            self.tell(now, from, request, effects);
+        }
+        true
+    }
+
+    /// A packet joins a queue, if there is room for it.
+    fn admit(
+        &mut self,
+        now: u64,
+        (from, to): (PortId, PortId),
+        queue: u8,
+        packet: &mut Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) -> bool {
+        let Switch { ports, buffer, marks_at_enqueue, stream, .. } = &mut self.switch;
+        let (egress, size) = (&mut ports[usize::from(to)], u64::from(packet.size));
+        let (length, port_length) = (egress.queues.length_of(queue), egress.queues.length());
+        if buffer.admit(0, length, port_length, size) == Admission::Drop {
+            egress.drop(packet, effects);
+            return false;
+        }
+        if *marks_at_enqueue && packet.kind == Kind::Data {
+            egress.mark(to, queue, packet, *stream);
+        }
+        packet.time = now;
+        packet.ingress = from;
+        egress.wire.peak = egress.wire.peak.max(port_length + size);
+        egress.queues.push(queue, *packet, int);
+        true
+    }
+
+    /// Begins to send the next packet of a port, or has itself called when that is possible.
+    fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        let egress = &mut self.switch.ports[usize::from(index)];
+        let signals = &mut self.hops[usize::from(index)].signals;
+        if egress.wire.is_busy(now) {
+            if signals.is_waiting() || !egress.ready().is_empty() {
+                egress.wire.call_when_free(index, effects);
+            }
+        } else if let Some(mut frame) = signals.next(&mut self.switch.int) {
+            egress.wire.pauses_sent += u64::from(frame.kind != Kind::Resume);
+            egress.wire.send(now, index, &mut frame, &self.switch.int, effects);
+            self.serve(now, index, effects);
+        } else {
+            self.send_next(now, index, effects);
+        }
+    }
+
+    /// Begins to send the next packet of a port that is not busy.
+    fn send_next(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        let egress = &mut self.switch.ports[usize::from(index)];
+        let ready = egress.ready();
+        if ready.is_empty() {
+            return;
+        }
+        let queue = egress.scheduler.choose(ready, &egress.queues);
+        let Some(mut packet) = egress.queues.pop(queue, &mut self.switch.int) else { return };
+        // The node after this one knows the packet by its queue here.
+        let from = std::mem::replace(&mut packet.ingress, u16::from(queue));
+        packet.queue = queue;
+        self.switch.send(now, index, queue, &mut packet, effects);
+        let hop = &mut self.hops[usize::from(index)];
+        let Some(note) = hop.notes[usize::from(queue)].pop_front() else { return };
+        hop.flows.remove(note.entry, now);
+        if note.pauses {
+            let request = self.hops[usize::from(from)].signals.lower(note.number);
+            self.tell(now, from, request, effects);
+        }
+    }
+
+    /// The packets that hold queues at the far end of `ingress` paused: the port and the queue of each, and the queue
+    /// that it holds.
+    fn holding(&self, ingress: PortId) -> impl Iterator<Item = (PortId, u8, u16)> {
+        let ports = (0..).zip(self.switch.ports.iter().zip(&self.hops));
+        ports.flat_map(move |(port, (egress, hop))| {
+            let mut places = vec![0; hop.notes.len()];
+            egress.queues.iter().filter_map(move |(queue, packet)| {
+                let place = &mut places[usize::from(queue)];
+                *place += 1;
+                let note = hop.notes[usize::from(queue)].get(*place - 1)?;
+                (note.pauses && packet.ingress == ingress).then_some((port, queue, note.number))
+            })
+        })
+    }
+}
+
+impl Behaviour for BackpressureSwitch {
+    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
+        let bfc = simulation.switch.bfc.ok_or("a switch with BFC of which there are no settings")?;
+        let switch = Switch::with(id, world, simulation, &simulation.switch.with_queues_of(&bfc))?;
+        let problem_at = |out: &Out| bfc.problem_at(out.rate, out.delay);
+        if let Some(problem) = world.routes.ports[id as usize].iter().find_map(problem_at) {
+            return Err(problem);
+        }
+        let queues = usize::from(bfc.queues);
+        let hop = |egress: &Egress| Hop {
+            flows: FlowTable::new(queues * bfc.entries as usize),
+            notes: (0..=queues).map(|_| VecDeque::new()).collect(),
+            signals: Signals::new(bfc.signal),
+            interval: bfc.interval.unwrap_or(egress.wire.delay()).ps(),
+        };
+        let hops = switch.ports.iter().map(hop).collect();
+        Ok(Self {
+            switch,
+            bfc,
+            hops,
+            flow_bits: if simulation.switch.path == PathPolicy::FiveTuple { !0 } else { !0xffff },
+            hashes: mix(u64::from(id) ^ STREAM),
+            stream: mix(simulation.seed ^ mix(u64::from(id) ^ STREAM)),
+        })
+    }
+
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        world: &World,
+        effects: &mut E,
+    ) {
+        if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
+            return self.obey(now, port, packet, int, effects);
+        }
+        let Some(to) = self.switch.route(now, packet, world) else {
+            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            return;
+        };
+        let admitted = if packet.kind == Kind::Data {
+            self.admit_data(now, (port, to), packet, int, effects)
+        } else {
+            self.admit(now, (port, to), CONTROL, packet, int, effects)
+        };
+        if admitted {
+            self.serve(now, to, effects);
+        }
+    }
+
+    fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
+        let (now, port) = (event.time(), event.entity() as PortId);
+        match event.kind() {
+            EventKind::Departed => {
+                self.switch.ports[usize::from(port)].wire.departed();
+                self.serve(now, port, effects);
+            }
+            EventKind::Control => self.tick(now, port, effects),
+            _ => {}
+        }
+    }
+
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
+        self.switch.reroute(now, table, world, effects);
+    }
+
+    fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {
+        self.switch.rate_changed(port, rate, index);
+    }
+
+    fn wire(&self, port: PortId) -> Option<&Port> {
+        self.switch.wire(port)
+    }
+
+    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.switch.wire_mut(port)
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.switch.queued(port)
+    }
+
+    fn held_data(&self) -> u64 {
+        self.switch.held_data()
+    }
+
+    fn holds(&self, before: u64) -> Vec<Hold> {
+        let mut holds = Vec::new();
+        for (port, hop) in (0..).zip(&self.hops) {
+            let mut stuck: BTreeMap<u16, BTreeSet<(PortId, u16)>> = BTreeMap::new();
+            for (at, queue, number) in self.holding(port) {
+                if self.switch.ports[usize::from(at)].wire.is_paused(queue) {
+                    stuck.entry(number).or_default().insert((at, u16::from(queue)));
+                }
+            }
+            let lasting = stuck.into_iter().filter(|(number, _)| hop.signals.paused_before(*number, before));
+            holds.extend(lasting.map(|(queue, waits_at)| {
+                let waits_at = waits_at.into_iter().collect();
+                Hold { port, queue, waits_at, all: false }
+            }));
+        }
+        holds
+    }
+
+    fn violations(&self, drops: u64) -> Vec<String> {
+        let mut violations = self.switch.violations(drops);
+        let known: u64 = self.hops.iter().map(|hop| hop.flows.packets()).sum();
+        if known != self.held_data() {
+            violations.push(format!("holds {} data packets, {known} by its flows", self.held_data()));
+        }
+        for (port, hop) in (0..).zip(&self.hops) {
+            let (counted, holding) = (hop.signals.holding(), self.holding(port).count());
+            if counted != holding as u64 {
+                violations.push(format!(
+                    "pauses by {counted} packets at the far end of port {port}, and holds {holding} of them"
+                ));
+            }
+        }
+        violations
+    }
+}
