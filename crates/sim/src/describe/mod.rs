@@ -7,6 +7,7 @@ pub mod network;
 pub mod probe;
 pub mod switch;
 pub mod transport;
+pub mod work;
 
 use incast_units::Time;
 

@@ -1,0 +1,46 @@
+//! Workloads with dependencies: what hosts send, wait for and compute, and in which order.
+
+use incast_units::Time;
+
+use super::network::NodeId;
+
+/// One operation of a host in a workload with dependencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The host that performs it.
+    pub host: NodeId,
+    /// What it does.
+    pub what: What,
+    /// Operations of the same host, by index into [`super::Simulation::operations`], that must have *ended*
+    /// before it starts.
+    pub after: Vec<u32>,
+    /// Operations of the same host that must have *started* before it starts (GOAL's `irequires`).
+    pub after_start: Vec<u32>,
+    /// The job, an index for the caller; results are given per job.
+    pub job: u16,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Sends this flow (index into [`super::Simulation::flows`]; its source is the host); ends when the
+    /// sender has had the acknowledgement of the last byte.
+    Send {
+        /// The flow.
+        flow: u32,
+    },
+    /// Waits for this flow (its destination is the host); ends when it has started and the flow's last
+    /// byte has arrived.
+    Receive {
+        /// The flow.
+        flow: u32,
+    },
+    /// Computes for this long on one of the host's processors: operations of one processor run one after
+    /// the other, in the order in which they became ready (ties by index).
+    Compute {
+        /// How long.
+        time: Time,
+        /// The processor, by number.
+        processor: u16,
+    },
+}
