@@ -4,17 +4,22 @@
 //! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block does not
 //! change the flows of others.
 
+mod chakra_trace;
 mod flows;
+mod goal_file;
 pub(crate) mod hosts;
 mod hpcc_file;
+mod htsim_connections;
 mod incast;
 mod permutation;
 mod poisson;
 mod sizes;
 mod staggered;
 pub(crate) mod stream;
+mod work;
 
 use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::work::Operation;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -38,6 +43,12 @@ kinds! {
         "staggered" => Staggered(staggered::Staggered),
         /// the flows of an HPCC `flow.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
+        /// the schedule of a GOAL file.
+        "goal-file" => GoalFile(goal_file::GoalFile),
+        /// the connections of an htsim `.cm` file.
+        "htsim-connections" => HtsimConnections(htsim_connections::HtsimConnections),
+        /// the work of Chakra execution traces.
+        "chakra-trace" => ChakraTrace(chakra_trace::ChakraTrace),
     }
 }
 
@@ -163,6 +174,9 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
             Self::HpccFile(pattern) => pattern.check(setting),
+            Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.reach()),
         }
     }
 
@@ -171,7 +185,13 @@ impl Pattern {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
             Self::Incast(pattern) => pattern.offered(setting),
-            Self::Flows(_) | Self::Permutation(_) | Self::Staggered(_) | Self::HpccFile(_) => None,
+            Self::Flows(_)
+            | Self::Permutation(_)
+            | Self::Staggered(_)
+            | Self::HpccFile(_)
+            | Self::GoalFile(_)
+            | Self::HtsimConnections(_)
+            | Self::ChakraTrace(_) => None,
         }
     }
 
@@ -187,6 +207,28 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),
+            Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.drafts()),
+            Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.drafts()),
+            Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.drafts()),
+        }
+    }
+
+    /// What hosts do with the flows of [`make`](Self::make) and in which order. An operation names flows by the
+    /// index of their draft, and others by their index here.
+    ///
+    /// # Errors
+    /// Settings that contradict the network.
+    pub(crate) fn operations(&self, setting: &Setting<'_>) -> Result<Vec<Operation>, Faults> {
+        match self {
+            Self::GoalFile(pattern) => pattern.placed(setting).map(work::Placed::operations),
+            Self::HtsimConnections(pattern) => pattern.placed(setting).map(work::Placed::operations),
+            Self::ChakraTrace(pattern) => pattern.placed(setting).map(work::Placed::operations),
+            Self::Flows(_)
+            | Self::Poisson(_)
+            | Self::Incast(_)
+            | Self::Permutation(_)
+            | Self::Staggered(_)
+            | Self::HpccFile(_) => Ok(Vec::new()),
         }
     }
 }
