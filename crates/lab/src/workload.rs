@@ -42,6 +42,13 @@ impl Workload {
         (self.operations.len() - 1) as u32
     }
 
+    /// Adds a note on a number of things, if there are any.
+    pub(crate) fn note(&mut self, number: usize, what: &str, text: &str) {
+        if number > 0 {
+            self.notes.push(format!("{what} ({number}): {text}"));
+        }
+    }
+
     /// Operations that wait for each other and never start, in the order in which each waits for the next.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<u32>> {

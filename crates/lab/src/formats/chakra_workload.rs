@@ -480,24 +480,27 @@ impl<'a> Builder<'a> {
         let count = |wanted: &dyn Fn(&Node) -> bool| nodes().filter(|node| wanted(node)).count();
         let memory = count(&|node| matches!(node.kind, NodeKind::MemLoad | NodeKind::MemStore));
         let control = count(&|node| !node.ctrl_deps.is_empty());
-        let mut note = |number: usize, what: &str, text: &str| {
-            if number > 0 {
-                self.work.notes.push(format!("{}: {text}", counted(number, what)));
-            }
-        };
-        note(memory, "node of memory", "takes its recorded duration; memory is not simulated");
-        note(
-            self.timeless,
-            "computation without duration",
-            "takes no time; num_ops and tensor_size are not read",
+        self.work.note(
+            memory,
+            "nodes of memory",
+            "each takes its recorded duration; memory is not simulated",
         );
-        note(self.small, "message without payload", "sent with 1 B");
+        self.work.note(
+            self.timeless,
+            "computations without duration",
+            "these take no time; num_ops and tensor_size are not read",
+        );
+        self.work.note(self.small, "messages without payload", "sent with 1 B");
         if !self.ctrl_deps {
-            note(control, "node with ctrl_deps", "these are not waited for; a traffic block can ask for it");
+            self.work.note(
+                control,
+                "nodes with ctrl_deps",
+                "not waited for, unless a traffic block asks for it",
+            );
         }
-        note(
+        self.work.note(
             self.collectives,
-            "collective",
+            "collectives",
             "made of messages (rings; direct for ALL_TO_ALL), whatever algorithm was used when the trace was taken",
         );
     }

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use incast_sim::describe::work::What;
+use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
-use super::fields::{Field, Found, counted};
+use super::fields::{Field, Found};
 use crate::grammar::foreign::Format;
 use crate::limits::{MAX_FLOWS, MAX_HOSTS};
 use crate::problem::{Problem, Problems};
@@ -221,6 +221,8 @@ struct Reader<'a> {
     sends: Vec<End<'a>>,
     receives: Vec<End<'a>>,
     block: Option<Block<'a>>,
+    /// Whether a block is passed over whose rank could not be read.
+    skipping: bool,
     /// For each rank the line of its block.
     blocks: Vec<Option<u32>>,
     empty: usize,
@@ -232,6 +234,10 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn statement(&mut self, cursor: &mut Cursor<'_, 'a>, found: &mut Found<'_>) -> Result<(), Problem> {
         let field = cursor.next("statement")?;
+        if self.skipping {
+            self.skipping = field.text != "}";
+            return Ok(());
+        }
         match (field.text, &mut self.block) {
             ("num_ranks", None) => {
                 if !self.blocks.is_empty() {
@@ -245,19 +251,13 @@ impl<'a> Reader<'a> {
                 self.blocks = vec![None; ranks as usize];
             }
             ("rank", None) => {
-                let name = cursor.next("rank")?;
-                let rank = self.rank(&name, "rank")?;
-                if let Some(line) = self.blocks[rank as usize].replace(field.line) {
-                    return Err(
-                        name.wrong("rank", format_args!("this rank has a block on line {line} already"))
-                    );
-                }
-                cursor.expect("{")?;
-                let (labels, dependencies) = (HashMap::new(), Vec::new());
-                self.block = Some(Block { rank, line: field.line, labels, dependencies });
+                let block = self.opens(field.line, cursor);
+                self.skipping = block.is_err();
+                self.block = Some(block?);
             }
             ("num_ranks" | "rank", Some(block)) => {
                 let message = format!("the block of rank {} (line {}) has no `}}`", block.rank, block.line);
+                (self.block, self.skipping) = (None, true);
                 return Err(field.wrong("statement", message));
             }
             ("}", Some(_)) => self.close(found),
@@ -288,6 +288,17 @@ impl<'a> Reader<'a> {
             _ => return Err(field.wrong("statement", "begins no statement").with_hint(STATEMENTS)),
         }
         Ok(())
+    }
+
+    /// Begins the block of a rank.
+    fn opens(&mut self, line: u32, cursor: &mut Cursor<'_, 'a>) -> Result<Block<'a>, Problem> {
+        let name = cursor.next("rank")?;
+        let rank = self.rank(&name, "rank")?;
+        if let Some(line) = self.blocks[rank as usize].replace(line) {
+            return Err(name.wrong("rank", format_args!("this rank has a block on line {line} already")));
+        }
+        cursor.expect("{")?;
+        Ok(Block { rank, line, labels: HashMap::new(), dependencies: Vec::new() })
     }
 
     /// A rank's number.
@@ -326,7 +337,7 @@ impl<'a> Reader<'a> {
             return Err(word.wrong("operation", format_args!("there are more than {MAX_FLOWS} operations")));
         }
         if let Some(label) = label
-            && let Some(other) = block.labels.insert(label.text, operation)
+            && let Some(&other) = block.labels.get(label.text)
         {
             let line = self.lines[other as usize];
             return Err(label.wrong("label", format_args!("this rank has it on line {line} already")));
@@ -338,7 +349,7 @@ impl<'a> Reader<'a> {
                 let time = Time::from_ns(cursor.number("calc", u64::MAX / 2000)?);
                 let processor =
                     if cursor.next_is("cpu") { cursor.number("cpu", u64::from(u16::MAX))? } else { 0 };
-                self.push(rank, word.line, What::Compute { time, processor: processor as u16 });
+                self.push(rank, word.line, What::Compute { time, processor: processor as u16 }, label);
                 return self.line_ends(cursor);
             }
             _ => {
@@ -378,7 +389,7 @@ impl<'a> Reader<'a> {
         // The flow of a receive is known once all sends are.
         let what =
             if is_send { What::Send { flow: self.sends.len() as u32 } } else { What::Receive { flow: 0 } };
-        self.push(rank, word.line, what);
+        self.push(rank, word.line, what, label);
         let end = End { operation, rank, peer, tag, size, place };
         if is_send {
             self.sends.push(end)
@@ -388,14 +399,21 @@ impl<'a> Reader<'a> {
         self.line_ends(cursor)
     }
 
-    fn push(&mut self, rank: u32, line: u32, what: What) {
-        self.work.add(rank, what, Vec::new());
+    fn push(&mut self, rank: u32, line: u32, what: What, label: Option<Field<'a>>) {
+        let operation = self.work.add(rank, what, Vec::new());
         self.lines.push(line);
+        if let (Some(block), Some(label)) = (&mut self.block, label) {
+            block.labels.insert(label.text, operation);
+        }
     }
 
     /// Ends a block: all its labels are known.
     fn close(&mut self, found: &mut Found<'_>) {
         let Some(block) = self.block.take() else { return };
+        if !found.is_empty() {
+            // An operation that could not be read has taken its label with it.
+            return;
+        }
         for Dependency { waits, other, start } in block.dependencies {
             let label = |field: &Field<'_>| {
                 block.labels.get(field.text).copied().ok_or_else(|| {
@@ -494,26 +512,29 @@ impl<'a> Reader<'a> {
     }
 
     fn note(&mut self) {
-        let mut note = |number: usize, what: &str, text: &str| {
-            if number > 0 {
-                self.work.notes.push(format!("{}: {text}", counted(number, what)));
-            }
-        };
-        note(self.empty, "message without payload", "sent with 1 B");
-        note(self.shorter, "receive for more than its message has", "the size of the message counts");
-        note(
-            self.any_tag,
-            "receive with any tag",
-            "takes the first message of its sender that no receive above it in the file takes",
+        let pinned = |operation: &&Operation| matches!(operation.what, What::Compute { processor, .. } if processor > 0);
+        let pinned = self.work.operations.iter().filter(pinned).count();
+        self.work.note(self.empty, "messages without payload", "sent with 1 B");
+        self.work.note(
+            self.shorter,
+            "receives for more than their message has",
+            "the size of the message counts",
         );
-        note(
+        self.work.note(
+            self.any_tag,
+            "receives with any tag",
+            "each takes the first message of its sender that no receive above it in the file takes",
+        );
+        self.work.note(
             self.cards,
-            "operation with nic above 0",
+            "operations with nic above 0",
             "nic is not taken over; flows choose among a host's links",
         );
-        let pinned = |operation: &incast_sim::describe::work::Operation| matches!(operation.what, What::Compute { processor, .. } if processor > 0);
-        let pinned = self.work.operations.iter().filter(|operation| pinned(operation)).count();
-        note(pinned, "computation with cpu above 0", "runs beside those of the other processors of its host");
+        self.work.note(
+            pinned,
+            "computations with cpu above 0",
+            "these run beside those of the other processors of their host",
+        );
     }
 }
 

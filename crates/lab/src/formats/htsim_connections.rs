@@ -226,7 +226,8 @@ struct Reader {
     addons: usize,
     /// Starts that are not whole numbers.
     fractions: usize,
-    idle: Vec<u32>,
+    /// Triggers that start nothing.
+    idle: usize,
 }
 
 impl Reader {
@@ -250,13 +251,14 @@ impl Reader {
                         return Err(first.wrong("header", "is followed by one number, like `Nodes 16`"));
                     };
                     let most = if i == 0 { MAX_HOSTS } else { MAX_FLOWS };
+                    // One that cannot be read is no reason to complain of what follows.
+                    self.header[i] = Some(most);
                     let value = number.whole(HEADER[i], most)?;
-                    self.header[i] = Some(value);
                     if i == 0 && value == 0 {
-                        Err(number.wrong("Nodes", "there must be nodes"))
-                    } else {
-                        Ok(())
+                        return Err(number.wrong("Nodes", "there must be nodes"));
                     }
+                    self.header[i] = Some(value);
+                    Ok(())
                 }
                 None => {
                     let message =
@@ -462,9 +464,7 @@ impl Reader {
                     found.add(problem);
                 }
                 Ok(starts) => {
-                    if starts.is_empty() {
-                        self.idle.push(id);
-                    }
+                    self.idle += usize::from(starts.is_empty());
                     for (target, activators) in starts {
                         for (activator, end) in activators {
                             match self.wait(target, activator, end) {
@@ -506,26 +506,17 @@ impl Reader {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |number: usize, text: &str| {
-            if number > 0 {
-                notes.push(text.to_owned());
-            }
-        };
-        note(self.priorities, "prio: not taken over; the queue of the flows is that of the traffic block");
-        note(self.messages, "msg: each is a flow of its own; connections are not used again");
-        note(self.addons, "addon: not taken over");
-        note(
-            self.fractions,
-            "starts that are not whole numbers: taken as they are; htsim cuts off the fraction",
+        let mut work = Workload::default();
+        work.note(
+            self.priorities,
+            "prio",
+            "not taken over; the queue of the flows is that of the traffic block",
         );
-        if let Some(first) = self.idle.first() {
-            notes.push(format!(
-                "{} without a connection to start, the first is {first}",
-                counted(self.idle.len(), "trigger")
-            ));
-        }
-        notes
+        work.note(self.messages, "msg", "each is a flow of its own; connections are not used again");
+        work.note(self.addons, "addon", "not taken over");
+        work.note(self.fractions, "starts with a fraction", "taken as they are; htsim cuts off the fraction");
+        work.note(self.idle, "triggers without a connection to start", "not needed");
+        work.notes
     }
 }
 

@@ -87,8 +87,8 @@ impl Section {
 struct Reader {
     header: [Option<(u64, u32)>; HEADER.len()],
     tiers: [Option<Section>; 3],
-    /// The tier that is being read.
-    current: Option<usize>,
+    /// The tier that is being read; `None` within it after a number that is none.
+    current: Option<Option<usize>>,
     last: u32,
 }
 
@@ -113,6 +113,9 @@ impl HtsimTopology {
         }
         if found.is_empty() {
             reader.complete(&mut found);
+        }
+        if found.is_empty() {
+            reader.check_pods(&mut found);
         }
         if !found.is_empty() {
             return Err(found.into_result(()).unwrap_err());
@@ -192,8 +195,9 @@ impl Reader {
             return self.header[i].replace((number, first.line)).map_or(Ok(()), twice);
         }
         if word == "tier" {
-            let tier = value.whole("tier", 2)? as usize;
-            self.current = Some(tier);
+            let tier = value.whole("tier", 2).map(|tier| tier as usize);
+            self.current = Some(tier.as_ref().ok().copied());
+            let tier = tier?;
             let section = Section { line: first.line, ..Section::default() };
             return match self.tiers[tier].replace(section) {
                 Some(before) => twice((0, before.line)),
@@ -207,10 +211,13 @@ impl Reader {
             return Err(Problem { line: Some(first.line), ..unknown(message, &word, known()) });
         };
         let number = value.whole(&word, KEYS[key].1)?;
-        let Some(section) = self.current.and_then(|tier| self.tiers[tier].as_mut()) else {
+        let Some(tier) = self.current else {
             return Err(first.wrong(&word, "belongs to a tier; write `Tier 0` above it"));
         };
-        section.values[key].replace((number, first.line)).map_or(Ok(()), twice)
+        match tier.and_then(|tier| self.tiers[tier].as_mut()) {
+            Some(section) => section.values[key].replace((number, first.line)).map_or(Ok(()), twice),
+            None => Ok(()),
+        }
     }
 
     fn tier_count(&self) -> usize {
@@ -259,6 +266,26 @@ impl Reader {
         }
     }
 
+    /// Checks that the hosts fill pods, and these switches.
+    fn check_pods(&self, found: &mut Found<'_>) {
+        let [Some((hosts, _)), Some((tiers, _)), Some((pod, line))] = self.header else { return };
+        let down = self.tiers[0].map_or(1, |tier| tier.value(DOWN));
+        let message = if hosts < 2 {
+            "there must be at least two nodes".to_owned()
+        } else if hosts % pod != 0 {
+            format!("{hosts} nodes are no whole number of pods of {pod}")
+        } else if tiers == 2 && hosts != pod {
+            format!("in a tree of two tiers all nodes are one pod: write Podsize {hosts}")
+        } else if pod % down != 0 {
+            format!(
+                "a pod of {pod} nodes is no whole number of switches with {down} each (Radix_Down of tier 0)"
+            )
+        } else {
+            return;
+        };
+        found.add(Problem::new(message).about("podsize").on_line(line));
+    }
+
     /// The numbers of switches, which follow from the numbers of ports; these must agree.
     fn shape(&self, found: &mut Found<'_>) -> HtsimTopology {
         let tiers: Vec<Section> = self.tiers.iter().flatten().take(self.tier_count()).copied().collect();
@@ -268,27 +295,11 @@ impl Reader {
             found.add(Problem::new(message).about(KEYS[key].0).on_line(tiers[tier].line(key)));
         };
         let pods = hosts / pod;
-        if hosts % pod != 0 || pods == 0 {
-            wrong(0, DOWN, format!("{hosts} nodes are no whole number of pods of {pod}"));
-        } else if tiers.len() == 2 && pods != 1 {
-            wrong(
-                0,
-                DOWN,
-                format!("in a tree of two tiers all nodes are one pod: podsize must be {hosts}, not {pod}"),
-            );
-        }
-        if pod % get(0, DOWN) != 0 {
-            wrong(
-                0,
-                DOWN,
-                format!("a pod of {pod} nodes is no whole number of switches with {} of them", get(0, DOWN)),
-            );
-        }
         if get(0, BUNDLE) != 1 {
             wrong(0, BUNDLE, format!("{}: a host has one link", get(0, BUNDLE)));
         }
         // Switches of a pod in each tier below the cores, and what they need above.
-        let tors = (pod / get(0, DOWN)).max(1);
+        let tors = pod / get(0, DOWN);
         let aggs = (get(0, UP) / get(1, BUNDLE)).max(1);
         for tier in 0..tiers.len() - 1 {
             let (up, bundle) = (get(tier, UP), get(tier + 1, BUNDLE));
@@ -338,10 +349,6 @@ impl Reader {
                 ),
             );
         }
-        let is_one_host = hosts < 2;
-        if is_one_host {
-            wrong(0, DOWN, "there must be at least two nodes".to_owned());
-        }
         let mut notes = Vec::new();
         if tiers.iter().any(|tier| QUEUES.iter().any(|&queue| tier.values[queue].is_some())) {
             notes.push("queue_down, queue_up: not taken over; the buffer is that of [switch]".to_owned());
@@ -360,6 +367,6 @@ impl Reader {
             latency: Time::from_ns(tier.value(SWITCH_LATENCY)),
             bundle: tier.value(BUNDLE) as u32,
         });
-        HtsimTopology { hosts: hosts as u32, pods: pods.max(1) as u32, tiers: tiers.collect(), notes }
+        HtsimTopology { hosts: hosts as u32, pods: pods as u32, tiers: tiers.collect(), notes }
     }
 }

@@ -32,6 +32,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
 use incast_sim::describe::transport::Transport;
+use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -71,6 +72,9 @@ impl PartialEq for Scenario {
 pub struct Built {
     /// What to simulate, on one thread.
     pub simulation: Simulation,
+    /// What hosts do with the flows of the simulation and in which order, where traffic has dependencies; the job
+    /// of an operation is the group of its flows.
+    pub operations: Vec<Operation>,
     /// Names of the traffic blocks; a flow's `group` is an index into them.
     pub groups: Vec<String>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
@@ -280,29 +284,40 @@ impl Scenario {
         let world = World::new(fabric);
         let setting = traffic::Setting { world: &world, until: self.root.run.until };
         let mut flows = Vec::new();
+        let mut work = Vec::new();
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
-            let drafts = match block.pattern.make(&setting, self.root.seed, block.name()) {
-                Ok(drafts) => drafts,
-                Err(faults) => {
-                    let section = format!("traffic.{}", block.name());
-                    faults.into_iter().for_each(|fault| reading.fault(&section, fault));
-                    continue;
-                }
-            };
-            flows.extend(drafts.into_iter().map(|draft| Flow {
-                key: hash::key(self.root.seed, block.name(), draft.index),
-                source: draft.source,
-                destination: draft.destination,
-                size: draft.size,
-                start: draft.start,
-                stop: draft.stop,
-                queue: block.common.queue,
-                balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
-                algorithm: *algorithm,
-                group,
+            let drafts = block.pattern.make(&setting, self.root.seed, block.name());
+            let (drafts, operations) =
+                match drafts.and_then(|drafts| Ok((drafts, block.pattern.operations(&setting)?))) {
+                    Ok(made) => made,
+                    Err(faults) => {
+                        let section = format!("traffic.{}", block.name());
+                        faults.into_iter().for_each(|fault| reading.fault(&section, fault));
+                        continue;
+                    }
+                };
+            work.push((group, operations));
+            flows.extend(drafts.into_iter().map(|draft| {
+                (
+                    draft.index,
+                    Flow {
+                        key: hash::key(self.root.seed, block.name(), draft.index),
+                        source: draft.source,
+                        destination: draft.destination,
+                        size: draft.size,
+                        start: draft.start,
+                        stop: draft.stop,
+                        queue: block.common.queue,
+                        balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
+                        algorithm: *algorithm,
+                        group,
+                    },
+                )
             }));
         }
-        flows.sort_by_key(|flow| (flow.start, flow.key));
+        flows.sort_by_key(|(_, flow)| (flow.start, flow.key));
+        let operations = operations(work, &flows);
+        let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
@@ -328,11 +343,35 @@ impl Scenario {
         }
         Ok(Built {
             simulation,
+            operations,
             groups: self.groups().into_iter().map(str::to_owned).collect(),
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })
     }
+}
+
+/// The operations of all groups as one list, which name flows and each other by their places. The flows are sorted,
+/// each with its number within its group.
+fn operations(work: Vec<(u16, Vec<Operation>)>, flows: &[(u64, Flow)]) -> Vec<Operation> {
+    let mut all = Vec::new();
+    for (group, mut operations) in work.into_iter().filter(|(_, operations)| !operations.is_empty()) {
+        let of_group = (0_u32..).zip(flows).filter(|(_, (_, flow))| flow.group == group);
+        let mut places: Vec<(u64, u32)> = of_group.map(|(place, (index, _))| (*index, place)).collect();
+        // Flows of a workload are numbered without gaps.
+        places.sort_unstable();
+        let first = all.len() as u32;
+        for operation in &mut operations {
+            operation.job = group;
+            match &mut operation.what {
+                What::Send { flow } | What::Receive { flow } => *flow = places[*flow as usize].1,
+                What::Compute { .. } => {}
+            }
+            operation.after.iter_mut().chain(&mut operation.after_start).for_each(|other| *other += first);
+        }
+        all.extend(operations);
+    }
+    all
 }
 
 /// Removes preset and parameters of an algorithm that an override replaces by another one.
