@@ -167,7 +167,7 @@ impl<'a> Cursor<'_, 'a> {
         let field = self.fields.get(self.at).copied();
         self.at += 1;
         field.ok_or_else(|| {
-            let message = "the line ends here; a value is missing";
+            let message = "the line ends too early";
             Problem::new(message).about(name).on_line(self.line).with_hint(STATEMENTS)
         })
     }
@@ -243,14 +243,20 @@ impl<'a> Reader<'a> {
                 if !self.blocks.is_empty() {
                     return Err(field.wrong("num_ranks", "is given twice"));
                 }
+                // A number that cannot be read is no reason to complain of the ranks.
+                self.number(MAX_HOSTS);
                 let ranks = cursor.number("num_ranks", MAX_HOSTS)?;
                 if ranks == 0 {
                     return Err(field.wrong("num_ranks", "there must be at least one rank"));
                 }
-                self.work.ranks = ranks as u32;
-                self.blocks = vec![None; ranks as usize];
+                self.number(ranks);
             }
             ("rank", None) => {
+                if self.blocks.is_empty() {
+                    self.number(MAX_HOSTS);
+                    self.skipping = true;
+                    return Err(field.wrong("rank", "the file must begin with `num_ranks` and their number"));
+                }
                 let block = self.opens(field.line, cursor);
                 self.skipping = block.is_err();
                 self.block = Some(block?);
@@ -290,6 +296,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Takes note of the number of ranks.
+    fn number(&mut self, ranks: u64) {
+        self.work.ranks = ranks as u32;
+        self.blocks = vec![None; ranks as usize];
+    }
+
     /// Begins the block of a rank.
     fn opens(&mut self, line: u32, cursor: &mut Cursor<'_, 'a>) -> Result<Block<'a>, Problem> {
         let name = cursor.next("rank")?;
@@ -304,15 +316,13 @@ impl<'a> Reader<'a> {
     /// A rank's number.
     fn rank(&self, field: &Field<'_>, name: &str) -> Result<u32, Problem> {
         let rank = field.whole(name, u64::from(u32::MAX)).map_err(|problem| problem.with_hint(STATEMENTS))?;
-        match self.work.ranks {
-            0 => Err(field.wrong(name, "the file must begin with `num_ranks` and their number")),
-            ranks if rank >= u64::from(ranks) => {
-                let message =
-                    format!("there is no such rank; num_ranks {ranks} numbers them 0 to {}", ranks - 1);
-                Err(field.wrong(name, message))
-            }
-            _ => Ok(rank as u32),
+        let ranks = self.work.ranks;
+        if rank < u64::from(ranks) {
+            return Ok(rank as u32);
         }
+        let message =
+            format!("there is no such rank; num_ranks {ranks} numbers them 0 to {}", ranks.saturating_sub(1));
+        Err(field.wrong(name, message))
     }
 
     /// An operation ends with its line, or its block.
@@ -487,7 +497,7 @@ impl<'a> Reader<'a> {
                         "the message of line {} has {} B, more than the {} B of this receive",
                         send.place.line, send.size, receive.size
                     );
-                    receive.place.wrong("size", message)
+                    Problem::new(message).about("size").on_line(receive.place.line)
                 }
                 Some(flow) => {
                     self.shorter += usize::from(self.sends[flow as usize].size < receive.size);

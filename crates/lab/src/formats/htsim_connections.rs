@@ -274,17 +274,18 @@ impl Reader {
     fn connection(&mut self, first: &Field<'_>, rest: &[Field<'_>]) -> Result<(), Problem> {
         let help = |problem: Problem| problem.with_hint(CONNECTION);
         let (source, destination) = first.text.split_once("->").unwrap_or((first.text, ""));
+        let Some(nodes) = self.header[0] else {
+            // Said once.
+            self.header[0] = Some(MAX_HOSTS);
+            return Err(first.wrong("header", "the file must begin with `Nodes` and their number"));
+        };
         let end = |text: &str, name: &str| -> Result<u32, Problem> {
             let number = Field { text, ..*first }.whole(name, u64::from(u32::MAX)).map_err(help)?;
-            match self.header[0] {
-                None => Err(first.wrong("header", "the file must begin with `Nodes` and their number")),
-                Some(nodes) if number >= nodes => {
-                    let message =
-                        format!("there is no node {number}; Nodes {nodes} numbers them 0 to {}", nodes - 1);
-                    Err(first.wrong(name, message))
-                }
-                Some(_) => Ok(number as u32),
+            if number < nodes {
+                return Ok(number as u32);
             }
+            let message = format!("there is no node {number}; Nodes {nodes} numbers them 0 to {}", nodes - 1);
+            Err(first.wrong(name, message))
         };
         let (source, destination) = (end(source, "src")?, end(destination, "dst")?);
         if source == destination {
@@ -304,7 +305,7 @@ impl Reader {
             let mut value = || {
                 fields
                     .next()
-                    .ok_or_else(|| help(name.wrong(name.text, "the line ends here; a value is missing")))
+                    .ok_or_else(|| help(name.wrong(name.text, "the line ends too early: a value is missing")))
             };
             let twice = || help(name.wrong(name.text, "is given twice"));
             match name.text {
@@ -358,10 +359,8 @@ impl Reader {
                     let known =
                         ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"];
                     let message = format!("{:?} is no attribute of a connection", name.text);
-                    return Err(Problem {
-                        line: Some(name.line),
-                        ..help(unknown(message, name.text, known))
-                    });
+                    let problem = Problem { line: Some(name.line), ..unknown(message, name.text, known) };
+                    return Err(if problem.hint.is_some() { problem } else { help(problem) });
                 }
             }
         }
@@ -402,9 +401,9 @@ impl Reader {
         let mut fields = rest.iter();
         while let Some(field) = fields.next() {
             let mut value = || {
-                fields
-                    .next()
-                    .ok_or_else(|| help(field.wrong(field.text, "the line ends here; a value is missing")))
+                fields.next().ok_or_else(|| {
+                    help(field.wrong(field.text, "the line ends too early: a value is missing"))
+                })
             };
             match field.text {
                 "id" => id = Some(trigger_id(value()?, "id")?),
@@ -558,16 +557,20 @@ impl Trigger {
                 ),
             ),
             Kind::OneShot => Ok(together()),
-            Kind::Barrier(count) if count != activators as u64 => wrong(
+            Kind::Barrier(count) if count > activators as u64 => wrong(
                 line,
                 format!(
-                    "barrier {id} waits for {count} activations, and {activators} connections activate it: what it starts \
-                     {}; write `count {activators}`",
-                    if count > activators as u64 {
-                        "never does"
-                    } else {
-                        "waits for the first of them only, which is not known before the run"
-                    }
+                    "barrier {id} waits for {count} activations and {} it, so that what it starts never does; write \
+                     `count {activators}`",
+                    counted(activators, "connection")
+                        + if activators == 1 { " activates" } else { " activate" }
+                ),
+            ),
+            Kind::Barrier(count) if count < activators as u64 => wrong(
+                line,
+                format!(
+                    "barrier {id} has count {count} and is activated by {activators} connections; which of them are the \
+                     first is not known before the run; write `count {activators}`"
                 ),
             ),
             Kind::Barrier(_) if activators as u64 * self.targets.len() as u64 > MAX_FLOWS => {
