@@ -144,7 +144,7 @@ impl ChakraRank {
         found.into_result(rank)
     }
 
-    /// Numbers the nodes, and checks that all on which one depends exist.
+    /// Numbers the nodes.
     fn index(&mut self, found: &mut Found<'_>) {
         for (i, node) in (0_u32..).zip(&self.nodes) {
             if let Some(other) = self.by_id.insert(node.id, i) {
@@ -154,14 +154,21 @@ impl ChakraRank {
                 }
             }
         }
+        // Converters leave `ctrl_deps` to nodes that they have removed: checked where they matter.
         for node in &self.nodes {
-            for (name, others) in [("data_deps", &node.data_deps), ("ctrl_deps", &node.ctrl_deps)] {
-                if let Some(lost) = others.iter().find(|id| !self.by_id.contains_key(id))
-                    && !found.add(node.wrong(name, format_args!("there is no node {lost}")))
-                {
-                    return;
-                }
+            if let Err(problem) = self.check("data_deps", node, &node.data_deps)
+                && !found.add(problem)
+            {
+                return;
             }
+        }
+    }
+
+    /// Checks that all on which a node depends exist.
+    pub(super) fn check(&self, field: &str, node: &Node, others: &[u64]) -> Result<(), Problem> {
+        match others.iter().find(|id| !self.by_id.contains_key(id)) {
+            Some(lost) => Err(node.wrong(field, format_args!("there is no node {lost}"))),
+            None => Ok(()),
         }
     }
 
@@ -249,6 +256,8 @@ fn node(mut message: Reader<'_>, record: usize, start: usize) -> Result<Node, Wr
     // Nodes of the kind INVALID_NODE carry nothing either.
     let known = usize::try_from(kind).ok().and_then(|kind| NodeKind::ALL.get(kind.saturating_sub(1)));
     match known {
+        // A traced program has a node where its CPU launches a communication, which is another node.
+        Some((NodeKind::Send | NodeKind::Recv | NodeKind::Coll, _)) if node.cpu => node.kind = NodeKind::Comp,
         Some((kind, _)) => node.kind = *kind,
         None => return Err((start, format!("type: {kind} is no kind of nodes; they are numbered up to 7"))),
     }

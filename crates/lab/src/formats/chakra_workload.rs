@@ -2,7 +2,9 @@
 //!
 //! A collective becomes messages between the ranks of its group: an all-reduce, reduce-scatter or all-gather goes
 //! around a ring of them, in ascending order; in an all-to-all each sends to all others at once; a barrier is a
-//! dissemination (Hensgen, Finkel, Manber 1988). Traces do not say which algorithm a library used.
+//! dissemination (Hensgen, Finkel, Manber 1988). Traces do not say which algorithm a library used. Nor do they say
+//! which rank is the root of a broadcast, reduce, gather or scatter: as in ASTRA-sim, a broadcast takes its recorded
+//! duration and sends nothing, and here the others too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -22,6 +24,8 @@ const CPU: u16 = 1;
 const MEMORY: u16 = 2;
 /// What takes no time.
 const NOTHING: u16 = 3;
+/// Collectives with a root.
+const ROOTED: u16 = 4;
 
 /// The names of the format's `CollectiveCommType`, by number.
 const COLLECTIVES: [&str; 10] = [
@@ -46,6 +50,8 @@ enum Plan {
     Direct,
     /// Steps over distances that double.
     Dissemination,
+    /// No messages, but the recorded durations.
+    Recorded,
 }
 
 /// The traces of all ranks.
@@ -69,6 +75,9 @@ impl ChakraTrace {
     pub fn workload(&self, ctrl_deps: bool) -> Result<Workload, Problems> {
         let mut builder = Builder::new(self, ctrl_deps);
         let mut found = Found::new("");
+        if ctrl_deps {
+            builder.check_ctrl_deps(&mut found);
+        }
         builder.single(&mut found);
         builder.collectives(&mut found);
         if found.is_empty() {
@@ -79,6 +88,15 @@ impl ChakraTrace {
         // Each problem names its own file.
         found.into_result(builder.work)
     }
+}
+
+/// Messages that have not been matched.
+#[derive(Default)]
+struct Messages {
+    /// The flow and node of each send, by sender, receiver and tag.
+    sent: BTreeMap<(u32, u32, i64), VecDeque<(u32, (u32, u32))>>,
+    /// The operations that receive.
+    received: Vec<u32>,
 }
 
 struct Builder<'a> {
@@ -94,6 +112,7 @@ struct Builder<'a> {
     collectives: usize,
     small: usize,
     timeless: usize,
+    rooted: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -108,6 +127,7 @@ impl<'a> Builder<'a> {
             collectives: 0,
             small: 0,
             timeless: 0,
+            rooted: 0,
         }
     }
 
@@ -132,66 +152,77 @@ impl<'a> Builder<'a> {
         (self.work.flows.len() - 1) as u32
     }
 
-    /// The nodes that are one operation.
-    fn single(&mut self, found: &mut Found<'_>) {
-        // Flows that have not been received, by sender, receiver and tag.
-        let mut channels: BTreeMap<(u32, u32, i64), VecDeque<(u32, (u32, u32))>> = BTreeMap::new();
-        let mut receives = Vec::new();
-        for (rank, trace) in (0_u32..).zip(&self.trace.ranks) {
-            for (index, node) in (0_u32..).zip(&trace.nodes) {
-                let origin = (rank, index);
-                let (time, processor) = match node.kind {
-                    NodeKind::Coll => continue,
-                    NodeKind::Send | NodeKind::Recv => {
-                        let (peer, size) = match self.ends_of(origin) {
-                            Ok(ends) => ends,
-                            Err(problem) => {
-                                if !found.add_of_any(problem) {
-                                    return;
-                                }
-                                continue;
-                            }
-                        };
-                        let what = if node.kind == NodeKind::Send {
-                            let flow = self.message(rank, peer, size);
-                            channels
-                                .entry((rank, peer, node.comm_tag))
-                                .or_default()
-                                .push_back((flow, origin));
-                            What::Send { flow }
-                        } else {
-                            What::Receive { flow: 0 }
-                        };
-                        let operation = self.add(origin, what, Vec::new());
-                        if node.kind == NodeKind::Recv {
-                            receives.push((peer, size, operation));
-                        }
-                        self.ends[rank as usize][index as usize] = operation;
-                        continue;
-                    }
-                    NodeKind::Metadata => (0, NOTHING),
-                    NodeKind::MemLoad | NodeKind::MemStore => (node.duration, MEMORY),
-                    NodeKind::Comp => {
-                        self.timeless += usize::from(node.duration == 0);
-                        (node.duration, if node.cpu { CPU } else { GPU })
-                    }
-                };
-                let Some(ps) = time.checked_mul(1_000_000).filter(|&ps| ps <= u64::MAX / 2) else {
-                    let message = format!("{time} us are longer than any time that can be counted");
-                    if !found.add_of_any(self.wrong(origin, "duration_micros", message)) {
-                        return;
-                    }
-                    continue;
-                };
-                let what = What::Compute { time: Time::from_ps(ps), processor };
-                self.ends[rank as usize][index as usize] = self.add(origin, what, Vec::new());
+    fn check_ctrl_deps(&self, found: &mut Found<'_>) {
+        for rank in &self.trace.ranks {
+            for node in &rank.nodes {
+                if let Err(problem) = rank.check("ctrl_deps", node, &node.ctrl_deps)
+                    && !found.add_of_any(problem.in_file(&rank.file))
+                {
+                    return;
+                }
             }
         }
-        for (peer, size, operation) in receives {
+    }
+
+    /// The nodes that are one operation.
+    fn single(&mut self, found: &mut Found<'_>) {
+        let mut messages = Messages::default();
+        for (rank, trace) in (0_u32..).zip(&self.trace.ranks) {
+            for (index, _) in (0_u32..).zip(&trace.nodes).filter(|(_, node)| node.kind != NodeKind::Coll) {
+                match self.what((rank, index), &mut messages) {
+                    Ok(what) => {
+                        let operation = self.add((rank, index), what, Vec::new());
+                        self.ends[rank as usize][index as usize] = operation;
+                        if let What::Receive { .. } = what {
+                            messages.received.push(operation);
+                        }
+                    }
+                    Err(problem) => {
+                        if !found.add_of_any(problem) {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+        if found.is_empty() {
+            self.match_messages(messages, found);
+        }
+    }
+
+    /// What a node does; the flow of a receive is known later.
+    fn what(&mut self, origin: (u32, u32), messages: &mut Messages) -> Result<What, Problem> {
+        let node = self.node(origin);
+        let processor = match node.kind {
+            NodeKind::Send => {
+                let (peer, size) = self.ends_of(origin)?;
+                let flow = self.message(origin.0, peer, size);
+                messages.sent.entry((origin.0, peer, node.comm_tag)).or_default().push_back((flow, origin));
+                return Ok(What::Send { flow });
+            }
+            NodeKind::Recv => return self.ends_of(origin).map(|_| What::Receive { flow: 0 }),
+            NodeKind::Metadata | NodeKind::Coll => {
+                return Ok(What::Compute { time: Time::ZERO, processor: NOTHING });
+            }
+            NodeKind::MemLoad | NodeKind::MemStore => MEMORY,
+            NodeKind::Comp => {
+                self.timeless += usize::from(node.duration == 0);
+                if node.cpu { CPU } else { GPU }
+            }
+        };
+        Ok(What::Compute { time: self.duration(origin)?, processor })
+    }
+
+    /// Gives each receive the first message of its sender with its tag, in the order of the traces.
+    fn match_messages(&mut self, messages: Messages, found: &mut Found<'_>) {
+        let Messages { mut sent, received } = messages;
+        for operation in received {
             let origin = self.origin[operation as usize];
-            let tag = self.node(origin).comm_tag;
-            let sent = channels.get_mut(&(peer, origin.0, tag)).and_then(VecDeque::pop_front);
-            let problem = match sent {
+            let (Ok((peer, size)), tag) = (self.ends_of(origin), self.node(origin).comm_tag) else {
+                continue;
+            };
+            let message = sent.get_mut(&(peer, origin.0, tag)).and_then(VecDeque::pop_front);
+            let problem = match message {
                 None => {
                     let message =
                         format!("rank {peer} sends no further message to rank {} with tag {tag}", origin.0);
@@ -214,9 +245,7 @@ impl<'a> Builder<'a> {
                 return;
             }
         }
-        for (_, (_, sender)) in
-            channels.iter().flat_map(|(key, rest)| rest.iter().map(move |sent| (key, sent)))
-        {
+        for (_, sender) in sent.values().flatten() {
             let message = format!(
                 "no node of that rank receives this message with tag {}",
                 self.node(*sender).comm_tag
@@ -344,12 +373,13 @@ impl<'a> Builder<'a> {
             0 => Plan::Ring { steps: 2 * (n - 1), whole: false },
             2 => Plan::Ring { steps: n - 1, whole: true },
             6 => Plan::Direct,
+            1 | 3 | 4 | 5 => Plan::Recorded,
             7 | 8 => Plan::Ring { steps: n - 1, whole: false },
             9 => Plan::Dissemination,
             _ => {
                 let message = format!(
-                    "{} is not simulated; possible are ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL and BARRIER",
-                    name(kind)
+                    "{kind} is no collective; they are numbered 0 ({}) to {barrier} (BARRIER)",
+                    COLLECTIVES[0]
                 );
                 return Err(self.wrong(first, "comm_type", message));
             }
@@ -357,6 +387,7 @@ impl<'a> Builder<'a> {
         let messages = match plan {
             Plan::Ring { steps, .. } => steps * n,
             Plan::Direct => n * (n - 1),
+            Plan::Recorded => return self.recorded(parts),
             Plan::Dissemination => n * u64::from(n.next_power_of_two().trailing_zeros()),
         };
         if self.work.flows.len() as u64 + messages > MAX_FLOWS {
@@ -369,6 +400,7 @@ impl<'a> Builder<'a> {
         self.collectives += 1;
         let mut ends: Vec<Vec<u32>> = vec![Vec::new(); parts.len()];
         match plan {
+            Plan::Recorded => {}
             Plan::Direct => self.direct(parts, size, &mut ends),
             Plan::Ring { steps, whole } => {
                 for step in 0..steps {
@@ -391,6 +423,30 @@ impl<'a> Builder<'a> {
             self.ends[part.0 as usize][part.1 as usize] = self.add(part, nothing, ends);
         }
         Ok(())
+    }
+
+    /// A collective whose root is not known.
+    fn recorded(&mut self, parts: &[(u32, u32)]) -> Result<(), Problem> {
+        self.rooted += 1;
+        for &part in parts {
+            if self.node(part).duration == 0 {
+                let message =
+                    "0, and the root of the collective is not in the trace: it could not be simulated";
+                return Err(self.wrong(part, "duration_micros", message));
+            }
+            let what = What::Compute { time: self.duration(part)?, processor: ROOTED };
+            self.ends[part.0 as usize][part.1 as usize] = self.add(part, what, Vec::new());
+        }
+        Ok(())
+    }
+
+    /// The recorded duration of a node.
+    fn duration(&self, origin: (u32, u32)) -> Result<Time, Problem> {
+        let time = self.node(origin).duration;
+        time.checked_mul(1_000_000).filter(|&ps| ps <= u64::MAX / 2).map(Time::from_ps).ok_or_else(|| {
+            let message = format!("{time} us are longer than any time that can be counted");
+            self.wrong(origin, "duration_micros", message)
+        })
     }
 
     /// Each sends to all others at once: first to the next, then to the one after it.
@@ -498,6 +554,11 @@ impl<'a> Builder<'a> {
                 "not waited for, unless a traffic block asks for it",
             );
         }
+        self.work.note(
+            self.rooted,
+            "collectives with a root",
+            "each takes its recorded duration and sends nothing; the root is not in the traces",
+        );
         self.work.note(
             self.collectives,
             "collectives",
