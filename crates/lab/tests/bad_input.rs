@@ -235,6 +235,28 @@ fn what_a_file_can_get_wrong() {
             spoilt("\"32MB\"", "\"32MB\"\nbuffers = [{ switches = [\"core\"], buffer = \"8MB\" }]"),
         ),
         ("an egress limit without PFC", spoilt("\"32MB\"", "\"32MB\"\negress_limit = true")),
+        (
+            "a schedule without a file",
+            spoilt("[run]", "[[traffic]]\nkind = \"goal-file\"\nsize_factor = 0\nhosts = 3\n\n[run]"),
+        ),
+        (
+            "connections with a unit that is no time",
+            spoilt(
+                "[run]",
+                "[[traffic]]\nkind = \"htsim-connections\"\nfile = \"none.cm\"\nstart_unit = 1\n\n[run]",
+            ),
+        ),
+        (
+            "traces without the place of the rank",
+            spoilt(
+                "[run]",
+                "[[traffic]]\nkind = \"chakra-trace\"\nfile = \"trace.et\"\nctrl_deps = 1\ncompute_factor = -1\n\n[run]",
+            ),
+        ),
+        (
+            "a tree without a file",
+            spoilt("kind = \"star\"\nhosts = 4\nrate = \"100Gbps\"", "kind = \"htsim-file\"\nhosts = 4"),
+        ),
         ("unknown scheduler", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"priority\"")),
         (
             "probe of a port that is not there",

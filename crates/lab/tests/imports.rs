@@ -14,9 +14,9 @@ use incast_lab::{Problems, Scenario};
 use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Rate, Time};
 
-const GOAL: &str = include_str!("data/allreduce_8.goal");
-const CONNECTIONS: &str = include_str!("data/collectives_16.cm");
-const TOPOLOGY: &str = include_str!("data/fat_tree_32.topo");
+const GOAL: &str = include_str!("../../../examples/workloads/allreduce_8.goal");
+const CONNECTIONS: &str = include_str!("../../../examples/workloads/collectives_16.cm");
+const TOPOLOGY: &str = include_str!("../../../examples/workloads/fat_tree_32.topo");
 
 /// A folder of a test's own, removed at its end.
 struct Scratch(PathBuf);

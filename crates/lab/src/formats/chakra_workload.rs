@@ -90,11 +90,14 @@ impl ChakraTrace {
     }
 }
 
+/// A rank, and the index of a node in its trace.
+type Place = (u32, u32);
+
 /// Messages that have not been matched.
 #[derive(Default)]
 struct Messages {
     /// The flow and node of each send, by sender, receiver and tag.
-    sent: BTreeMap<(u32, u32, i64), VecDeque<(u32, (u32, u32))>>,
+    sent: BTreeMap<(u32, u32, i64), VecDeque<(u32, Place)>>,
     /// The operations that receive.
     received: Vec<u32>,
 }
@@ -104,11 +107,11 @@ struct Builder<'a> {
     ctrl_deps: bool,
     work: Workload,
     /// The rank and node of each operation.
-    origin: Vec<(u32, u32)>,
+    origin: Vec<Place>,
     /// For each node of each rank its last operation.
     ends: Vec<Vec<u32>>,
     /// The operations with which a node begins, where these are others.
-    begins: HashMap<(u32, u32), Vec<u32>>,
+    begins: HashMap<Place, Vec<u32>>,
     collectives: usize,
     small: usize,
     timeless: usize,
@@ -131,16 +134,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn node(&self, (rank, node): (u32, u32)) -> &'a Node {
+    fn node(&self, (rank, node): Place) -> &'a Node {
         &self.trace.ranks[rank as usize].nodes[node as usize]
     }
 
     /// A problem of a field of a node.
-    fn wrong(&self, origin: (u32, u32), field: &str, message: impl core::fmt::Display) -> Problem {
+    fn wrong(&self, origin: Place, field: &str, message: impl core::fmt::Display) -> Problem {
         self.node(origin).wrong(field, message).in_file(&self.trace.ranks[origin.0 as usize].file)
     }
 
-    fn add(&mut self, origin: (u32, u32), what: What, after: Vec<u32>) -> u32 {
+    fn add(&mut self, origin: Place, what: What, after: Vec<u32>) -> u32 {
         self.origin.push(origin);
         self.work.add(origin.0, what, after)
     }
@@ -191,7 +194,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What a node does; the flow of a receive is known later.
-    fn what(&mut self, origin: (u32, u32), messages: &mut Messages) -> Result<What, Problem> {
+    fn what(&mut self, origin: Place, messages: &mut Messages) -> Result<What, Problem> {
         let node = self.node(origin);
         let processor = match node.kind {
             NodeKind::Send => {
@@ -257,7 +260,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The other end of a send or receive, and its size.
-    fn ends_of(&self, origin: (u32, u32)) -> Result<(u32, u64), Problem> {
+    fn ends_of(&self, origin: Place) -> Result<(u32, u64), Problem> {
         let node = self.node(origin);
         let ends = [("comm_src", node.comm_src), ("comm_dst", node.comm_dst)];
         let [(own_name, own), (peer_name, peer)] =
@@ -284,7 +287,7 @@ impl<'a> Builder<'a> {
         Ok((peer, self.size_of(origin)?))
     }
 
-    fn size_of(&self, origin: (u32, u32)) -> Result<u64, Problem> {
+    fn size_of(&self, origin: Place) -> Result<u64, Problem> {
         let node = self.node(origin);
         match node.comm_size.or(node.tensor_size) {
             None => Err(self.wrong(origin, "comm_size", "is missing")),
@@ -293,7 +296,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn comm_type(&self, origin: (u32, u32)) -> Result<i64, Problem> {
+    fn comm_type(&self, origin: Place) -> Result<i64, Problem> {
         self.node(origin).comm_type.ok_or_else(|| self.wrong(origin, "comm_type", "is missing"))
     }
 
@@ -331,8 +334,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             for turn in 0..number {
-                let parts: Vec<(u32, u32)> =
-                    members.iter().map(|(&rank, nodes)| (rank, nodes[turn])).collect();
+                let parts: Vec<Place> = members.iter().map(|(&rank, nodes)| (rank, nodes[turn])).collect();
                 if let Err(problem) = self.collective(&parts)
                     && !found.add_of_any(problem)
                 {
@@ -343,7 +345,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Makes the messages of a collective of these nodes, one of each rank.
-    fn collective(&mut self, parts: &[(u32, u32)]) -> Result<(), Problem> {
+    fn collective(&mut self, parts: &[Place]) -> Result<(), Problem> {
         let Some(&first) = parts.first() else { return Ok(()) };
         let kind = self.comm_type(first)?;
         let barrier = COLLECTIVES.len() as i64 - 1;
@@ -426,7 +428,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A collective whose root is not known.
-    fn recorded(&mut self, parts: &[(u32, u32)]) -> Result<(), Problem> {
+    fn recorded(&mut self, parts: &[Place]) -> Result<(), Problem> {
         self.rooted += 1;
         for &part in parts {
             if self.node(part).duration == 0 {
@@ -441,7 +443,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The recorded duration of a node.
-    fn duration(&self, origin: (u32, u32)) -> Result<Time, Problem> {
+    fn duration(&self, origin: Place) -> Result<Time, Problem> {
         let time = self.node(origin).duration;
         time.checked_mul(1_000_000).filter(|&ps| ps <= u64::MAX / 2).map(Time::from_ps).ok_or_else(|| {
             let message = format!("{time} us are longer than any time that can be counted");
@@ -450,7 +452,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Each sends to all others at once: first to the next, then to the one after it.
-    fn direct(&mut self, parts: &[(u32, u32)], size: u64, ends: &mut [Vec<u32>]) {
+    fn direct(&mut self, parts: &[Place], size: u64, ends: &mut [Vec<u32>]) {
         let n = parts.len();
         for distance in 1..n {
             for i in 0..n {
@@ -467,13 +469,7 @@ impl<'a> Builder<'a> {
 
     /// One step: each sends to the one at this distance what it has received in the step before. The last
     /// element of `ends` is the receive of the step before.
-    fn step(
-        &mut self,
-        parts: &[(u32, u32)],
-        distance: u64,
-        bytes: impl Fn(u64) -> u64,
-        ends: &mut [Vec<u32>],
-    ) {
+    fn step(&mut self, parts: &[Place], distance: u64, bytes: impl Fn(u64) -> u64, ends: &mut [Vec<u32>]) {
         let n = parts.len();
         let before: Vec<Option<u32>> = ends.iter().map(|ends| ends.last().copied()).collect();
         let mut sent = Vec::with_capacity(n);
@@ -517,7 +513,7 @@ impl<'a> Builder<'a> {
 
     fn check_order(&self, found: &mut Found<'_>) {
         let Some(cycle) = self.work.cycle() else { return };
-        let mut origins: Vec<(u32, u32)> =
+        let mut origins: Vec<Place> =
             cycle.iter().map(|&operation| self.origin[operation as usize]).collect();
         origins.dedup();
         let shown: Vec<String> = origins

@@ -402,9 +402,9 @@ impl<'a> Reader<'a> {
         self.push(rank, word.line, what, label);
         let end = End { operation, rank, peer, tag, size, place };
         if is_send {
-            self.sends.push(end)
+            self.sends.push(end);
         } else {
-            self.receives.push(end)
+            self.receives.push(end);
         }
         self.line_ends(cursor)
     }
