@@ -7,7 +7,7 @@ use std::sync::Arc;
 use incast_cc::Fixed;
 
 use super::hosts::Hosts;
-use super::work::Placed;
+use super::placed::Placed;
 use super::{Faults, Setting};
 use crate::files;
 use crate::formats::chakra::ChakraRank;

@@ -3,7 +3,7 @@
 use incast_cc::Fixed;
 
 use super::hosts::Hosts;
-use super::work::Placed;
+use super::placed::Placed;
 use super::{Faults, Setting};
 use crate::formats::goal::Goal;
 use crate::grammar::foreign::Foreign;

@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_units::Time;
 
 use super::hosts::Hosts;
-use super::work::Placed;
+use super::placed::Placed;
 use super::{Faults, Setting};
 use crate::formats::htsim_connections::HtsimConnections as Matrix;
 use crate::grammar::foreign::Foreign;

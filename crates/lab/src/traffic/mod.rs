@@ -12,11 +12,11 @@ mod hpcc_file;
 mod htsim_connections;
 mod incast;
 mod permutation;
+mod placed;
 mod poisson;
 mod sizes;
 mod staggered;
 pub(crate) mod stream;
-mod work;
 
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::work::Operation;
@@ -220,9 +220,9 @@ impl Pattern {
     /// Settings that contradict the network.
     pub(crate) fn operations(&self, setting: &Setting<'_>) -> Result<Vec<Operation>, Faults> {
         match self {
-            Self::GoalFile(pattern) => pattern.placed(setting).map(work::Placed::operations),
-            Self::HtsimConnections(pattern) => pattern.placed(setting).map(work::Placed::operations),
-            Self::ChakraTrace(pattern) => pattern.placed(setting).map(work::Placed::operations),
+            Self::GoalFile(pattern) => pattern.placed(setting).map(placed::Placed::operations),
+            Self::HtsimConnections(pattern) => pattern.placed(setting).map(placed::Placed::operations),
+            Self::ChakraTrace(pattern) => pattern.placed(setting).map(placed::Placed::operations),
             Self::Flows(_)
             | Self::Poisson(_)
             | Self::Incast(_)
