@@ -6,11 +6,15 @@
 
 mod all_to_all;
 mod closed_loop;
+mod file_requests;
 mod flows;
 mod groups;
 pub(crate) mod hosts;
 mod hpcc_file;
+mod hsdp;
 mod incast;
+mod on_off;
+mod parameter_server;
 mod permutation;
 mod poisson;
 mod ring_all_reduce;
@@ -51,6 +55,14 @@ kinds! {
         "all-to-all" => AllToAll(all_to_all::AllToAll),
         /// a new flow when one ends.
         "closed-loop" => ClosedLoop(closed_loop::ClosedLoop),
+        /// workers push the gradients of each layer to servers.
+        "parameter-server" => ParameterServer(parameter_server::ParameterServer),
+        /// a step of hybrid sharded data parallelism: a ring for every GPU of a server.
+        "hsdp" => Hsdp(hsdp::Hsdp),
+        /// files that several hosts of another rack send together.
+        "file-requests" => FileRequests(file_requests::FileRequests),
+        /// senders that send for some time, pause for some time, and so on.
+        "on-off" => OnOff(on_off::OnOff),
     }
 }
 
@@ -179,6 +191,10 @@ impl Pattern {
             Self::RingAllReduce(pattern) => pattern.check(setting),
             Self::AllToAll(pattern) => pattern.check(setting),
             Self::ClosedLoop(pattern) => pattern.check(setting),
+            Self::ParameterServer(pattern) => pattern.check(setting),
+            Self::Hsdp(pattern) => pattern.check(setting),
+            Self::FileRequests(pattern) => pattern.check(setting),
+            Self::OnOff(pattern) => pattern.check(setting),
         }
     }
 
@@ -187,6 +203,7 @@ impl Pattern {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
             Self::Incast(pattern) => pattern.offered(setting),
+            Self::FileRequests(pattern) => pattern.offered(setting),
             _ => None,
         }
     }
@@ -206,6 +223,10 @@ impl Pattern {
             Self::RingAllReduce(pattern) => return pattern.make(setting),
             Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
             Self::ClosedLoop(pattern) => return pattern.make(setting, seed, name),
+            Self::ParameterServer(pattern) => return pattern.make(setting),
+            Self::Hsdp(pattern) => return pattern.make(setting, seed, name),
+            Self::FileRequests(pattern) => return pattern.make(setting, seed, name),
+            Self::OnOff(pattern) => pattern.make(setting, seed, name),
         };
         flows.map(Made::from)
     }
