@@ -9,12 +9,15 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use incast_sim::record::{
-    End, FlowRecord, FlowSample, InternalSample, Outcome, PacketRecord, PauseRecord, PortSample, Progress,
+    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PacketRecord, PauseRecord,
+    PortSample, Progress,
 };
 use incast_sim::{Invalid, Simulation, Sink};
+use incast_units::Time;
 
 use crate::formats::pcapng::Capture;
 use crate::results::info::{OutcomeInfo, Written};
+use crate::results::jobs::Jobs;
 use crate::results::tables::Labels;
 use crate::results::writer::{Digested, ResultWriter};
 use crate::results::{EachBatch, GROUP_ROWS, ResultError, ResultInfo, Table, TableName, Tables};
@@ -36,6 +39,8 @@ pub struct Job<'a> {
     pub groups: &'a [String],
     /// Names of the algorithms with their presets, like `oscar:paper`, by the flows' algorithm.
     pub algorithms: &'a [String],
+    /// Names of the jobs, by the operations' job.
+    pub jobs: &'a [String],
 }
 
 /// How to run it.
@@ -182,9 +187,17 @@ fn run_on(
         flow_series: Growing::new(TableName::FlowSeries, Labels::flow_series),
         pauses: Growing::new(TableName::Pauses, Labels::pauses),
         internals: Growing::new(TableName::Internals, Labels::internals),
+        operations: Growing::new(TableName::Operations, Labels::operations),
+        jobs: Jobs::new(&simulation),
         capture,
         seen: vec![false; simulation.flows.len()],
-        output: Output { labels: Labels::new(&simulation, job.groups, job.algorithms), writer, error: None },
+        seen_operations: vec![false; simulation.operations.len()],
+        simulation: &simulation,
+        output: Output {
+            labels: Labels::new(&simulation, job.groups, job.algorithms).with_jobs(job.jobs),
+            writer,
+            error: None,
+        },
         flushed: Instant::now(),
         progress,
     };
@@ -206,8 +219,21 @@ fn run_on(
         (0_u32..).zip(&recorder.seen).filter(|(_, seen)| !**seen).map(|(flow, _)| flow).collect();
     let records = incast_sim::not_started(&simulation, &not_started).map_err(RunError::Invalid)?;
     recorder.flows(&records);
+    recorder.operations(&outcome.unfinished_operations);
+    recorder.operations(&recorder.operations_not_started());
     recorder.flush();
-    let Recorder { flows, port_series, flow_series, pauses, internals, capture, mut output, .. } = recorder;
+    let Recorder {
+        flows,
+        port_series,
+        flow_series,
+        pauses,
+        internals,
+        operations,
+        jobs,
+        capture,
+        mut output,
+        ..
+    } = recorder;
     if simulation.probes.pauses && pauses.rows == 0 {
         // A table without rows means that there was no pause; no table, that pauses were not recorded.
         output.part(TableName::Pauses, &output.labels.pauses(&[]));
@@ -221,6 +247,13 @@ fn run_on(
     let ports = output.labels.ports(&outcome.ports);
     output.part(TableName::Ports, &ports);
     let ports = Table { schema: TableName::Ports.schema(), batches: vec![ports] };
+    let mut jobs_table = Table::empty(TableName::Jobs);
+    if !simulation.operations.is_empty() {
+        let jobs = jobs.finish(&simulation).map_err(RunError::Invalid)?;
+        let jobs = output.labels.job_rows(&jobs);
+        output.part(TableName::Jobs, &jobs);
+        jobs_table.batches.push(jobs);
+    }
     if let Some(error) = output.error {
         return Err(RunError::Result(error));
     }
@@ -232,8 +265,17 @@ fn run_on(
             let tables = [flows.table, ports, port_series.table, flow_series.table, pauses.table];
             let [flows, ports, port_series, flow_series, pauses] = tables;
             let series = |each: &mut EachBatch<'_>| port_series.each(each);
-            info.summary = Some(Summary::of(&flows, &ports, &series, &options.classes)?);
-            let tables = [flows, ports, port_series, flow_series, pauses, internals.table];
+            info.summary = Some(Summary::of(&flows, &ports, &jobs_table, &series, &options.classes)?);
+            let tables = [
+                flows,
+                ports,
+                port_series,
+                flow_series,
+                pauses,
+                internals.table,
+                operations.table,
+                jobs_table,
+            ];
             (Tables::Memory(Box::new(tables)), info)
         }
         Some(writer) => {
@@ -243,7 +285,7 @@ fn run_on(
                 Ok(())
             })?;
             let series = |each: &mut EachBatch<'_>| writer.each(TableName::PortSeries, each);
-            info.summary = Some(Summary::of(&flows, &ports, &series, &options.classes)?);
+            info.summary = Some(Summary::of(&flows, &ports, &jobs_table, &series, &options.classes)?);
             let folder = writer.finish(&info, outcome.fingerprint)?;
             let info = folder.info().clone();
             (Tables::Disk(Box::new(folder)), info)
@@ -333,9 +375,14 @@ struct Recorder<'a> {
     flow_series: Growing<'a, FlowSample>,
     pauses: Growing<'a, PauseRecord>,
     internals: Growing<'a, InternalSample>,
+    operations: Growing<'a, OperationRecord>,
+    jobs: Jobs,
     capture: Option<Capture<'a, Digested>>,
     /// For every flow, whether it was recorded.
     seen: Vec<bool>,
+    /// For every operation, whether it was recorded.
+    seen_operations: Vec<bool>,
+    simulation: &'a Simulation,
     output: Output<'a>,
     flushed: Instant,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -348,11 +395,19 @@ impl Recorder<'_> {
         self.flow_series.flush(&mut self.output);
         self.pauses.flush(&mut self.output);
         self.internals.flush(&mut self.output);
+        self.operations.flush(&mut self.output);
         if let Some(capture) = &mut self.capture {
             let flushed = capture.flush();
             self.output.check_capture(flushed);
         }
         self.flushed = Instant::now();
+    }
+
+    /// The records of operations that have not started.
+    fn operations_not_started(&self) -> Vec<OperationRecord> {
+        let left = (0_u32..).zip(&self.seen_operations).filter(|(_, seen)| !**seen);
+        left.map(|(operation, _)| OperationRecord { operation, start: Time::NEVER, end: Time::NEVER })
+            .collect()
     }
 }
 
@@ -387,6 +442,16 @@ impl Sink for Recorder<'_> {
 
     fn internals(&mut self, samples: &[InternalSample]) {
         self.internals.add(samples, &mut self.output);
+    }
+
+    fn operations(&mut self, records: &[OperationRecord]) {
+        for record in records {
+            if let Some(seen) = self.seen_operations.get_mut(record.operation as usize) {
+                *seen = true;
+            }
+        }
+        self.jobs.add(records, self.simulation);
+        self.operations.add(records, &mut self.output);
     }
 
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {

@@ -361,6 +361,70 @@ pub struct Summary {
     pub slowdowns: Vec<Slowdowns>,
     /// The sampled ports.
     pub ports: Vec<PortSummary>,
+    /// The jobs of each traffic block that has any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub jobs: Vec<JobSummary>,
+}
+
+/// The fields of a job that a summary needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobFacts<'a> {
+    /// Its name: that of its traffic block, or that and a part after a slash.
+    pub name: &'a str,
+    /// Its completion time in picoseconds, if it was completed.
+    pub jct_ps: Option<u64>,
+    /// That divided by its lower bound, if it has one.
+    pub bound_ratio: Option<f64>,
+    /// The host of its straggler, the operation that ended last.
+    pub straggler_host: Option<&'a str>,
+}
+
+/// The jobs of one traffic block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// Name of the traffic block.
+    pub group: String,
+    /// Jobs that were completed.
+    pub jobs: u64,
+    /// Jobs that were not.
+    pub unfinished: u64,
+    /// Their completion times in picoseconds; `None` when none was completed.
+    pub jct_ps: Option<Distribution>,
+    /// Completion times divided by their lower bounds with empty queues; `None` when no job has one.
+    pub bound_ratio: Option<Distribution>,
+    /// The job that took longest.
+    pub slowest: Option<String>,
+    /// The host of its straggler, the operation that ended last.
+    pub straggler_host: Option<String>,
+}
+
+/// The jobs of each traffic block, in the order of its first job.
+#[must_use]
+pub fn jobs(facts: &[JobFacts<'_>]) -> Vec<JobSummary> {
+    let group = |fact: &JobFacts<'_>| fact.name.split('/').next().unwrap_or_default().to_owned();
+    let mut groups: Vec<String> = Vec::new();
+    for fact in facts {
+        let group = group(fact);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let of_group = |name: String| {
+        let members: Vec<_> = facts.iter().filter(|fact| group(fact) == name).collect();
+        let times: Vec<f64> = members.iter().filter_map(|fact| Some(fact.jct_ps? as f64)).collect();
+        let slowest =
+            members.iter().rev().max_by_key(|fact| fact.jct_ps).filter(|fact| fact.jct_ps.is_some());
+        JobSummary {
+            group: name,
+            jobs: times.len() as u64,
+            unfinished: (members.len() - times.len()) as u64,
+            jct_ps: Distribution::of(times),
+            bound_ratio: Distribution::of(members.iter().filter_map(|fact| fact.bound_ratio).collect()),
+            slowest: slowest.map(|fact| fact.name.to_owned()),
+            straggler_host: slowest.and_then(|fact| fact.straggler_host).map(str::to_owned),
+        }
+    };
+    groups.into_iter().map(of_group).collect()
 }
 
 /// What the summary of a port needs of its rows, which pass by one after the other, sorted by time. They

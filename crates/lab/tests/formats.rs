@@ -53,6 +53,7 @@ fn go(scenario: &Scenario, out: Option<&Path>) -> RunResult {
         scenario: &text,
         groups: &built.groups,
         algorithms: &built.algorithms,
+        jobs: &built.jobs,
     };
     let options = RunOptions { out: out.map(Path::to_owned), ..RunOptions::default() };
     run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()

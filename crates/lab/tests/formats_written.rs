@@ -65,6 +65,7 @@ fn go(text: &str, out: Option<&Path>) -> RunResult {
         scenario: &effective,
         groups: &built.groups,
         algorithms: &built.algorithms,
+        jobs: &built.jobs,
     };
     let options = RunOptions { out: out.map(Path::to_owned), ..RunOptions::default() };
     run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()

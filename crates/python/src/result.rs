@@ -152,6 +152,18 @@ impl Result {
         self.table(py, TableName::Internals)
     }
 
+    /// Operations of a workload with dependencies, if the traffic has them.
+    #[getter]
+    fn operations(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Operations)
+    }
+
+    /// The jobs of these operations.
+    #[getter]
+    fn jobs(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
+        self.table(py, TableName::Jobs)
+    }
+
     /// What makes it again in another process: `result.json`, state, folder, and the tables as Parquet.
     fn parts(&self, py: Python<'_>) -> PyResult<Parts> {
         let mut tables = Vec::new();

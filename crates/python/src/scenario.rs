@@ -146,6 +146,7 @@ impl Scenario {
                 scenario: &scenario,
                 groups: &built.groups,
                 algorithms: &built.algorithms,
+                jobs: &built.jobs,
             };
             let options = RunOptions {
                 threads: Some(threads),

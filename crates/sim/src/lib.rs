@@ -6,6 +6,7 @@
 //! [`Outcome::fingerprint`] shows.
 
 mod balancing;
+mod bound;
 pub mod describe;
 mod engine;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use core::fmt;
 
 use incast_units::{Bytes, Time};
 
+pub use bound::job_bounds;
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
 
@@ -64,9 +66,10 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
         return Ok(Vec::new());
     }
     let world = World::new(simulation)?;
+    let start = |flow: u32| simulation.flows[flow as usize].start;
     let record = |&flow: &u32| FlowRecord {
         flow,
-        start: simulation.flows[flow as usize].start,
+        start: start(flow),
         finish: Time::NEVER,
         delivered: Time::NEVER,
         bytes: Bytes::ZERO,
@@ -74,7 +77,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
         resent: 0,
         marked: 0,
         timeouts: 0,
-        base_rtt: world.path(flow).base_rtt,
+        base_rtt: world.path(flow, start(flow)).base_rtt,
         ideal: Time::NEVER,
         ideal_plain: Time::NEVER,
     };

@@ -1,6 +1,7 @@
 //! The output of a run: records while it runs, an outcome at its end.
 
 mod internals;
+mod operation;
 
 use core::ops::ControlFlow;
 
@@ -12,13 +13,14 @@ use crate::engine::sampler::{self, sample};
 use crate::engine::world::World;
 
 pub use internals::InternalSample;
+pub use operation::OperationRecord;
 
 /// A flow that is done (or was unfinished at the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
     /// Index into the simulation's flows.
     pub flow: u32,
-    /// Its start time.
+    /// When it started; of one that had not started, when it would have at the earliest.
     pub start: Time,
     /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
     pub finish: Time,
@@ -205,6 +207,8 @@ records! {
     pauses: PauseRecord,
     /// Samples of internal quantities of congestion control, sorted by (time, flow, quantity).
     internals: InternalSample,
+    /// Operations that have ended, sorted by (end, operation).
+    operations: OperationRecord,
 }
 
 impl Record for FlowRecord {
@@ -328,7 +332,7 @@ pub(crate) fn at(node: NodeId, port: PortId) -> u64 {
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every flow finished; open-ended flows lasted until the time limit.
+    /// Every flow finished and every operation ended; open-ended flows lasted until the time limit.
     Finished,
     /// The time limit was reached first.
     TimeLimit,
@@ -348,6 +352,9 @@ pub struct Stall {
     pub flows: Vec<(u32, String)>,
     /// Number of flows that are not done.
     pub unfinished: u64,
+    /// Operations that have started and not ended, with what each waits for; others wait for these. At most
+    /// 20.
+    pub operations: Vec<(u32, String)>,
 }
 
 /// The outcome of a run.
@@ -375,6 +382,10 @@ pub struct Outcome {
     pub ports: Vec<PortTotals>,
     /// Flows that had not finished, with their state at the end, sorted by flow.
     pub unfinished: Vec<FlowRecord>,
+    /// Operations that have ended.
+    pub operations_ended: u64,
+    /// Operations that had started and not ended, sorted by operation.
+    pub unfinished_operations: Vec<OperationRecord>,
     /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,
     /// Violated invariants; empty in a correct run.

@@ -265,7 +265,8 @@ impl Sizes {
     }
 }
 
-fn one_way(path: &[Out], size: u64) -> Time {
+/// How long a packet takes over idle links.
+pub(crate) fn one_way(path: &[Out], size: u64) -> Time {
     path.iter().map(|o| o.delay + o.rate.time_for(Bytes::new(size))).sum()
 }
 
@@ -291,6 +292,11 @@ pub(crate) fn describe_path(forward: &[Out], back: &[Out], sizes: &Sizes) -> Pat
 /// last packet may be shorter and catch up with the one before it: it begins at each link when it has
 /// arrived there and the one before has left.
 pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64) -> Time {
+    ideal_arrival(forward, sizes, size) + one_way(back, sizes.ack)
+}
+
+/// The same up to the arrival of the last bit at the receiver.
+pub(crate) fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
     let packets = size.div_ceil(sizes.payload).max(1);
     let last = sizes.data(size - (packets - 1) * sizes.payload);
     let full = Bytes::new(sizes.data(sizes.payload));
@@ -308,7 +314,7 @@ pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64
         delays += out.delay;
         arrival = arrival.max(before) + out.rate.time_for(Bytes::new(last)) + out.delay;
     }
-    arrival + one_way(back, sizes.ack)
+    arrival
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
-//! ECN, coalesced acknowledgements, load balancing, loss recovery, second links of hosts, links that change and fail, probes and threads
+//! ECN, coalesced acknowledgements, load balancing, loss recovery, operations with dependencies, second links of hosts, links that change and fail, probes and threads
 //! are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
@@ -17,12 +17,14 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
+use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::describe::transport::{Recovery, Repair};
-use incast_sim::random::mix;
+use incast_sim::describe::work::{Operation, What};
+use incast_sim::random::{draw, mix};
 use incast_sim::record::{
-    FlowRecord, FlowSample, InternalSample, PacketRecord, PauseRecord, PortSample, Progress,
+    FlowRecord, FlowSample, InternalSample, OperationRecord, PacketRecord, PauseRecord, PortSample, Progress,
 };
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -41,6 +43,7 @@ struct Everything {
     packets: Vec<PacketRecord>,
     pauses: Vec<PauseRecord>,
     internals: Vec<InternalSample>,
+    operations: Vec<OperationRecord>,
 }
 
 impl Sink for Everything {
@@ -61,6 +64,9 @@ impl Sink for Everything {
     }
     fn internals(&mut self, samples: &[InternalSample]) {
         self.internals.extend_from_slice(samples);
+    }
+    fn operations(&mut self, records: &[OperationRecord]) {
+        self.operations.extend_from_slice(records);
     }
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -171,6 +177,8 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
+    /// A seed from which operations are made for about half of the flows; `None`: there are no operations.
+    operations: Option<u64>,
 }
 
 /// What becomes of a link: when, which one, and one of four things with one of some values.
@@ -272,6 +280,7 @@ impl Case {
             ecn.at = MarkingPoint::Enqueue;
         }
         sim.balancing = self.balanced;
+        sim.operations = self.operations.map(|seed| operations(&sim.flows, seed)).unwrap_or_default();
         if let Some((repair, threshold, delay)) = self.selective {
             sim.transport.recovery = Recovery::Selective;
             sim.transport.repair = repair;
@@ -307,6 +316,44 @@ impl Case {
         sim.threads = self.threads;
         sim
     }
+}
+
+/// Operations that send and receive about half of the flows, with computations between; each depends on some of the
+/// same host before it.
+fn operations(flows: &[Flow], seed: u64) -> Vec<Operation> {
+    let mut made: Vec<Operation> = Vec::new();
+    for (flow, index) in flows.iter().zip(0_u32..) {
+        let mut rest = draw(seed, u64::from(index));
+        let mut random = |below: u64| {
+            let value = rest % below;
+            rest /= below;
+            value
+        };
+        if !flow.has_known_end() || random(2) == 0 {
+            continue;
+        }
+        let time = Time::from_ns([0, 700, 3_000][random(3) as usize]);
+        let compute = What::Compute { time, processor: random(2) as u16 };
+        let steps = [
+            (flow.source, What::Send { flow: index }, true),
+            (flow.destination, What::Receive { flow: index }, random(4) > 0),
+            (flow.destination, compute, random(4) > 0),
+        ];
+        for (host, what, _) in steps.into_iter().filter(|(_, _, made)| *made) {
+            let own = made.iter().zip(0..).filter(|(other, _)| other.host == host).map(|(_, other)| other);
+            let own: Vec<u32> = own.collect();
+            let (mut after, mut after_start) = (Vec::new(), Vec::new());
+            for other in own.iter().rev().take(3) {
+                match random(4) {
+                    0 => after.push(*other),
+                    1 => after_start.push(*other),
+                    _ => {}
+                }
+            }
+            made.push(Operation { host, what, after, after_start, job: 0 });
+        }
+    }
+    made
 }
 
 /// Whether a host is linked to a switch.
@@ -451,7 +498,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let changes = prop_oneof![2 => Just(Vec::new()), 1 => vec(changed, 1..8)];
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
-    let wiring = (second_links, changes, spread(), selective(), service);
+    let operations = option::weighted(0.3, any::<u64>());
+    let wiring = (second_links, changes, spread(), selective(), service, operations);
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -480,6 +528,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
+            operations: wiring.5,
         },
     )
 }
@@ -499,6 +548,8 @@ struct Reached {
     violations: u64,
     lost: u64,
     several_cards: u64,
+    operations: u64,
+    unfinished_operations: u64,
     samples: u64,
     sample_records: u64,
 }
@@ -521,6 +572,8 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
+            reached.operations += outcome.operations_ended;
+            reached.unfinished_operations += outcome.unfinished_operations.len() as u64;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
             reached.internals += kept.internals.len() as u64;
@@ -566,7 +619,8 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        for one in [lost, drops, marks, timeouts, pauses, captured, internals] {
+        let Reached { operations, .. } = reached;
+        for one in [lost, drops, marks, timeouts, pauses, captured, internals, operations] {
             assert!(one > 100, "{reached:?}");
         }
     }

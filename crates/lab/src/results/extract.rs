@@ -10,7 +10,8 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::{EachBatch, ResultError, Table};
 use crate::summary::{
-    FlowFacts, Interval, PortPoint, PortSummary, PortSums, SizeClass, Summary, samples, slowdowns,
+    FlowFacts, Interval, JobFacts, PortPoint, PortSummary, PortSums, SizeClass, Summary, jobs, samples,
+    slowdowns,
 };
 
 /// A port of a result: name of its node, and its number there.
@@ -33,6 +34,26 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
         }));
     }
     Ok(flows)
+}
+
+/// The jobs of the table `jobs`.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn job_facts(table: &Table) -> Result<Vec<JobFacts<'_>>, String> {
+    let mut facts = Vec::with_capacity(table.rows());
+    for batch in &table.batches {
+        let jct = numbers::<Int64Type>(batch, "jct_ps")?;
+        let ratio = numbers::<Float64Type>(batch, "bound_ratio")?;
+        let rows = texts(batch, "job")?.zip(texts(batch, "straggler_host")?).zip(jct).zip(ratio);
+        facts.extend(rows.map(|(((name, host), jct), bound_ratio)| JobFacts {
+            name,
+            jct_ps: jct.map(unsigned),
+            bound_ratio,
+            straggler_host: Some(host).filter(|host| !host.is_empty()),
+        }));
+    }
+    Ok(facts)
 }
 
 /// The rows of each port in the table `port_series`, by name of node and number.
@@ -131,6 +152,7 @@ impl Summary {
     pub(crate) fn of(
         flows_table: &Table,
         ports: &Table,
+        jobs_table: &Table,
         port_series: &Batches<'_>,
         classes: &[SizeClass],
     ) -> Result<Self, ResultError> {
@@ -157,6 +179,7 @@ impl Summary {
         Ok(Self {
             slowdowns: slowdowns(&flows(flows_table).map_err(in_memory)?, classes),
             ports: sums.iter().filter_map(summary).collect(),
+            jobs: jobs(&job_facts(jobs_table).map_err(in_memory)?),
         })
     }
 }

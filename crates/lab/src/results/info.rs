@@ -81,6 +81,9 @@ pub struct OutcomeInfo {
     /// Some of the flows that could not go on, with what each waits for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub waiting: Vec<Waiting>,
+    /// Some of the operations that had started and could not go on, with what each waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub waiting_operations: Vec<WaitingOperation>,
     /// A hash of all results of the run, in hexadecimal. Equal fingerprints mean equal results.
     pub fingerprint: String,
     /// Simulated time at the end.
@@ -92,6 +95,12 @@ pub struct OutcomeInfo {
     /// Flows that had not started when the run ended.
     #[serde(default)]
     pub flows_not_started: u64,
+    /// Total number of operations.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub operations: u64,
+    /// Operations that ended.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub operations_ended: u64,
     /// Packet-hops: one hop is one packet that left one port.
     pub hops: u64,
     /// Data packets that left senders.
@@ -120,6 +129,19 @@ pub struct Waiting {
     pub flow: u32,
     /// What it waits for.
     pub waits_for: String,
+}
+
+/// An operation that could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingOperation {
+    /// Its number.
+    pub operation: u32,
+    /// What it waits for.
+    pub waits_for: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl ResultInfo {
@@ -183,11 +205,14 @@ impl OutcomeInfo {
             why: String::new(),
             deadlock: Vec::new(),
             waiting: Vec::new(),
+            waiting_operations: Vec::new(),
             fingerprint: format!("{:016x}", outcome.fingerprint),
             now_ps: outcome.now.ps(),
             flows,
             flows_finished: outcome.flows_finished,
             flows_not_started: not_started,
+            operations: simulation.operations.len() as u64,
+            operations_ended: outcome.operations_ended,
             hops: outcome.hops,
             packets_sent: outcome.sent,
             packets_delivered: outcome.delivered,
@@ -220,6 +245,8 @@ impl OutcomeInfo {
                 info.deadlock = ports.collect();
                 let waiting = stall.flows.iter().cloned();
                 info.waiting = waiting.map(|(flow, waits_for)| Waiting { flow, waits_for }).collect();
+                let of = |(operation, waits_for)| WaitingOperation { operation, waits_for };
+                info.waiting_operations = stall.operations.iter().cloned().map(of).collect();
                 let cause = match info.deadlock.as_slice() {
                     [] => String::new(),
                     ports => format!(": PFC deadlock, {} wait on each other", ports.join(", ")),
@@ -233,6 +260,10 @@ impl OutcomeInfo {
         let why = match not_started {
             0 => why,
             n => format!("{why}, {n} of them not started"),
+        };
+        let why = match info.operations - info.operations_ended.min(info.operations) {
+            0 => why,
+            n => format!("{why}; {n} of {} operations had not ended", info.operations),
         };
         (info.end, info.why) = (end.into(), why);
         info

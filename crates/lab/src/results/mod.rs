@@ -3,6 +3,7 @@
 //! * [`tables`]: the tables, their columns and units.
 //! * [`info`]: `result.json`, with the origin of the result and how the run ended.
 //! * [`writer`]: the folder during the run.
+//! * `jobs`: how long the jobs of a workload with dependencies took.
 //! * [`extract`]: converts tables to the arguments of the summary functions.
 //! * [`folder`]: the folder after the run, including that of a killed run.
 //!
@@ -18,6 +19,8 @@
 //! flow_series.parquet  samples of the probed flows
 //! pauses.parquet       pauses and resumes of ports, where the scenario asks for them
 //! internals.parquet    samples of algorithms' internal quantities, where the scenario asks for them
+//! operations.parquet   operations of a workload with dependencies, where the traffic has them
+//! jobs.parquet         the jobs of these operations
 //! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!
@@ -29,6 +32,7 @@
 pub mod extract;
 pub mod folder;
 pub mod info;
+pub(crate) mod jobs;
 pub mod tables;
 pub mod writer;
 
@@ -40,6 +44,7 @@ pub(crate) use parquet_io::{EachBatch, GROUP_ROWS};
 pub use error::ResultError;
 pub use folder::{ResultFolder, State};
 pub use info::ResultInfo;
+pub use jobs::JobRecord;
 pub use tables::{Table, TableName, Tables};
 pub use writer::write_sheet;
 

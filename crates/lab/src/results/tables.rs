@@ -17,9 +17,13 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::Simulation;
 use incast_sim::describe::network::{NodeId, PortId};
-use incast_sim::record::{FlowRecord, FlowSample, InternalSample, PauseRecord, PortSample, PortTotals};
+use incast_sim::describe::work::What;
+use incast_sim::record::{
+    FlowRecord, FlowSample, InternalSample, OperationRecord, PauseRecord, PortSample, PortTotals,
+};
 use incast_units::{Bytes, Rate, Time};
 
+use super::jobs::JobRecord;
 use super::{EachBatch, ResultError, ResultFolder};
 
 /// One of the tables.
@@ -39,6 +43,11 @@ pub enum TableName {
     /// Samples of internal quantities of the probed flows' congestion control, by time. A result has it
     /// only if the scenario asks for it.
     Internals,
+    /// One row per operation of a workload with dependencies, in the order in which they ended. A result has it
+    /// only if the traffic has operations.
+    Operations,
+    /// One row per job of a workload with dependencies. A result has it only if the traffic has operations.
+    Jobs,
 }
 
 /// Number of tables.
@@ -46,8 +55,16 @@ pub const TABLES: usize = TableName::ALL.len();
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Flows, Self::Ports, Self::PortSeries, Self::FlowSeries, Self::Pauses, Self::Internals];
+    pub const ALL: [Self; 8] = [
+        Self::Flows,
+        Self::Ports,
+        Self::PortSeries,
+        Self::FlowSeries,
+        Self::Pauses,
+        Self::Internals,
+        Self::Operations,
+        Self::Jobs,
+    ];
 
     /// The name, as in `flows.parquet`.
     #[must_use]
@@ -59,20 +76,23 @@ impl TableName {
             Self::FlowSeries => "flow_series",
             Self::Pauses => "pauses",
             Self::Internals => "internals",
+            Self::Operations => "operations",
+            Self::Jobs => "jobs",
         }
     }
 
-    /// Whether a result has it only if the scenario asks for it.
+    /// Whether a result has it only if the scenario asks for it, or has what it is about.
     #[must_use]
     pub const fn is_optional(self) -> bool {
-        matches!(self, Self::Pauses | Self::Internals)
+        matches!(self, Self::Pauses | Self::Internals | Self::Operations | Self::Jobs)
     }
 
     /// The table's columns.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
-        static SCHEMAS: LazyLock<[SchemaRef; TABLES]> =
-            LazyLock::new(|| [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES, PAUSES, INTERNALS].map(schema));
+        static SCHEMAS: LazyLock<[SchemaRef; TABLES]> = LazyLock::new(|| {
+            [FLOWS, PORTS, PORT_SERIES, FLOW_SERIES, PAUSES, INTERNALS, OPERATIONS, JOBS].map(schema)
+        });
         SCHEMAS[self as usize].clone()
     }
 }
@@ -293,6 +313,43 @@ const INTERNALS: &[Column] = &[
     SAMPLES,
 ];
 
+const OPERATIONS: &[Column] = &[
+    Column("operation", ID, "", ALWAYS, "number of the operation"),
+    Column("job", TEXT, "", ALWAYS, "name of its job"),
+    Column("host", TEXT, "", ALWAYS, "name of its host"),
+    Column("host_id", ID, "", ALWAYS, "number of its host"),
+    Column("kind", TEXT, "", ALWAYS, "send, receive or compute"),
+    Column("flow", ID, "", MAYBE, "number of the flow that it sends or receives"),
+    Column("processor", DataType::UInt16, "", MAYBE, "the processor of the host on which it computes"),
+    Column("start_ps", INT, "ps", MAYBE, "when it started; null if it did not"),
+    Column("end_ps", INT, "ps", MAYBE, "when it ended; null if it did not"),
+    Column("duration_ps", INT, "ps", MAYBE, "end minus start"),
+];
+
+const JOBS: &[Column] = &[
+    Column("job", TEXT, "", ALWAYS, "name of the job: its traffic block, and its part of that"),
+    Column("operations", INT, "", ALWAYS, "its operations"),
+    Column("ended_operations", INT, "", ALWAYS, "its operations that have ended"),
+    Column("flows", INT, "", ALWAYS, "flows that it sends"),
+    Column("size_bytes", INT, "B", ALWAYS, "payload of these flows"),
+    Column("start_ps", INT, "ps", MAYBE, "when the first of its sends and computations started"),
+    Column("end_ps", INT, "ps", MAYBE, "when the last of its operations ended; null unless all have"),
+    Column("jct_ps", INT, "ps", MAYBE, "job completion time: end minus start"),
+    Column("straggler", ID, "", MAYBE, "number of the operation that ended last"),
+    Column("straggler_host", TEXT, "", MAYBE, "name of the host of that operation"),
+    Column("median_end_ps", INT, "ps", MAYBE, "when half of its hosts had ended their operations"),
+    Column(
+        "bound_ps",
+        INT,
+        "ps",
+        MAYBE,
+        "lower bound of its completion time with empty queues; null if it computes or sends nothing",
+    ),
+    Column("bound_ratio", DataType::Float64, "", MAYBE, "completion time divided by its lower bound"),
+    Column("bound_increase", DataType::Float64, "", MAYBE, "that ratio minus one"),
+    Column("no_bound", TEXT, "", MAYBE, "why it has no lower bound"),
+];
+
 fn schema(columns: &[Column]) -> SchemaRef {
     let field = |Column(name, kind, unit, nullable, meaning): &Column| {
         let mut metadata = HashMap::from([("description".to_owned(), (*meaning).to_owned())]);
@@ -310,6 +367,7 @@ pub struct Labels<'a> {
     simulation: &'a Simulation,
     groups: &'a [String],
     algorithms: &'a [String],
+    jobs: &'a [String],
     /// The link's rate and the far end of each port.
     ports: HashMap<(NodeId, PortId), (Rate, NodeId)>,
 }
@@ -320,7 +378,13 @@ impl<'a> Labels<'a> {
     pub fn new(simulation: &'a Simulation, groups: &'a [String], algorithms: &'a [String]) -> Self {
         let links = simulation.network.links.iter();
         let ports = links.flat_map(|l| [(l.a, (l.rate, l.b.0)), (l.b, (l.rate, l.a.0))]).collect();
-        Self { simulation, groups, algorithms, ports }
+        Self { simulation, groups, algorithms, jobs: &[], ports }
+    }
+
+    /// The same for operations whose jobs have these names.
+    #[must_use]
+    pub fn with_jobs(self, jobs: &'a [String]) -> Self {
+        Self { jobs, ..self }
     }
 
     fn node(&self, id: NodeId) -> &str {
@@ -467,6 +531,81 @@ impl<'a> Labels<'a> {
                 Arc::new(StringArray::from_iter_values(names)),
                 Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| internal_number(s.value)))),
                 count(samples.iter().map(|s| s.samples)),
+            ],
+        )
+    }
+}
+
+impl Labels<'_> {
+    fn job(&self, job: u16) -> &str {
+        self.jobs.get(usize::from(job)).map_or("", String::as_str)
+    }
+
+    /// Rows of [`TableName::Operations`]. Every record's operation must be one of the simulation's.
+    #[must_use]
+    pub fn operations(&self, records: &[OperationRecord]) -> RecordBatch {
+        let described = || records.iter().map(|r| &self.simulation.operations[r.operation as usize]);
+        let kind = |what| match what {
+            What::Send { .. } => "send",
+            What::Receive { .. } => "receive",
+            What::Compute { .. } => "compute",
+        };
+        let flow = |what| match what {
+            What::Send { flow } | What::Receive { flow } => Some(flow),
+            What::Compute { .. } => None,
+        };
+        let processor = |what| match what {
+            What::Compute { processor, .. } => Some(processor),
+            _ => None,
+        };
+        let ended = |r: &OperationRecord| r.end != Time::NEVER;
+        let duration = |r: &OperationRecord| if ended(r) { r.end - r.start } else { Time::NEVER };
+        rows(
+            TableName::Operations,
+            vec![
+                Arc::new(UInt32Array::from_iter_values(records.iter().map(|r| r.operation))),
+                text(described().map(|o| self.job(o.job))),
+                text(described().map(|o| self.node(o.host))),
+                Arc::new(UInt32Array::from_iter_values(described().map(|o| o.host))),
+                text(described().map(|o| kind(o.what))),
+                Arc::new(described().map(|o| flow(o.what)).collect::<UInt32Array>()),
+                Arc::new(described().map(|o| processor(o.what)).collect::<UInt16Array>()),
+                optional(records.iter().map(|r| r.start.ps())),
+                optional(records.iter().map(|r| r.end.ps())),
+                optional(records.iter().map(|r| duration(r).ps())),
+            ],
+        )
+    }
+
+    /// Rows of [`TableName::Jobs`].
+    #[must_use]
+    pub fn job_rows(&self, records: &[JobRecord]) -> RecordBatch {
+        let time = |value: Option<Time>| value.unwrap_or(Time::NEVER).ps();
+        let ratio = |r: &JobRecord| Some(r.time()?.ps() as f64 / r.bound?.ps() as f64);
+        let hosts = records.iter().map(|r| r.last.map(|(_, host)| self.node(host)));
+        let no_bound = |r: &JobRecord| match r.flows {
+            _ if r.bound.is_some() => None,
+            0 => Some("it sends nothing"),
+            _ => Some("it computes"),
+        };
+        rows(
+            TableName::Jobs,
+            vec![
+                text(records.iter().map(|r| self.job(r.job))),
+                count(records.iter().map(|r| r.operations)),
+                count(records.iter().map(|r| r.ended)),
+                count(records.iter().map(|r| r.flows)),
+                count(records.iter().map(|r| r.payload.get())),
+                optional(records.iter().map(|r| r.start.ps())),
+                optional(records.iter().map(|r| r.end.ps())),
+                optional(records.iter().map(|r| time(r.time()))),
+                Arc::new(records.iter().map(|r| r.last.map(|(last, _)| last)).collect::<UInt32Array>()),
+                Arc::new(hosts.collect::<StringArray>()),
+                optional(records.iter().map(|r| r.median_end.ps())),
+                optional(records.iter().map(|r| time(r.bound))),
+                Arc::new(records.iter().map(ratio).collect::<Float64Array>()),
+                Arc::new(records.iter().map(|r| ratio(r).map(|x| x - 1.0)).collect::<Float64Array>()),
+                Arc::new(records.iter().map(no_bound).collect::<StringArray>()),
             ],
         )
     }

@@ -468,6 +468,7 @@ mod tests {
             balancing: Default::default(),
             algorithms: Vec::new(),
             flows: Vec::new(),
+            operations: Vec::new(),
             probes: Probes::default(),
             seed: 1,
             until: Time::NEVER,

@@ -71,6 +71,7 @@ fn simulation() -> Simulation {
             flow(1, Bytes::new(100_000), Time::NEVER),
             flow(1, Bytes::UNLIMITED, Time::from_us(30)),
         ],
+        operations: Vec::new(),
         probes: Probes { ports: vec![(3, 2)], flows: vec![0], ..Probes::default() },
         seed: 7,
         until: Time::from_ms(1),
@@ -87,7 +88,7 @@ fn labels() -> [Vec<String>; 2] {
 }
 
 fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2]) -> Job<'a> {
-    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms }
+    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms, jobs: &[] }
 }
 
 fn go(_: &Progress) -> ControlFlow<()> {
@@ -131,6 +132,8 @@ fn finished(hops: u64) -> Outcome {
         in_flight: 0,
         ports: Vec::new(),
         unfinished: Vec::new(),
+        operations_ended: 0,
+        unfinished_operations: Vec::new(),
         fingerprint: 0xfeed,
         violations: Vec::new(),
     }

@@ -32,7 +32,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
 use incast_sim::describe::transport::Transport;
-use incast_sim::describe::work::{Operation, What};
+use incast_sim::describe::work::Operation;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
@@ -45,7 +45,7 @@ use crate::grammar::write;
 use crate::hash;
 use crate::problem::{Problem, Problems};
 use crate::topology::Fabric;
-use crate::traffic::{self, hosts::World};
+use crate::traffic::{self, Draft, hosts::World, work};
 use check::Checked;
 use sections::Root;
 
@@ -72,11 +72,11 @@ impl PartialEq for Scenario {
 pub struct Built {
     /// What to simulate, on one thread.
     pub simulation: Simulation,
-    /// What hosts do with the flows of the simulation and in which order, where traffic has dependencies; the job
-    /// of an operation is the group of its flows.
-    pub operations: Vec<Operation>,
     /// Names of the traffic blocks; a flow's `group` is an index into them.
     pub groups: Vec<String>,
+    /// Names of the jobs; an operation's `job` is an index into them. A name is that of its traffic block, or that
+    /// and a part, like `ring/group3`.
+    pub jobs: Vec<String>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
     pub algorithms: Vec<String>,
     /// The network, with names for its ports and a summary.
@@ -284,24 +284,29 @@ impl Scenario {
         let world = World::new(fabric);
         let setting = traffic::Setting { world: &world, until: self.root.run.until };
         let mut flows = Vec::new();
-        let mut work = Vec::new();
+        let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
-            let drafts = block.pattern.make(&setting, self.root.seed, block.name());
-            let (drafts, operations) =
-                match drafts.and_then(|drafts| Ok((drafts, block.pattern.operations(&setting)?))) {
-                    Ok(made) => made,
-                    Err(faults) => {
-                        let section = format!("traffic.{}", block.name());
-                        faults.into_iter().for_each(|fault| reading.fault(&section, fault));
-                        continue;
-                    }
-                };
-            work.push((group, operations));
-            flows.extend(drafts.into_iter().map(|draft| {
+            let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
+                Ok(made) => made,
+                Err(faults) => {
+                    let section = format!("traffic.{}", block.name());
+                    faults.into_iter().for_each(|fault| reading.fault(&section, fault));
+                    continue;
+                }
+            };
+            let numbers = [flows.len(), operations.len(), jobs.len()];
+            let is_sent = made.sent();
+            jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
+                "" => block.name().to_owned(),
+                part => format!("{}/{part}", block.name()),
+            }));
+            operations.extend(made.operations.into_iter().map(|o| work::moved(o, numbers)));
+            let key = |draft: &Draft| hash::key(self.root.seed, block.name(), draft.index);
+            let described = |(draft, is_sent): (Draft, bool)| {
                 (
-                    draft.index,
+                    is_sent,
                     Flow {
-                        key: hash::key(self.root.seed, block.name(), draft.index),
+                        key: key(&draft),
                         source: draft.source,
                         destination: draft.destination,
                         size: draft.size,
@@ -313,11 +318,14 @@ impl Scenario {
                         group,
                     },
                 )
-            }));
+            };
+            flows.extend(made.flows.into_iter().zip(is_sent).map(described));
         }
-        flows.sort_by_key(|(_, flow)| (flow.start, flow.key));
-        let operations = operations(work, &flows);
-        let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
+        if jobs.len() > usize::from(u16::MAX) {
+            let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);
+            reading.wrong_key("traffic", message);
+        }
+        let flows = work::sorted(flows, &mut operations);
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
@@ -328,6 +336,7 @@ impl Scenario {
             balancing: Default::default(),
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             flows,
+            operations,
             probes: Probes::default(),
             seed: self.root.seed,
             until: Time::NEVER,
@@ -343,35 +352,12 @@ impl Scenario {
         }
         Ok(Built {
             simulation,
-            operations,
             groups: self.groups().into_iter().map(str::to_owned).collect(),
+            jobs,
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
         })
     }
-}
-
-/// The operations of all groups as one list, which name flows and each other by their places. The flows are sorted,
-/// each with its number within its group.
-fn operations(work: Vec<(u16, Vec<Operation>)>, flows: &[(u64, Flow)]) -> Vec<Operation> {
-    let mut all = Vec::new();
-    for (group, mut operations) in work.into_iter().filter(|(_, operations)| !operations.is_empty()) {
-        let of_group = (0_u32..).zip(flows).filter(|(_, (_, flow))| flow.group == group);
-        let mut places: Vec<(u64, u32)> = of_group.map(|(place, (index, _))| (*index, place)).collect();
-        // Flows of a workload are numbered without gaps.
-        places.sort_unstable();
-        let first = all.len() as u32;
-        for operation in &mut operations {
-            operation.job = group;
-            match &mut operation.what {
-                What::Send { flow } | What::Receive { flow } => *flow = places[*flow as usize].1,
-                What::Compute { .. } => {}
-            }
-            operation.after.iter_mut().chain(&mut operation.after_start).for_each(|other| *other += first);
-        }
-        all.extend(operations);
-    }
-    all
 }
 
 /// Removes preset and parameters of an algorithm that an override replaces by another one.

@@ -4,29 +4,40 @@
 //! scenario's seed and that name (`traffic/stream.rs`): adding, removing or changing a block does not
 //! change the flows of others.
 
+mod all_to_all;
 mod chakra_trace;
+mod closed_loop;
+mod file_requests;
 mod flows;
 mod goal_file;
+mod groups;
 pub(crate) mod hosts;
 mod hpcc_file;
+mod hsdp;
 mod htsim_connections;
 mod incast;
+mod on_off;
+mod parameter_server;
 mod permutation;
 mod placed;
 mod poisson;
+mod ring_all_reduce;
 mod sizes;
 mod staggered;
 pub(crate) mod stream;
+pub(crate) mod work;
 
 use incast_sim::describe::balancing::Balancing;
-use incast_sim::describe::work::Operation;
 use incast_units::{Bytes, Time};
 
 use crate::cc::Cc;
 use crate::grammar::reading::TableReader;
 use crate::grammar::section::{Entry, KeyInfo, Section, kinds, section};
+use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, fault};
 use hosts::World;
+use placed::Placed;
+use work::Made;
 
 kinds! {
     /// Who sends how much to whom, and when.
@@ -49,6 +60,20 @@ kinds! {
         "htsim-connections" => HtsimConnections(htsim_connections::HtsimConnections),
         /// the work of Chakra execution traces.
         "chakra-trace" => ChakraTrace(chakra_trace::ChakraTrace),
+        /// ring all-reduce, pass after pass.
+        "ring-allreduce" => RingAllReduce(ring_all_reduce::RingAllReduce),
+        /// every host sends to every other, or to random experts, pass after pass.
+        "all-to-all" => AllToAll(all_to_all::AllToAll),
+        /// a new flow when one ends.
+        "closed-loop" => ClosedLoop(closed_loop::ClosedLoop),
+        /// workers push the gradients of each layer to servers.
+        "parameter-server" => ParameterServer(parameter_server::ParameterServer),
+        /// a step of hybrid sharded data parallelism: a ring for every GPU of a server.
+        "hsdp" => Hsdp(hsdp::Hsdp),
+        /// files that several hosts of another rack send together.
+        "file-requests" => FileRequests(file_requests::FileRequests),
+        /// senders that send for some time, pause for some time, and so on.
+        "on-off" => OnOff(on_off::OnOff),
     }
 }
 
@@ -177,6 +202,13 @@ impl Pattern {
             Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::RingAllReduce(pattern) => pattern.check(setting),
+            Self::AllToAll(pattern) => pattern.check(setting),
+            Self::ClosedLoop(pattern) => pattern.check(setting),
+            Self::ParameterServer(pattern) => pattern.check(setting),
+            Self::Hsdp(pattern) => pattern.check(setting),
+            Self::FileRequests(pattern) => pattern.check(setting),
+            Self::OnOff(pattern) => pattern.check(setting),
         }
     }
 
@@ -185,51 +217,35 @@ impl Pattern {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
             Self::Incast(pattern) => pattern.offered(setting),
-            Self::Flows(_)
-            | Self::Permutation(_)
-            | Self::Staggered(_)
-            | Self::HpccFile(_)
-            | Self::GoalFile(_)
-            | Self::HtsimConnections(_)
-            | Self::ChakraTrace(_) => None,
+            Self::FileRequests(pattern) => pattern.offered(setting),
+            _ => None,
         }
     }
 
-    /// Makes the flows of a block called `name`.
+    /// Makes the flows and operations of a block called `name`.
     ///
     /// # Errors
     /// Settings that contradict the network.
-    pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
-        match self {
+    pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
+        let flows = match self {
             Self::Flows(pattern) => pattern.make(setting),
             Self::Poisson(pattern) => pattern.make(setting, seed, name),
             Self::Incast(pattern) => pattern.make(setting, seed, name),
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),
-            Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.drafts()),
-            Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.drafts()),
-            Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.drafts()),
-        }
-    }
-
-    /// What hosts do with the flows of [`make`](Self::make) and in which order. An operation names flows by the
-    /// index of their draft, and others by their index here.
-    ///
-    /// # Errors
-    /// Settings that contradict the network.
-    pub(crate) fn operations(&self, setting: &Setting<'_>) -> Result<Vec<Operation>, Faults> {
-        match self {
-            Self::GoalFile(pattern) => pattern.placed(setting).map(placed::Placed::operations),
-            Self::HtsimConnections(pattern) => pattern.placed(setting).map(placed::Placed::operations),
-            Self::ChakraTrace(pattern) => pattern.placed(setting).map(placed::Placed::operations),
-            Self::Flows(_)
-            | Self::Poisson(_)
-            | Self::Incast(_)
-            | Self::Permutation(_)
-            | Self::Staggered(_)
-            | Self::HpccFile(_) => Ok(Vec::new()),
-        }
+            Self::GoalFile(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::HtsimConnections(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::ChakraTrace(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::RingAllReduce(pattern) => return pattern.make(setting),
+            Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
+            Self::ClosedLoop(pattern) => return pattern.make(setting, seed, name),
+            Self::ParameterServer(pattern) => return pattern.make(setting),
+            Self::Hsdp(pattern) => return pattern.make(setting, seed, name),
+            Self::FileRequests(pattern) => return pattern.make(setting, seed, name),
+            Self::OnOff(pattern) => pattern.make(setting, seed, name),
+        };
+        flows.map(Made::from)
     }
 }
 
@@ -242,6 +258,11 @@ fn mean_gap(bits: u128, offered: u128) -> u128 {
     let shift = bits.leading_zeros().min(64);
     let quotient = (bits << shift) / offered.max(1);
     quotient.checked_mul(1 << (64 - shift)).unwrap_or(MAX_GAP).clamp(1, MAX_GAP)
+}
+
+/// The fault of a block that makes too many flows, if it does.
+fn too_many(key: &str, flows: u64) -> Option<Problem> {
+    (flows > MAX_FLOWS).then(|| fault(key, format!("makes {flows} flows; at most {MAX_FLOWS} are possible")))
 }
 
 /// The hosts of two keys together, or the faults of both.

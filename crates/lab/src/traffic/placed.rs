@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use incast_sim::describe::work::Operation;
 use incast_units::Time;
 
 use super::hosts::Hosts;
+use super::work::Made;
 use super::{Draft, Faults, Reach, Setting};
 use crate::problem::fault;
-use crate::workload::Workload;
+use crate::workload::{Message, Workload};
 
 /// A workload and the host of each rank.
 pub(super) struct Placed {
@@ -48,9 +48,9 @@ impl Placed {
         Reach::Pairs(pairs.into_iter().collect())
     }
 
-    /// The flows; the index of each is that by which operations name it.
-    pub(super) fn drafts(&self) -> Vec<Draft> {
-        let draft = |(index, flow): (u64, &crate::workload::Message)| Draft {
+    /// The flows and operations, which are one job.
+    pub(super) fn made(self) -> Made {
+        let draft = |(index, flow): (u64, &Message)| Draft {
             index,
             source: self.host(flow.source),
             destination: self.host(flow.destination),
@@ -58,15 +58,12 @@ impl Placed {
             start: flow.start,
             stop: Time::NEVER,
         };
-        (0_u64..).zip(&self.work.flows).map(draft).collect()
-    }
-
-    /// The operations, which name flows and each other by their index within the block.
-    pub(super) fn operations(self) -> Vec<Operation> {
+        let flows = (0_u64..).zip(&self.work.flows).map(draft).collect();
         let Self { mut work, hosts } = self;
         for operation in &mut work.operations {
             operation.host = hosts[operation.host as usize];
         }
-        work.operations
+        let jobs = if work.operations.is_empty() { Vec::new() } else { vec![String::new()] };
+        Made { flows, operations: work.operations, jobs }
     }
 }

@@ -18,6 +18,7 @@ mod chakra;
 mod goal;
 mod htsim;
 mod mutated;
+mod runs;
 
 const GOAL: &str = include_str!("../../../../examples/workloads/allreduce_8.goal");
 const CONNECTIONS: &str = include_str!("../../../../examples/workloads/collectives_16.cm");
@@ -150,24 +151,26 @@ fn scenarios_name_the_files() {
     let scenario = scratch.scenario(&text).unwrap();
     assert_eq!(scenario.files().len(), 1 + 1 + 1 + 4);
     let built = scenario.build().unwrap();
-    let (flows, operations) = (&built.simulation.flows, &built.operations);
+    let (flows, operations) = (&built.simulation.flows, &built.simulation.operations);
     let of = |group: u16| flows.iter().filter(move |flow| flow.group == group).count();
     // An all-reduce of 4 ranks has 6 steps.
     assert_eq!([of(0), of(1), of(2), of(3)], [112, 39, 1, 24]);
     assert_eq!(operations.len(), 240 + 39 + (2 + 2 * 6 + 1) * 4);
+    assert_eq!(built.jobs, ["goal-file", "htsim-connections", "chakra-trace"]);
     // Operations name the flows of their own block, and each other, where these have come to lie.
     for operation in operations {
+        let group = [0, 1, 3][usize::from(operation.job)];
         match operation.what {
             What::Send { flow } => {
                 assert_eq!(
                     (flows[flow as usize].source, flows[flow as usize].group),
-                    (operation.host, operation.job)
+                    (operation.host, group)
                 );
             }
             What::Receive { flow } => {
                 assert_eq!(
                     (flows[flow as usize].destination, flows[flow as usize].group),
-                    (operation.host, operation.job)
+                    (operation.host, group)
                 );
             }
             What::Compute { .. } => {}

@@ -16,7 +16,7 @@ pub struct Flow {
     pub destination: u32,
     /// Payload to transfer; [`Bytes::UNLIMITED`] for a flow that ends by `stop`, or with the run.
     pub size: Bytes,
-    /// When it starts.
+    /// When it starts. Of a flow that an operation sends: the earliest time at which it may start.
     pub start: Time,
     /// Time at which it stops sending new data ([`Time::NEVER`]: when `size` has been sent).
     pub stop: Time,
@@ -31,6 +31,12 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Whether its last byte is known before it starts: it has a size and no stop time.
+    #[must_use]
+    pub fn has_known_end(&self) -> bool {
+        self.size != Bytes::UNLIMITED && self.stop == Time::NEVER
+    }
+
     /// Whether it lasts until the end of the run: it has neither a size nor a stop time.
     #[must_use]
     pub fn is_open_ended(&self) -> bool {

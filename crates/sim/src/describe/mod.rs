@@ -60,6 +60,8 @@ pub struct Simulation {
     pub algorithms: Vec<algorithm::Algorithm>,
     /// The flows, sorted by start time.
     pub flows: Vec<flow::Flow>,
+    /// What hosts do in which order, if flows depend on each other.
+    pub operations: Vec<work::Operation>,
     /// What to record.
     pub probes: probe::Probes,
     /// Seed of every random stream.

@@ -27,10 +27,12 @@ pub(crate) enum Kind {
     /// A timer of a receiver: a held acknowledgement is due, or the flow stops. Entity: the receiver's
     /// index of the flow.
     Receiver,
+    /// Operations of the host start or end. Entity: 0.
+    Work,
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Departed,
         Self::Change,
         Self::Arrival,
@@ -40,6 +42,7 @@ impl Kind {
         Self::Retransmit,
         Self::Control,
         Self::Receiver,
+        Self::Work,
     ];
 }
 
@@ -63,7 +66,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[((self.0 >> 32) as usize & 15).min(8)]
+        Kind::ALL[((self.0 >> 32) as usize & 15).min(9)]
     }
 
     #[inline]
@@ -102,9 +105,11 @@ pub(crate) struct Tally {
     pub(crate) started: u64,
     /// Flows that are done.
     pub(crate) finished: u64,
+    /// Operations that have ended.
+    pub(crate) ended: u64,
     /// Time at which a flow last started or a receiver last received something new. (ps)
     pub(crate) progress: u64,
-    /// Time at which the last flow was done. (ps)
+    /// Time at which the last flow was done or the last operation ended. (ps)
     pub(crate) last_finish: u64,
     /// Records since the last flush.
     pub(crate) records: Records,

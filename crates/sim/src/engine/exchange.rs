@@ -17,9 +17,11 @@ pub(crate) struct Report {
     pub(crate) next: u64,
     pub(crate) started: u64,
     pub(crate) finished: u64,
+    /// Operations that have ended.
+    pub(crate) ended: u64,
     /// Time of the last progress. (ps)
     pub(crate) progress: u64,
-    /// Time at which the last flow was done. (ps)
+    /// Time at which the last flow was done or the last operation ended. (ps)
     pub(crate) last_finish: u64,
     pub(crate) hops: u64,
     /// Records that wait for a flush.
@@ -36,6 +38,7 @@ impl Report {
         next: u64::MAX,
         started: 0,
         finished: 0,
+        ended: 0,
         progress: 0,
         last_finish: 0,
         hops: 0,
@@ -50,6 +53,7 @@ impl Report {
             next,
             started: tally.started,
             finished: tally.finished,
+            ended: tally.ended,
             progress: tally.progress,
             last_finish: tally.last_finish,
             hops: tally.hops,
@@ -63,6 +67,7 @@ impl Report {
         self.next = self.next.min(other.next);
         self.started += other.started;
         self.finished += other.finished;
+        self.ended += other.ended;
         self.progress = self.progress.max(other.progress);
         self.last_finish = self.last_finish.max(other.last_finish);
         self.hops += other.hops;

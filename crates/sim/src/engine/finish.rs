@@ -12,7 +12,8 @@ use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{Data, Kind, Packet, flag};
 use crate::record::{
-    End, FlowRecord, Flusher, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink, at,
+    End, FlowRecord, Flusher, OperationRecord, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink,
+    at,
 };
 
 impl Record for PacketRecord {
@@ -108,6 +109,7 @@ pub(crate) struct Remains {
     dropped: u64,
     lost: u64,
     finished: u64,
+    ended: u64,
     records: Records,
 }
 
@@ -122,6 +124,7 @@ impl Remains {
         self.dropped += tally.dropped;
         self.lost += tally.lost;
         self.finished += tally.finished;
+        self.ended += tally.ended;
         self.records.take(&mut tally.records);
     }
 
@@ -150,6 +153,7 @@ impl Remains {
         self.slots.sort_unstable_by_key(|s| s.id);
         let mut ports = Vec::new();
         let mut unfinished: Vec<FlowRecord> = Vec::new();
+        let mut unfinished_operations = Vec::new();
         let mut violations = Vec::new();
         let mut queued = 0;
         let largest = world.largest_packet().get();
@@ -165,10 +169,12 @@ impl Remains {
             }
             queued += slot.node.held_data();
             unfinished.extend(slot.node.unfinished(world));
+            unfinished_operations.extend(slot.node.unfinished_operations());
             let drops = ports[first..].iter().map(|p| p.drops).sum();
             violations.extend(slot.node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
         }
         unfinished.sort_unstable_by_key(|f| f.flow);
+        unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);
         let in_flight = self.on_links + queued;
         if self.sent != self.delivered + self.dropped + self.lost + in_flight {
             violations.push(format!(
@@ -181,13 +187,14 @@ impl Remains {
             Cause::TimeLimit => {
                 let open_ended =
                     world.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
-                let all = self.finished + open_ended as u64 == world.flows.len() as u64;
+                let all = self.finished + open_ended as u64 == world.flows.len() as u64
+                    && self.ended == world.operations.len() as u64;
                 if all { End::Finished } else { End::TimeLimit }
             }
             Cause::Interrupted => End::Interrupted,
             Cause::Stalled => End::Stalled(stall::diagnose(&self.slots, world)),
         };
-        let fingerprint = fingerprint(&flusher, &ports, &unfinished, now);
+        let fingerprint = fingerprint(&flusher, &ports, &unfinished, &unfinished_operations, now);
         Outcome {
             end,
             now: Time::from_ps(now),
@@ -200,13 +207,21 @@ impl Remains {
             in_flight,
             ports,
             unfinished,
+            operations_ended: self.ended,
+            unfinished_operations,
             fingerprint,
             violations,
         }
     }
 }
 
-fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord], now: u64) -> u64 {
+fn fingerprint(
+    flusher: &Flusher,
+    ports: &[PortTotals],
+    unfinished: &[FlowRecord],
+    operations: &[OperationRecord],
+    now: u64,
+) -> u64 {
     let mut digest = Digest::default();
     digest.add(&flusher.digests());
     for p in ports {
@@ -215,6 +230,9 @@ fn fingerprint(flusher: &Flusher, ports: &[PortTotals], unfinished: &[FlowRecord
     }
     for flow in unfinished {
         flow.digest(&mut digest);
+    }
+    for operation in operations {
+        operation.digest(&mut digest);
     }
     digest.add(&[now]);
     digest.value()

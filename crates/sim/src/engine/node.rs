@@ -14,7 +14,7 @@ use crate::forwarding::Table;
 use crate::host::Host;
 use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample};
+use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 use crate::switch::Switch;
 
 /// What the engine asks of a node. It calls the node for each of its events, in order.
@@ -29,9 +29,9 @@ pub(crate) trait Behaviour: Sized {
     /// When its description contradicts itself: what to say.
     fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String>;
 
-    /// The event that gets it going, if it has one.
-    fn first_event(&self, _world: &World) -> Option<Event> {
-        None
+    /// The events that get it going.
+    fn first_events(&self, _world: &World) -> Vec<Event> {
+        Vec::new()
     }
 
     /// A packet's last bit has arrived at `port`.
@@ -91,6 +91,16 @@ pub(crate) trait Behaviour: Sized {
         Vec::new()
     }
 
+    /// Operations that have started and not ended.
+    fn unfinished_operations(&self) -> Vec<OperationRecord> {
+        Vec::new()
+    }
+
+    /// Operations that have started and not ended, with what each waits for.
+    fn operation_waits(&self) -> Vec<(u32, String)> {
+        Vec::new()
+    }
+
     /// Whether a pause of one of its ports makes it pause others, so that pauses spread through it.
     fn spreads_pauses(&self) -> bool {
         false
@@ -135,8 +145,8 @@ macro_rules! nodes {
                     $($(#[cfg($cfg)])? NodeKind::$variant => Self::$variant(Box::new(<$node>::new(id, world, simulation)?)),)+
                 })
             }
-            fn first_event(&self, world: &World) -> Option<Event> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_event(world),)+ }
+            fn first_events(&self, world: &World) -> Vec<Event> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_events(world),)+ }
             }
             #[inline]
             fn arrive<E: Effects>(
@@ -186,6 +196,12 @@ macro_rules! nodes {
             }
             fn waits(&self, world: &World) -> Vec<(u32, String)> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.waits(world),)+ }
+            }
+            fn unfinished_operations(&self) -> Vec<OperationRecord> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.unfinished_operations(),)+ }
+            }
+            fn operation_waits(&self) -> Vec<(u32, String)> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.operation_waits(),)+ }
             }
             fn spreads_pauses(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.spreads_pauses(),)+ }

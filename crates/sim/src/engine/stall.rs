@@ -9,7 +9,7 @@ use crate::route::Routes;
 /// A port of a node.
 type At = (NodeId, PortId);
 
-/// Maximum number of flows in a diagnosis.
+/// Maximum number of flows, and of operations, in a diagnosis.
 const NAMED: usize = 20;
 
 /// Determines what waits for what. `slots` are sorted by node.
@@ -21,6 +21,11 @@ pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
             stall.flows.push(waiting);
         }
     }
+    for slot in slots {
+        stall.operations.extend(slot.node.operation_waits());
+    }
+    stall.operations.sort_unstable();
+    stall.operations.truncate(NAMED);
     stall.flows.sort_unstable();
     stall.flows.truncate(NAMED);
     stall

@@ -32,6 +32,7 @@ pub(crate) enum Cause {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     flows: u64,
+    operations: u64,
     until: u64,
     stall_after: u64,
     /// Length of a window. (ps)
@@ -42,6 +43,7 @@ impl Limits {
     pub(crate) fn new(simulation: &Simulation, lookahead: u64) -> Self {
         Self {
             flows: simulation.flows.len() as u64,
+            operations: simulation.operations.len() as u64,
             until: simulation.until.ps(),
             stall_after: simulation.stall_after.ps(),
             lookahead,
@@ -51,7 +53,7 @@ impl Limits {
     /// The end of the next window, or why there is none, from what all partitions know together. Both
     /// engines ask this, so that they end at the same event.
     pub(crate) fn decide(&self, s: &Report) -> Result<u64, Cause> {
-        if s.finished == self.flows {
+        if s.finished == self.flows && s.ended == self.operations {
             return Err(Cause::Finished);
         }
         if s.interrupted {

@@ -14,7 +14,9 @@ use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Transport};
+use crate::describe::work::Operation;
 use crate::forwarding::Table;
+use crate::host::work::Graph;
 use crate::packet::{Data, IntRecords, Kind, LARGEST_SLOT, Packet, flag};
 use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
@@ -24,6 +26,8 @@ use crate::timeline::LinkState;
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) flows: &'a [Flow],
+    pub(crate) operations: &'a [Operation],
+    pub(crate) graph: Graph,
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
     pub(crate) balancing: balancing::Settings,
@@ -78,6 +82,8 @@ impl<'a> World<'a> {
         let world = Self {
             base_rtts,
             flows: &simulation.flows,
+            operations: &simulation.operations,
+            graph: Graph::new(simulation).map_err(Invalid)?,
             algorithms: &simulation.algorithms,
             transport,
             balancing: simulation.balancing,
@@ -185,16 +191,16 @@ impl<'a> World<'a> {
         Bytes::new(self.sizes.iter().map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
     }
 
-    /// The path of a flow.
-    pub(crate) fn path(&self, flow: u32) -> Path {
-        let (forward, back) = self.links(flow);
+    /// The path of a flow that starts at `start`.
+    pub(crate) fn path(&self, flow: u32, start: Time) -> Path {
+        let (forward, back) = self.links(flow, start);
         let flow = &self.flows[flow as usize];
         describe_path(&forward, &back, self.sizes(flow.algorithm))
     }
 
     /// What the algorithm of a flow is told of its path.
-    pub(crate) fn told_path(&self, flow: u32) -> Path {
-        let path = self.path(flow);
+    pub(crate) fn told_path(&self, flow: u32, start: Time) -> Path {
+        let path = self.path(flow, start);
         let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
         Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
     }
@@ -227,25 +233,25 @@ impl<'a> World<'a> {
     }
 
     /// The links that a flow takes at its start, there and back.
-    fn links(&self, flow: u32) -> (Vec<Out>, Vec<Out>) {
+    pub(crate) fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
         let (hash, back) = self.hashes(flow);
-        let Flow { source, destination, start, .. } = self.flows[flow as usize];
+        let Flow { source, destination, .. } = self.flows[flow as usize];
         let forward = self.routes.path(&self.paths, (source, destination), hash, start);
         (forward, self.routes.path(&self.paths, (destination, source), back, start))
     }
 
-    /// Completion time of `size` payload bytes of a flow on its idle path.
-    pub(crate) fn ideal_time(&self, flow: u32, size: u64) -> Time {
-        self.ideal_time_with(flow, self.sizes(self.flows[flow as usize].algorithm), size)
+    /// Completion time of `size` payload bytes of a flow on its idle path, as it is at `start`.
+    pub(crate) fn ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
+        self.ideal_time_with(flow, start, self.sizes(self.flows[flow as usize].algorithm), size)
     }
 
     /// The same without the header bytes that the flow's algorithm adds.
-    pub(crate) fn plain_ideal_time(&self, flow: u32, size: u64) -> Time {
-        self.ideal_time_with(flow, &self.plain, size)
+    pub(crate) fn plain_ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
+        self.ideal_time_with(flow, start, &self.plain, size)
     }
 
-    fn ideal_time_with(&self, flow: u32, sizes: &Sizes, size: u64) -> Time {
-        let (forward, back) = self.links(flow);
+    fn ideal_time_with(&self, flow: u32, start: Time, sizes: &Sizes, size: u64) -> Time {
+        let (forward, back) = self.links(flow, start);
         ideal_time(&forward, &back, sizes, size)
     }
 
@@ -387,7 +393,7 @@ enum Change {
 impl Slot {
     /// The events that get the node going.
     pub(crate) fn first_events(&self, world: &World) -> Vec<Event> {
-        self.change_event(0).into_iter().chain(self.node.first_event(world)).collect()
+        self.change_event(0).into_iter().chain(self.node.first_events(world)).collect()
     }
 
     fn change_event(&self, index: u32) -> Option<Event> {

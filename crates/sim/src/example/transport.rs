@@ -32,9 +32,10 @@ struct Flow {
 
 impl Flow {
     fn record(&self, finish: Time, world: &World) -> FlowRecord {
+        let (flow, start) = (self.step.flow, Time::from_ps(self.start));
         FlowRecord {
-            flow: self.step.flow,
-            start: Time::from_ps(self.start),
+            flow,
+            start,
             finish,
             delivered: Time::NEVER,
             bytes: Bytes::new(self.sent),
@@ -42,9 +43,9 @@ impl Flow {
             resent: 0,
             marked: 0,
             timeouts: 0,
-            base_rtt: world.path(self.step.flow).base_rtt,
-            ideal: world.ideal_time(self.step.flow, self.sent),
-            ideal_plain: world.plain_ideal_time(self.step.flow, self.sent),
+            base_rtt: world.path(flow, start).base_rtt,
+            ideal: world.ideal_time(flow, start, self.sent),
+            ideal_plain: world.plain_ideal_time(flow, start, self.sent),
         }
     }
 
@@ -102,10 +103,7 @@ impl Transport for Datagrams {
             return;
         }
         let record = flow.record(Time::from_ps(now), cx.world);
-        let tally = cx.effects.tally();
-        tally.finished += 1;
-        tally.last_finish = now;
-        tally.records.flows.push(record);
+        cx.finished(now, record);
     }
 
     fn on_packet<E: Effects>(
@@ -178,6 +176,7 @@ pub(crate) mod tests {
                 algorithm: 0,
                 group: 0,
             }],
+            operations: Vec::new(),
             probes: Probes::default(),
             seed: 1,
             until: Time::from_ms(1),

@@ -4,11 +4,13 @@ pub(crate) mod nic;
 pub(crate) mod program;
 pub(crate) mod recovery;
 pub(crate) mod transport;
+pub(crate) mod work;
 
 use incast_units::Time;
 use nic::Nic;
 use program::Program;
 use transport::{AnyTransport, Context};
+use work::Work;
 
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
@@ -18,7 +20,7 @@ use crate::engine::world::World;
 use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample};
+use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 
 /// A host.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(crate) struct Host {
     nics: Vec<Nic>,
     transport: AnyTransport,
     program: Program,
+    work: Option<Box<Work>>,
     /// Sampled flows, by their index in the program.
     sampled: Vec<u32>,
 }
@@ -72,7 +75,7 @@ impl Host {
 
     /// Begins to send the next packet on a free port, if there is one.
     fn send_next<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
-        let Self { node, table, nics, transport, .. } = self;
+        let Self { node, table, nics, transport, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
         if nics[port].has_replies() {
             let mut int = IntRecords::default();
@@ -82,7 +85,8 @@ impl Host {
             }
         }
         while let Some(source) = nics[port].next_source() {
-            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+            let cx =
+                &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
             if let Some(mut packet) = transport.poll_send(now, source, cx) {
                 cx.effects.tally().sent += 1;
                 let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
@@ -91,6 +95,21 @@ impl Host {
             }
         }
     }
+}
+
+/// The flow with this index starts.
+fn start<E: Effects>(
+    now: u64,
+    index: u32,
+    program: &Program,
+    transport: &mut AnyTransport,
+    cx: &mut Context<'_, E>,
+) {
+    let Some(step) = program.step(index) else { return };
+    let tally = cx.effects.tally();
+    tally.started += 1;
+    tally.progress = tally.progress.max(now);
+    transport.start(now, index, step, cx);
 }
 
 impl Behaviour for Host {
@@ -104,12 +123,14 @@ impl Behaviour for Host {
             nics: nics.collect(),
             transport: AnyTransport::new(world),
             program: Program::default(),
+            work: Work::new(id, world),
             sampled: Vec::new(),
         })
     }
 
-    fn first_event(&self, world: &World) -> Option<Event> {
-        self.program.start_event(0, world)
+    fn first_events(&self, world: &World) -> Vec<Event> {
+        let work = self.work.iter().flat_map(|work| work.first_events());
+        self.program.start_event(0, world).into_iter().chain(work).collect()
     }
 
     #[inline]
@@ -126,9 +147,10 @@ impl Behaviour for Host {
             let wire = &mut self.nics[usize::from(port)].wire;
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
         } else {
-            let Self { node, table, nics, transport, .. } = self;
+            let Self { node, table, nics, transport, work, .. } = self;
             let (host, table) = (*node, table.as_deref());
-            let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+            let cx =
+                &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
             transport.on_packet(now, packet, int, cx);
         }
         self.serve(now, world, effects);
@@ -137,9 +159,9 @@ impl Behaviour for Host {
     #[inline]
     fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
-        let Self { node, table, nics, transport, program, .. } = self;
+        let Self { node, table, nics, transport, program, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
-        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), effects: &mut *effects };
+        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
         match event.kind() {
             EventKind::Departed => {
                 if let Some(source) = cx.nics[entity as usize].departed() {
@@ -147,26 +169,29 @@ impl Behaviour for Host {
                 }
             }
             EventKind::Start => {
-                let Some(step) = program.step(entity) else { return };
-                let tally = cx.effects.tally();
-                tally.started += 1;
-                tally.progress = tally.progress.max(now);
-                transport.start(now, entity, step, cx);
+                start(now, entity, program, transport, cx);
                 if let Some(next) = program.start_event(entity + 1, world) {
                     effects.schedule(next);
                 }
             }
             EventKind::Stop => transport.stop(now, entity, cx),
+            EventKind::Work => {
+                while let Some(flow) = cx.next_flow(now) {
+                    if let Some(index) = program.index_of(flow) {
+                        start(now, index, program, transport, cx);
+                    }
+                }
+            }
             _ => transport.on_timer(event, cx),
         }
         self.serve(now, world, effects);
     }
 
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
-        let Self { node, nics, transport, .. } = self;
+        let Self { node, nics, transport, work, .. } = self;
         let table = &**self.table.insert(Box::new(table));
         let nics = nics.as_mut_slice();
-        let cx = &mut Context { world, host: *node, table: Some(table), nics, effects: &mut *effects };
+        let cx = &mut Context { world, host: *node, table: Some(table), nics, work, effects: &mut *effects };
         transport.rerouted(now, cx);
         self.serve(now, world, effects);
     }
@@ -216,5 +241,13 @@ impl Behaviour for Host {
 
     fn waits(&self, world: &World) -> Vec<(u32, String)> {
         self.transport.waits(&self.nics, world)
+    }
+
+    fn unfinished_operations(&self) -> Vec<OperationRecord> {
+        self.work.as_ref().map(|work| work.unfinished()).unwrap_or_default()
+    }
+
+    fn operation_waits(&self) -> Vec<(u32, String)> {
+        self.work.as_ref().map(|work| work.waits()).unwrap_or_default()
     }
 }

@@ -35,10 +35,16 @@ impl Program {
         self.steps.get(index as usize).copied()
     }
 
-    /// The event that starts the flow with this index. Each start schedules the next one, so that a host
-    /// has one such event at a time.
+    /// The index of a flow. Flows are added in the order of the simulation's.
+    pub(crate) fn index_of(&self, flow: u32) -> Option<u32> {
+        self.steps.binary_search_by_key(&flow, |step| step.flow).ok().map(|index| index as u32)
+    }
+
+    /// The event that starts the flow with this index, or the next one that no operation sends. Each start
+    /// schedules the next one, so that a host has one such event at a time.
     pub(crate) fn start_event(&self, index: u32, world: &World) -> Option<Event> {
-        let step = self.step(index)?;
+        let mut rest = (index..).zip(self.steps.get(index as usize..)?);
+        let (index, step) = rest.find(|(_, step)| world.graph.sender(step.flow).is_none())?;
         let start = world.flows[step.flow as usize].start;
         Some(Event::new(start.ps(), Kind::Start, index))
     }

@@ -10,7 +10,9 @@ use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
-use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, Outcome, PortSample, Progress};
+use incast_sim::record::{
+    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PortSample, Progress,
+};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
 
@@ -20,6 +22,7 @@ pub struct Kept {
     pub flows: Vec<FlowRecord>,
     pub ports: Vec<PortSample>,
     pub samples: Vec<FlowSample>,
+    pub operations: Vec<OperationRecord>,
 }
 
 impl Sink for Kept {
@@ -31,6 +34,9 @@ impl Sink for Kept {
     }
     fn flow_samples(&mut self, samples: &[FlowSample]) {
         self.samples.extend_from_slice(samples);
+    }
+    fn operations(&mut self, records: &[OperationRecord]) {
+        self.operations.extend_from_slice(records);
     }
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -206,6 +212,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         balancing: Default::default(),
         algorithms: algorithms.into_iter().map(Into::into).collect(),
         flows,
+        operations: Vec::new(),
         probes: Probes::default(),
         seed: 1,
         until: Time::from_s(10),

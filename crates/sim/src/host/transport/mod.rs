@@ -11,6 +11,7 @@ use incast_units::Time;
 
 use super::nic::{Nic, Source};
 use super::program::Step;
+use super::work::Work;
 use crate::describe::named;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
@@ -81,7 +82,35 @@ pub(crate) struct Context<'a, E> {
     pub(crate) table: Option<&'a Table>,
     /// The network cards of its host.
     pub(crate) nics: &'a mut [Nic],
+    /// The operations of its host, if there are any.
+    pub(crate) work: &'a mut Option<Box<Work>>,
     pub(crate) effects: &'a mut E,
+}
+
+impl<E: Effects> Context<'_, E> {
+    /// A flow from this host is done.
+    pub(crate) fn finished(&mut self, now: u64, record: FlowRecord) {
+        let flow = record.flow;
+        let tally = self.effects.tally();
+        tally.finished += 1;
+        tally.last_finish = tally.last_finish.max(now);
+        tally.records.flows.push(record);
+        if let Some(work) = &mut self.work {
+            work.sent(now, flow, self.world, self.effects);
+        }
+    }
+
+    /// The last byte of a flow to this host that was missing has arrived.
+    pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
+        if let Some(work) = &mut self.work {
+            work.received(now, flow, self.world, self.effects);
+        }
+    }
+
+    /// The next flow that an operation of the host starts now.
+    pub(super) fn next_flow(&mut self, now: u64) -> Option<u32> {
+        self.work.as_mut()?.advance(now, self.world, self.effects)
+    }
 }
 
 impl<E> Context<'_, E> {

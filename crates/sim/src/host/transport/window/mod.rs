@@ -86,10 +86,7 @@ impl Window {
         }
         self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
-        let tally = cx.effects.tally();
-        tally.finished += 1;
-        tally.last_finish = tally.last_finish.max(now);
-        tally.records.flows.push(record);
+        cx.finished(now, record);
     }
 
     fn acknowledged<E: Effects>(
@@ -142,7 +139,8 @@ impl Transport for Window {
         }
         let controllers =
             self.controllers[algorithm].get_or_insert_with(|| cx.world.algorithms[algorithm].controllers());
-        let controller = controllers.start(&cx.world.told_path(step.flow), Time::from_ps(now));
+        let start = Time::from_ps(now);
+        let controller = controllers.start(&cx.world.told_path(step.flow, start), start);
         sender.begin(now, place, controller, cx.world, cx.effects);
         if let Some(stop) = sender.stop_event(cx.world) {
             cx.effects.schedule(stop);

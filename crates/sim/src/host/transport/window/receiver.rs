@@ -152,6 +152,7 @@ impl Receivers {
             if std::mem::replace(&mut state.open, false) {
                 self.open.close();
             }
+            cx.arrived(now, incoming.flow);
         }
         if response.notify {
             let cnp = congestion_notification(&incoming, state.hash, cx.world);

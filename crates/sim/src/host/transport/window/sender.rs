@@ -100,7 +100,7 @@ impl Sender {
             rest => sizes.counted(rest),
         };
         let transport = &world.transport;
-        let settings = Settings::new(transport, || world.path(step.flow).base_rtt);
+        let settings = Settings::new(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt);
         Self {
             state: State::Blocked,
             queue: flow.queue,
@@ -386,10 +386,10 @@ impl Sender {
 
     /// The record of the flow at its end, or so far.
     pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
-        let bytes = self.acknowledged_bytes(world);
+        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged_bytes(world));
         FlowRecord {
             flow: self.flow,
-            start: Time::from_ps(self.start),
+            start,
             finish,
             delivered,
             bytes: Bytes::new(bytes),
@@ -397,9 +397,9 @@ impl Sender {
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow).base_rtt,
-            ideal: world.ideal_time(self.flow, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, bytes),
+            base_rtt: world.path(self.flow, start).base_rtt,
+            ideal: world.ideal_time(self.flow, start, bytes),
+            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
         }
     }
 

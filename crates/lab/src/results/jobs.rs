@@ -1,0 +1,122 @@
+//! How long jobs took: from their operations, while these end.
+
+use std::collections::BTreeMap;
+
+use incast_sim::describe::work::What;
+use incast_sim::record::OperationRecord;
+use incast_sim::{Invalid, Simulation, job_bounds};
+use incast_units::{Bytes, Time};
+
+/// A job after the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its number.
+    pub job: u16,
+    /// Its operations.
+    pub operations: u64,
+    /// How many of them have ended.
+    pub ended: u64,
+    /// The flows that it sends.
+    pub flows: u64,
+    /// The payload of these.
+    pub payload: Bytes,
+    /// When the first of its sends and computations started; [`Time::NEVER`] if none did.
+    pub start: Time,
+    /// When the last of its operations ended; [`Time::NEVER`] unless all have.
+    pub end: Time,
+    /// Its straggler: the operation that ended last, and its host.
+    pub last: Option<(u32, u32)>,
+    /// When half of its hosts had ended all their operations; [`Time::NEVER`] unless all have.
+    pub median_end: Time,
+    /// How long it takes at least with empty queues; `None` if it computes or sends nothing.
+    pub bound: Option<Time>,
+}
+
+impl JobRecord {
+    /// How long it took.
+    pub(super) fn time(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+}
+
+/// What is known of the jobs of a run so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Jobs {
+    jobs: Vec<JobRecord>,
+    /// When the last operation of each job at each host ended.
+    ends: Vec<BTreeMap<u32, Time>>,
+}
+
+impl Jobs {
+    /// The jobs of a simulation before the run.
+    pub(crate) fn new(simulation: &Simulation) -> Self {
+        let jobs = simulation.operations.iter().map(|operation| operation.job);
+        let number = jobs.max().map_or(0, |last| usize::from(last) + 1);
+        let blank = |job| JobRecord {
+            job,
+            operations: 0,
+            ended: 0,
+            flows: 0,
+            payload: Bytes::ZERO,
+            start: Time::NEVER,
+            end: Time::ZERO,
+            last: None,
+            median_end: Time::NEVER,
+            bound: None,
+        };
+        let mut jobs: Vec<JobRecord> = (0..=u16::MAX).take(number).map(blank).collect();
+        for operation in &simulation.operations {
+            let job = &mut jobs[usize::from(operation.job)];
+            job.operations += 1;
+            if let What::Send { flow } = operation.what {
+                job.flows += 1;
+                job.payload += simulation.flows.get(flow as usize).map_or(Bytes::ZERO, |flow| flow.size);
+            }
+        }
+        Self { jobs, ends: vec![BTreeMap::new(); number] }
+    }
+
+    /// Operations have ended, or are as they are at the end of the run.
+    pub(crate) fn add(&mut self, records: &[OperationRecord], simulation: &Simulation) {
+        for record in records {
+            let operation = &simulation.operations[record.operation as usize];
+            let place = usize::from(operation.job);
+            let job = &mut self.jobs[place];
+            if !matches!(operation.what, What::Receive { .. }) {
+                job.start = job.start.min(record.start);
+            }
+            if record.end == Time::NEVER {
+                continue;
+            }
+            job.ended += 1;
+            if record.end >= job.end {
+                (job.end, job.last) = (record.end, Some((record.operation, operation.host)));
+            }
+            let end = self.ends[place].entry(operation.host).or_insert(Time::ZERO);
+            *end = record.end.max(*end);
+        }
+    }
+
+    /// The jobs at the end of the run.
+    ///
+    /// # Errors
+    /// When the simulation contradicts itself.
+    pub(crate) fn finish(mut self, simulation: &Simulation) -> Result<Vec<JobRecord>, Invalid> {
+        let bounds = job_bounds(simulation)?;
+        for ((job, ends), bound) in self.jobs.iter_mut().zip(self.ends).zip(bounds) {
+            job.bound = bound;
+            if job.ended < job.operations {
+                (job.end, job.last) = (Time::NEVER, None);
+                continue;
+            }
+            if job.start == Time::NEVER {
+                // It only receives.
+                job.start = Time::ZERO;
+            }
+            let mut ends: Vec<Time> = ends.into_values().collect();
+            ends.sort_unstable();
+            job.median_end = ends.get(ends.len().saturating_sub(1) / 2).copied().unwrap_or(Time::NEVER);
+        }
+        Ok(self.jobs)
+    }
+}

@@ -1,0 +1,129 @@
+//! What a traffic block makes: flows, and operations that send and receive some of them.
+
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::work::{Operation, What};
+use incast_units::{Bytes, Time};
+
+use super::Draft;
+
+/// The flows and operations of a block. Operations name flows, other operations and jobs by their index within
+/// the block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) flows: Vec<Draft>,
+    pub(crate) operations: Vec<Operation>,
+    /// The names of its jobs, which go after that of the block; an empty one is the whole block.
+    pub(crate) jobs: Vec<String>,
+}
+
+/// The two operations of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) send: u32,
+    pub(crate) receive: u32,
+}
+
+impl From<Vec<Draft>> for Made {
+    fn from(flows: Vec<Draft>) -> Self {
+        Self { flows, ..Self::default() }
+    }
+}
+
+impl Made {
+    /// Adds a job.
+    pub(crate) fn job(&mut self, name: impl Into<String>) -> u16 {
+        self.jobs.push(name.into());
+        (self.jobs.len() - 1) as u16
+    }
+
+    /// Adds a flow with the operations that send and receive it: they depend on nothing yet.
+    pub(crate) fn transfer(
+        &mut self,
+        job: u16,
+        [source, destination]: [u32; 2],
+        size: Bytes,
+        start: Time,
+    ) -> Transfer {
+        let index = self.flows.len() as u64;
+        let flow = index as u32;
+        self.flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
+        let send = self.operation(job, source, What::Send { flow }, Vec::new());
+        let receive = self.operation(job, destination, What::Receive { flow }, Vec::new());
+        Transfer { send, receive }
+    }
+
+    /// Adds a computation.
+    pub(crate) fn compute(
+        &mut self,
+        job: u16,
+        host: u32,
+        time: Time,
+        processor: u16,
+        after: Vec<u32>,
+    ) -> u32 {
+        self.operation(job, host, What::Compute { time, processor }, after)
+    }
+
+    /// Makes an operation depend on the end of others of its host.
+    pub(crate) fn wait(&mut self, operation: u32, after: &[u32]) {
+        if let Some(operation) = self.operations.get_mut(operation as usize) {
+            operation.after.extend(after);
+        }
+    }
+
+    fn operation(&mut self, job: u16, host: u32, what: What, after: Vec<u32>) -> u32 {
+        self.operations.push(Operation { host, what, after, after_start: Vec::new(), job });
+        self.operations.len() as u32 - 1
+    }
+}
+
+impl Made {
+    /// For each flow whether an operation sends it.
+    pub(crate) fn sent(&self) -> Vec<bool> {
+        let mut sent = vec![false; self.flows.len()];
+        for operation in &self.operations {
+            if let What::Send { flow } = operation.what {
+                sent[flow as usize] = true;
+            }
+        }
+        sent
+    }
+}
+
+/// An operation of a block behind so many flows, operations and jobs of the blocks before.
+pub(crate) fn moved(operation: Operation, [flows, operations, jobs]: [usize; 3]) -> Operation {
+    let shift = |others: Vec<u32>| others.into_iter().map(|other| other + operations as u32).collect();
+    let mut what = operation.what;
+    if let What::Send { flow } | What::Receive { flow } = &mut what {
+        *flow += flows as u32;
+    }
+    Operation {
+        host: operation.host,
+        what,
+        after: shift(operation.after),
+        after_start: shift(operation.after_start),
+        job: operation.job.wrapping_add(jobs as u16),
+    }
+}
+
+/// Flows in the order of the simulation: by start, those that operations send (marked) after the others and in the
+/// order of their blocks. The operations name them by their new index.
+pub(crate) fn sorted(flows: Vec<(bool, Flow)>, operations: &mut [Operation]) -> Vec<Flow> {
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|&number| {
+        let (is_sent, flow) = flows[number];
+        (flow.start, is_sent, if is_sent { 0 } else { flow.key })
+    });
+    let mut places = vec![0; if operations.is_empty() { 0 } else { flows.len() }];
+    for (place, &number) in (0_u32..).zip(&order) {
+        if let Some(entry) = places.get_mut(number) {
+            *entry = place;
+        }
+    }
+    for operation in operations {
+        if let What::Send { flow } | What::Receive { flow } = &mut operation.what {
+            *flow = places[*flow as usize];
+        }
+    }
+    order.into_iter().map(|number| flows[number].1).collect()
+}

@@ -1,0 +1,136 @@
+//! How long a job takes at least, if no packet of it ever waits in a queue.
+
+use std::collections::BTreeMap;
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Invalid;
+use crate::describe::Simulation;
+use crate::describe::work::What;
+use crate::engine::world::World;
+use crate::route::{Out, ideal_arrival, one_way};
+
+/// A flow alone on the idle path that it takes at its earliest start.
+struct Idle {
+    /// When its last bit arrives, and when it is acknowledged.
+    delivered: Time,
+    finished: Time,
+    /// How long the link of its source, and that of its destination, are busy with it.
+    busy: [Time; 2],
+    /// From the end of its last packet on the first link until it is acknowledged.
+    after_leaving: Time,
+    /// From its start until the last link is busy with its first packet, and from the end of its last packet
+    /// there until it is acknowledged.
+    around_arriving: [Time; 2],
+}
+
+/// What the links of one host, in one direction, have to do for a job at least.
+struct Busy {
+    sum: Time,
+    before: Time,
+    after: Time,
+}
+
+/// For each job how long it takes at least from its first send to its last end: the largest of
+/// - the longest chain of its sends and receives, if each flow is alone on the idle path that it takes at its
+///   earliest start;
+/// - for each host and direction, the time for which the host's links are busy with the bytes of the job's flows,
+///   plus what the first packet needs before and the last packet and its acknowledgement after.
+///
+/// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
+/// jobs. For one flow it is the completion time on the idle path ([`ideal`](crate::record::FlowRecord::ideal)).
+/// `None` for a job that computes or sends nothing.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid> {
+    let world = World::new(simulation)?;
+    let operations = world.operations;
+    let jobs = operations.iter().map(|operation| usize::from(operation.job) + 1).max().unwrap_or(0);
+    let mut rates = vec![Rate::ZERO; simulation.network.nodes.len()];
+    for link in &simulation.network.links {
+        for (node, _) in [link.a, link.b] {
+            rates[node as usize] = [rates[node as usize], link.rate].into_iter().sum();
+        }
+    }
+    let mut computes = vec![false; jobs];
+    let mut idle: BTreeMap<u32, Idle> = BTreeMap::new();
+    let mut busy: Vec<BTreeMap<(u32, usize), Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
+    for operation in operations {
+        match operation.what {
+            What::Compute { time, .. } => computes[usize::from(operation.job)] |= time > Time::ZERO,
+            What::Receive { .. } => {}
+            What::Send { flow } => {
+                let alone = alone(flow, &rates, &world);
+                let described = &world.flows[flow as usize];
+                let ends = [described.source, described.destination];
+                let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
+                for (side, host) in ends.into_iter().enumerate() {
+                    let [before, after] = rest[side];
+                    let sums = busy[usize::from(operation.job)].entry((host, side));
+                    let sums = sums.or_insert(Busy { sum: Time::ZERO, before, after });
+                    sums.sum += alone.busy[side];
+                    (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
+                }
+                idle.insert(flow, alone);
+            }
+        }
+    }
+    let mut longest: Vec<Time> = busy
+        .iter()
+        .map(|hosts| {
+            hosts.values().map(|busy| busy.before + busy.sum + busy.after).max().unwrap_or(Time::ZERO)
+        })
+        .collect();
+    let order = world.graph.order(operations).unwrap_or_default();
+    let mut times = vec![Time::ZERO; 2 * operations.len()];
+    for event in order {
+        let operation = &operations[event as usize / 2];
+        let job = operation.job;
+        for before in world.graph.before(event, operations) {
+            let other = &operations[before as usize / 2];
+            if other.job != job {
+                continue;
+            }
+            let takes = match (operation.what, other.what) {
+                _ if event % 2 == 0 => Time::ZERO,
+                (What::Receive { flow }, What::Send { .. }) => {
+                    idle.get(&flow).map_or(Time::ZERO, |f| f.delivered)
+                }
+                (What::Send { flow }, _) => idle.get(&flow).map_or(Time::ZERO, |f| f.finished),
+                _ => Time::ZERO,
+            };
+            let at = times[before as usize] + takes;
+            times[event as usize] = times[event as usize].max(at);
+        }
+        let longest = &mut longest[usize::from(job)];
+        *longest = times[event as usize].max(*longest);
+    }
+    let known = longest.into_iter().zip(computes).zip(busy);
+    Ok(known.map(|((bound, computes), busy)| (!computes && !busy.is_empty()).then_some(bound)).collect())
+}
+
+/// A flow alone. `rates` are those of all links of each host together.
+fn alone(flow: u32, rates: &[Rate], world: &World<'_>) -> Idle {
+    let described = &world.flows[flow as usize];
+    let (forward, back) = world.links(flow, described.start);
+    let sizes = world.sizes(described.algorithm);
+    let size = described.size.get();
+    let packets = world.packets(flow);
+    let last = sizes.data(size - (packets - 1) * sizes.payload);
+    let first = sizes.data(size.min(sizes.payload));
+    let bytes = (packets - 1) * sizes.data(sizes.payload) + last;
+    let delivered = ideal_arrival(&forward, sizes, size);
+    let acknowledged = one_way(&back, sizes.ack);
+    let (leaving, arriving): (&[Out], &[Out]) = forward.split_at(1);
+    let before_last = &forward[..forward.len() - 1];
+    let last_delay = forward[forward.len() - 1].delay;
+    Idle {
+        delivered,
+        finished: delivered + acknowledged,
+        busy: [described.source, described.destination]
+            .map(|host| rates[host as usize].time_for(Bytes::new(bytes))),
+        after_leaving: leaving[0].delay + one_way(arriving, last) + acknowledged,
+        around_arriving: [one_way(before_last, first), last_delay + acknowledged],
+    }
+}
