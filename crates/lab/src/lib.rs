@@ -4,6 +4,7 @@
 //! * [`scenario`]: from a description on disk to a checked one, and from that to a simulation.
 //! * [`topology`]: networks from a few numbers.
 //! * [`traffic`]: flows from a few numbers.
+//! * [`workload`]: what ranks send, receive and compute, in an order that depends on each other.
 //! * [`files`]: reading files that a user names.
 //! * [`formats`]: files of other programs, read and written.
 //! * [`plugin`]: registered algorithms in addition to the built-in ones.
@@ -31,6 +32,7 @@ pub mod sizes;
 pub mod summary;
 pub mod topology;
 pub mod traffic;
+pub mod workload;
 
 pub use problem::{Problem, Problems};
 pub use scenario::{Built, Scenario};

@@ -259,6 +259,28 @@ fn what_a_file_can_get_wrong() {
             spoilt("\"32MB\"", "\"32MB\"\nbuffers = [{ switches = [\"core\"], buffer = \"8MB\" }]"),
         ),
         ("an egress limit without PFC", spoilt("\"32MB\"", "\"32MB\"\negress_limit = true")),
+        (
+            "a schedule without a file",
+            spoilt("[run]", "[[traffic]]\nkind = \"goal-file\"\nsize_factor = 0\nhosts = 3\n\n[run]"),
+        ),
+        (
+            "connections with a unit that is no time",
+            spoilt(
+                "[run]",
+                "[[traffic]]\nkind = \"htsim-connections\"\nfile = \"none.cm\"\nstart_unit = 1\n\n[run]",
+            ),
+        ),
+        (
+            "traces without the place of the rank",
+            spoilt(
+                "[run]",
+                "[[traffic]]\nkind = \"chakra-trace\"\nfile = \"trace.et\"\nctrl_deps = 1\ncompute_factor = -1\n\n[run]",
+            ),
+        ),
+        (
+            "a tree without a file",
+            spoilt("kind = \"star\"\nhosts = 4\nrate = \"100Gbps\"", "kind = \"htsim-file\"\nhosts = 4"),
+        ),
         ("unknown scheduler", spoilt("\"32MB\"", "\"32MB\"\nscheduler = \"priority\"")),
         (
             "probe of a port that is not there",
@@ -572,4 +594,60 @@ mod properties {
             prop_assert!(Scenario::from_toml(&text, "noise.toml", std::slice::from_ref(&text)).is_err());
         }
     }
+}
+
+#[test]
+fn what_traffic_with_dependencies_can_get_wrong() {
+    let old = &GOOD[GOOD.find("kind = \"flows\"").unwrap()..GOOD.find("[run]").unwrap()];
+    let block = |text: &str| spoilt(old, &format!("kind = {text}\n"));
+    let ring = |text: &str| block(&format!("\"ring-allreduce\"\n{text}"));
+    let all = |text: &str| block(&format!("\"all-to-all\"\n{text}"));
+    let loops = |text: &str| block(&format!("\"closed-loop\"\nsizes = \"1KB\"\n{text}"));
+    let servers = |text: &str| block(&format!("\"parameter-server\"\n{text}"));
+    let files = |text: &str| block(&format!("\"file-requests\"\nsize = \"1KB\"\n{text}"));
+    let on_off = |text: &str| block(&format!("\"on-off\"\nfrom = \"h0\"\nto = \"h1\"\n{text}"));
+    let cases: Vec<(&str, String)> = vec![
+        ("a ring without a size", ring("")),
+        ("a ring of one", ring("size = \"1KB\"\nhosts = \"h1\"")),
+        ("an unknown model", ring("model = \"resnet50\"")),
+        ("a model without effect", ring("model = \"vgg\"\nsize = \"1KB\"\ncompute = \"1us\"\npasses = 2")),
+        ("a computation after the only pass", ring("size = \"1KB\"\ncompute = \"1us\"")),
+        ("a size too small for steps", ring("size = \"3B\"\nsteps = true")),
+        ("groups that do not fit", ring("size = \"1KB\"\ngroups = \"consecutive\"\ngroup_size = 3")),
+        ("groups without a size", ring("size = \"1KB\"\ngroups = \"consecutive\"")),
+        ("a size of groups without groups", ring("size = \"1KB\"\ngroup_size = 2")),
+        ("groups of one", block("\"ring-allreduce\"\nsize = \"1KB\"\ngroups = \"one-per-switch\"")),
+        ("more flows than are possible", ring("size = \"1KB\"\nsteps = true\npasses = 1000000")),
+        ("all-to-all without a size", all("")),
+        ("experts for other groups", all("model = \"moe-16\"")),
+        ("a single expert", all("size = \"1KB\"\nexperts = [0.0, 1.0, 0.0, 0.0]")),
+        ("an expert chosen too often", all("size = \"1KB\"\nexperts = [0.0, 2.0, 0.5, 0.0]")),
+        ("a limit for experts", all("size = \"1KB\"\nexperts = [0.1, 0.2, 0.3, 0.4]\nparallel = 2")),
+        ("a barrier after the only pass", all("size = \"1KB\"\nbarrier = true")),
+        ("a loop without flows", loops("")),
+        ("a loop to itself", loops("flows = 2\nto = \"h1\"")),
+        ("a pause after the only flow", loops("flows = 1\nthink = \"1us\"")),
+        ("servers without layers", servers("servers = \"h0\"")),
+        ("no workers", servers("servers = \"all\"\nmodel = \"alexnet\"")),
+        ("a worker that is a server", servers("servers = \"h0\"\nworkers = \"h0-h1\"\nmodel = \"alexnet\"")),
+        ("a model and layers", servers("servers = \"h0\"\nmodel = \"alexnet\"\nlayers = [\"1KB\"]")),
+        ("no layers", servers("servers = \"h0\"\nlayers = []")),
+        ("an empty layer", servers("servers = \"h0\"\nlayers = [\"1KB\", \"0B\"]")),
+        ("servers that do not fit", block("\"hsdp\"\ngpus = 3")),
+        ("a single server", block("\"hsdp\"\ngpus = 4")),
+        ("no other rack", files("interval = \"1ms\"\nresponders = 2")),
+        ("a file too small", files("interval = \"1ms\"\nresponders = 2").replace("1KB", "1B")),
+        ("no interval", files("responders = 2")),
+        ("on and off without off", on_off("on = \"1us\"")),
+        ("on and off after the end", on_off("on = \"1us\"\noff = \"1us\"\nstart = \"20ms\"")),
+        (
+            "on and off without an end",
+            on_off("on = \"1us\"\noff = \"1us\"").replace("[run]\nuntil = \"10ms\"", ""),
+        ),
+    ];
+    let mut seen = String::new();
+    for (what, text) in cases {
+        writeln!(seen, "# {what}\n{}\n", problems(&text, &[])).unwrap();
+    }
+    insta::assert_snapshot!(seen);
 }

@@ -243,3 +243,110 @@ fn what_has_not_ended_is_in_the_tables() {
     assert!(why.contains("of 18 operations had not ended"), "{why}");
     assert_eq!(result.info.summary.unwrap().jobs[0].unfinished, 1);
 }
+
+#[test]
+fn workers_push_every_layer_to_every_server() {
+    let text = "kind = \"parameter-server\"\nservers = \"h0-h1\"\nlayers = [\"1000B\", \"3001B\"]\ncompute = \"2us\"";
+    let built_own = built(4, text);
+    assert_eq!(told(&built_own)[2], ["c", "s0<0", "s1<0", "c<0", "s0<3", "s1<3"]);
+    assert_eq!(told(&built_own)[0], ["r2", "r2", "r3", "r3"]);
+    // Halves, rounded up.
+    let from_2: Vec<u64> =
+        built_own.simulation.flows.iter().filter(|f| f.source == 2).map(|f| f.size.get()).collect();
+    assert_eq!(from_2, [500, 500, 1501, 1501]);
+    // AlexNet at 1/20 over 4 servers: each layer divided by 80, rounded up. Without computation all starts at once.
+    let built = built(128, "kind = \"parameter-server\"\nservers = \"h0-h3\"\nmodel = \"alexnet\"");
+    let to_0: Vec<u64> = built
+        .simulation
+        .flows
+        .iter()
+        .filter(|f| (f.source, f.destination) == (4, 0))
+        .map(|f| f.size.get())
+        .collect();
+    assert_eq!(to_0, [204_850, 839_066, 1_887_642, 22_132, 33_197, 44_256, 15_373, 1_748]);
+    assert_eq!(built.simulation.flows.len(), 124 * 4 * 8);
+    assert!(built.simulation.operations.iter().all(|operation| operation.after.is_empty()));
+}
+
+#[test]
+fn rings_of_gpus_join_servers() {
+    let text = |placement: &str| {
+        format!(
+            "topology = {{ kind = \"fat-tree\", k = 8, rate = \"800Gbps\", delay = \"500ns\" }}\n\
+             cc = {{ algorithm = \"constant\" }}\ntransport.payload = \"4000B\"\n\
+             [[traffic]]\nkind = \"hsdp\"\nplacement = \"{placement}\""
+        )
+    };
+    let built = |placement: &str| Scenario::from_toml(&text(placement), "w", &[]).unwrap().build().unwrap();
+    let in_order = built("in-order").simulation;
+    let pairs: Vec<_> = in_order.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+    assert_eq!(pairs, (0..128).map(|gpu| (gpu, (gpu + 8) % 128)).collect::<Vec<_>>());
+    // Every flow has 3,344 packets of 4,054 B, which take 40,540 ps each; the way is six links.
+    let bound = 3344 * 40_540 + 5 * 40_540 + 6_000_000 + 6 * 640;
+    assert_eq!(incast_sim::job_bounds(&in_order).unwrap(), [Some(incast_units::Time::from_ps(bound))]);
+    // Somewhere else: one ring of 16 servers for each GPU, and GPUs keep their place in the server.
+    let random = built("random").simulation;
+    let next = |host: u32| random.flows.iter().find(|flow| flow.source == host).unwrap().destination;
+    for gpu in 0..8 {
+        let (mut at, mut seen) = (gpu, std::collections::BTreeSet::new());
+        while seen.insert(at) {
+            assert_eq!(at % 8, gpu);
+            at = next(at);
+        }
+        assert_eq!((at, seen.len()), (gpu, 16));
+    }
+    assert!((0..128).any(|host| next(host) != (host + 8) % 128));
+}
+
+#[test]
+fn files_come_from_one_other_rack() {
+    let text = "topology = { kind = \"leaf-spine\", leaves = 3, spines = 1, hosts = 6, rate = \"100Gbps\", delay = \"1us\" }\n\
+                cc = { algorithm = \"constant\" }\n[[traffic]]\nkind = \"file-requests\"\nname = \"files\"\n\
+                to = \"h0-h5\"\nsize = \"1004B\"\nresponders = 4\ninterval = \"10us\"\nrequests = 400";
+    let built = Scenario::from_toml(text, "w", &[]).unwrap().build().unwrap();
+    let sim = &built.simulation;
+    assert_eq!((built.jobs.len(), sim.flows.len()), (2400, 9600));
+    assert_eq!(built.jobs[7], "files/request7");
+    for request in sim.operations.chunks(8) {
+        let flows: Vec<_> = request
+            .iter()
+            .filter_map(|operation| match operation.what {
+                What::Send { flow } => Some(sim.flows[flow as usize]),
+                _ => None,
+            })
+            .collect();
+        assert!(request.iter().all(|operation| operation.job == request[0].job));
+        let mut senders: Vec<u32> = flows.iter().map(|flow| flow.source).collect();
+        senders.sort_unstable();
+        senders.dedup();
+        assert_eq!(senders.len(), 4);
+        assert!(
+            senders.iter().all(|host| host / 6 == senders[0] / 6 && host / 6 != flows[0].destination / 6)
+        );
+        assert!(flows.iter().all(|flow| flow.start == flows[0].start && flow.size.get() == 251));
+    }
+    // The last of 400 requests of a host is at 4 ms on average, with a standard deviation of 0.2 ms; five of them.
+    let last =
+        sim.flows.iter().filter(|flow| flow.destination == 0).map(|flow| flow.start.ps()).max().unwrap();
+    assert!(last.abs_diff(4_000_000_000) < 1_000_000_000, "{last}");
+    // A job begins with its first send, not when its receiver began to wait.
+    let result = go(&built, None);
+    let starts = column(&result, TableName::Jobs, "start_ps");
+    assert!(starts.is_sorted() && starts[0] > 0);
+}
+
+#[test]
+fn senders_go_on_and_off() {
+    let text = "kind = \"on-off\"\nfrom = \"h0-h1\"\nto = \"h2\"\non = \"3us\"\noff = \"7us\"";
+    let fixed = built(3, &format!("{text}\nduration = \"25us\""));
+    let times: Vec<_> = fixed.simulation.flows.iter().map(|f| (f.start.ns(), f.stop.ns())).collect();
+    assert_eq!(
+        times,
+        [(0, 3_000), (0, 3_000), (10_000, 13_000), (10_000, 13_000), (20_000, 23_000), (20_000, 23_000)]
+    );
+    assert!(fixed.simulation.operations.is_empty());
+    let random = built(3, &format!("{text}\nrandom = true\ncycles = 2000"));
+    let on: u64 = random.simulation.flows.iter().map(|f| (f.stop - f.start).ps()).sum();
+    // 4000 draws with a mean of 3 us: the standard error is 0.047 us; five of them.
+    assert!((on / 4000).abs_diff(3_000_000) < 237_000, "{}", on / 4000);
+}

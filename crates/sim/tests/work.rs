@@ -147,7 +147,7 @@ fn computations_without_duration_end_before_the_next_one_starts() {
             compute(0, us(4), 1, &[0]),
             compute(0, us(1), 1, &[]),
             compute(0, us(2), 2, &[4]),
-            // Ready after the start of operation 5? No: 4 comes first, and by its end 3, which comes before 5.
+            // Starts before operation 5, and its end makes 3 ready, which then comes before 5 too.
             compute(0, zero, 0, &[]),
             compute(0, us(3), 2, &[]),
         ],

@@ -2,14 +2,21 @@
 
 use std::path::Path;
 
+use incast_sim::describe::work::What;
 use incast_units::{Bytes, Time};
 
+use super::chakra::ChakraRank;
 use super::fields::{Lines, counted};
+use super::goal::Goal;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
+use super::htsim_connections::HtsimConnections;
+use super::htsim_topology::HtsimTopology;
+use crate::files;
 use crate::grammar::foreign::read_text;
 use crate::problem::{Problem, Problems};
 use crate::sizes::{Scale, SizeDistribution};
+use crate::workload::Workload;
 
 /// A format, which is recognised by the first line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +27,33 @@ pub enum Format {
     Flows,
     /// A distribution of flow sizes: [`SizeDistribution`].
     Sizes,
+    /// A schedule: [`Goal`].
+    Goal,
+    /// A connection matrix of htsim: [`HtsimConnections`].
+    HtsimConnections,
+    /// A topology of htsim: [`HtsimTopology`].
+    HtsimTopology,
 }
 
 impl Format {
-    /// Tells the format by the number of fields on the first line: one number begins a list of flows,
-    /// a pair a distribution, three or more a network.
+    /// Tells the format by the first line. Where that is a word, it is that of a schedule or of a file of htsim,
+    /// whose next words differ; where it has numbers, their number decides: one begins a list of flows, a pair a
+    /// distribution, three or more a network.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut lines = Lines::new(text);
         loop {
             let fields = lines.next_line();
             let first = fields.first()?;
-            if first.text.starts_with('#') {
-                continue;
+            match first.text.to_ascii_lowercase().as_str() {
+                // Either file of htsim begins with it.
+                "nodes" => continue,
+                "connections" | "triggers" | "failures" => return Some(Self::HtsimConnections),
+                "tiers" | "podsize" | "tier" => return Some(Self::HtsimTopology),
+                "num_ranks" => return Some(Self::Goal),
+                word if word.starts_with("//") || word.starts_with("/*") => return Some(Self::Goal),
+                word if word.starts_with('#') => continue,
+                _ => {}
             }
             let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
             let is_pair = |text: &str| text.split(',').filter(|part| number(part)).count() == 2;
@@ -65,17 +86,26 @@ pub struct Description {
 /// When it is none of the known formats, and all that is wrong with it.
 pub fn describe(path: &Path) -> Result<Description, Problems> {
     let file = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension == "et") {
+        let bytes = files::read(path, files::MAX_LIST)
+            .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
+        return ChakraRank::parse(&bytes, &file).map(|rank| of_rank(&rank));
+    }
     let text = read_text(path)?;
     match Format::of(&text) {
         Some(Format::Topology) => HpccTopology::parse(&text, &file).map(|topology| of_topology(&topology)),
         Some(Format::Flows) => HpccFlows::parse(&text, &file).map(|flows| of_flows(&flows)),
+        Some(Format::Goal) => Goal::parse(&text, &file).map(|goal| of_workload("GOAL schedule", &goal.workload)),
+        Some(Format::HtsimConnections) => HtsimConnections::parse(&text, &file).map(|matrix| of_connections(&matrix)),
+        Some(Format::HtsimTopology) => HtsimTopology::parse(&text, &file).map(|topology| of_htsim(&topology)),
         Some(Format::Sizes) => Ok(of_sizes(&SizeDistribution::from_text(&text, &file)?)),
         None => Err(Problem::new("its first line matches no known format")
             .in_file(file)
             .on_line(1)
             .with_hint(
                 "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a \
-                 distribution of sizes with a size and a share; a scenario's name ends in .toml",
+                 distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
+                 Nodes; the name of a Chakra trace ends in .et, that of a scenario in .toml",
             )
             .into()),
     }
@@ -155,5 +185,81 @@ fn of_sizes(sizes: &SizeDistribution) -> Description {
             row("mean", format!("{:.0} B", sizes.mean())),
         ],
         notes: Vec::new(),
+    }
+}
+
+fn of_workload(format: &str, work: &Workload) -> Description {
+    let bytes = work.flows.iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
+    let count =
+        |wanted: fn(&What) -> bool| work.operations.iter().filter(|o| wanted(&o.what)).count().to_string();
+    Description {
+        format: format.to_owned(),
+        rows: vec![
+            row("ranks", work.ranks.to_string()),
+            row("messages", work.flows.len().to_string()),
+            row("payload", Bytes::new(bytes).to_string()),
+            row("sends", count(|what| matches!(what, What::Send { .. }))),
+            row("receives", count(|what| matches!(what, What::Receive { .. }))),
+            row("computes", count(|what| matches!(what, What::Compute { .. }))),
+        ],
+        notes: work.notes.clone(),
+    }
+}
+
+fn of_connections(matrix: &HtsimConnections) -> Description {
+    // The unit, which the file does not give, only matters for the starts.
+    let work = matrix.workload(Time::from_us(1));
+    let bytes = work.flows.iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
+    let waiting = work.operations.iter().filter(|operation| !operation.after.is_empty()).count();
+    let mut notes = work.notes;
+    if matrix.has_starts() {
+        notes.push("start: the file does not say its unit; a scenario must (start_unit)".to_owned());
+    }
+    if let Some(line) = matrix.moved() {
+        notes.push(format!(
+            "connections that start at one end of another when that completes at its other end (the first on line \
+             {line}): a scenario must say nearest_end = true"
+        ));
+    }
+    Description {
+        format: "htsim connections".to_owned(),
+        rows: vec![
+            row("nodes", matrix.nodes().to_string()),
+            row("flows", matrix.len().to_string()),
+            row("triggered", waiting.to_string()),
+            row("payload", Bytes::new(bytes).to_string()),
+        ],
+        notes,
+    }
+}
+
+fn of_htsim(topology: &HtsimTopology) -> Description {
+    let tiers = topology.tiers.iter().map(|tier| {
+        let each = format!("{} with {} × {} down, {}", tier.switches, tier.down, tier.rate, tier.delay);
+        if tier.latency > Time::ZERO { format!("{each}, latency {}", tier.latency) } else { each }
+    });
+    Description {
+        format: "htsim topology".to_owned(),
+        rows: vec![
+            row("hosts", topology.hosts.to_string()),
+            row("pods", topology.pods.to_string()),
+            row("tiers", tiers.collect::<Vec<_>>().join("; ")),
+        ],
+        notes: topology.notes().to_vec(),
+    }
+}
+
+fn of_rank(rank: &ChakraRank) -> Description {
+    let kinds = rank.kinds();
+    let nodes: Vec<String> = kinds.iter().map(|(kind, number)| format!("{number} {}", kind.name())).collect();
+    Description {
+        format: "Chakra trace of one rank".to_owned(),
+        rows: vec![row("version", rank.version().to_owned()), row("nodes", nodes.join(", "))],
+        notes: vec![
+            "names, inputs, outputs, start times and most attributes: not taken over".to_owned(),
+            "its messages and collectives are checked against the traces of the other ranks when a scenario names \
+             all of them"
+                .to_owned(),
+        ],
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Field<'a> {
     /// From 1.
     pub(crate) line: u32,
     /// In characters, from 1.
-    column: u32,
+    pub(crate) column: u32,
 }
 
 impl Field<'_> {
@@ -125,6 +125,12 @@ impl<'a> Found<'a> {
     pub(crate) fn add(&mut self, problem: Problem) -> bool {
         self.problems.push(problem.in_file(self.file));
         self.problems.len() < MOST_PROBLEMS
+    }
+
+    /// The same for a problem that names its own file.
+    pub(crate) fn add_of_any(&mut self, problem: Problem) -> bool {
+        self.problems.push(problem);
+        !self.is_full()
     }
 
     /// Records the problem, if there is one; returns the value otherwise.

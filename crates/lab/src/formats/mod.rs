@@ -2,6 +2,9 @@
 //!
 //! * [`hpcc_topology`], [`hpcc_flows`]: the inputs of HPCC's simulator, its descendants and SimAI.
 //! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
+//! * [`goal`]: schedules of LogGOPSim and ATLAHS.
+//! * [`htsim_connections`], [`htsim_topology`]: the inputs of htsim.
+//! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them.
 //! * [`pcapng`]: captured packets, for Wireshark and similar tools.
 //! * [`perfetto`]: a run as a trace for the Perfetto viewer.
 //! * [`convert`]: a scenario from foreign files.
@@ -10,17 +13,23 @@
 //!
 //! Distributions of flow sizes are read by [`sizes`](crate::sizes).
 
+pub mod chakra;
+pub mod chakra_workload;
 pub mod convert;
 pub mod describe;
 pub mod export;
+pub mod goal;
 pub mod hpcc_fct;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
+pub mod htsim_connections;
+pub mod htsim_topology;
 pub mod pcapng;
 pub mod perfetto;
 
 pub(crate) mod fields;
 mod frame;
+mod protobuf;
 
 /// The IPv4 address that stands for a host in HPCC's files and in captures: 11.x.y.1 with the host's
 /// number in x and y, so that `(address >> 8) & 0xffff` is the number again.

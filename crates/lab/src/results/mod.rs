@@ -3,7 +3,7 @@
 //! * [`tables`]: the tables, their columns and units.
 //! * [`info`]: `result.json`, with the origin of the result and how the run ended.
 //! * [`writer`]: the folder during the run.
-//! * [`jobs`]: how long the jobs of a workload with dependencies took.
+//! * `jobs`: how long the jobs of a workload with dependencies took.
 //! * [`extract`]: converts tables to the arguments of the summary functions.
 //! * [`folder`]: the folder after the run, including that of a killed run.
 //!

@@ -8,6 +8,7 @@ pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
 pub(crate) mod graph;
 pub(crate) mod hpcc_file;
+pub(crate) mod htsim_file;
 pub(crate) mod leaf_spine;
 pub(crate) mod named;
 pub(crate) mod parking_lot;
@@ -43,6 +44,8 @@ kinds! {
         "graph" => Graph(graph::Graph),
         /// the network of an HPCC `topology.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
+        /// the fat-tree of an htsim `.topo` file.
+        "htsim-file" => HtsimFile(htsim_file::HtsimFile),
     }
     named by named
 }
@@ -62,6 +65,7 @@ impl Topology {
             Self::RailOptimized(topology) => topology.build()?,
             Self::Graph(topology) => topology.build()?,
             Self::HpccFile(topology) => topology.build()?,
+            Self::HtsimFile(topology) => topology.build(),
         };
         Ok(Fabric::new(network))
     }

@@ -88,8 +88,9 @@ impl AllToAll {
             (None, None) => Vec::new(),
         };
         let key = if own.is_some() { "experts" } else { "model" };
-        if own.is_some() && own.is_none_or(|shares| shares.iter().any(|share| share.is_negative())) {
-            faults.push(fault("experts", "must be zero or more each".to_owned()));
+        let is_share = |share: &Fixed| !share.is_negative() && *share <= Fixed::ONE;
+        if own.is_some_and(|shares| !shares.iter().all(is_share)) {
+            faults.push(fault("experts", "must be between 0 and 1 each".to_owned()));
         }
         let with_experts = own.is_some() || self.model.is_some();
         if let Some(group) = groups.iter().find(|group| with_experts && group.len() != weights.len()) {

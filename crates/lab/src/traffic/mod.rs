@@ -5,13 +5,21 @@
 //! change the flows of others.
 
 mod all_to_all;
+mod chakra_trace;
 mod closed_loop;
+mod file_requests;
 mod flows;
+mod goal_file;
 mod groups;
 pub(crate) mod hosts;
 mod hpcc_file;
+mod hsdp;
+mod htsim_connections;
 mod incast;
+mod on_off;
+mod parameter_server;
 mod permutation;
+mod placed;
 mod poisson;
 mod ring_all_reduce;
 mod sizes;
@@ -28,6 +36,7 @@ use crate::grammar::section::{Entry, KeyInfo, Section, kinds, section};
 use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, fault};
 use hosts::World;
+use placed::Placed;
 use work::Made;
 
 kinds! {
@@ -45,12 +54,26 @@ kinds! {
         "staggered" => Staggered(staggered::Staggered),
         /// the flows of an HPCC `flow.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
+        /// the schedule of a GOAL file.
+        "goal-file" => GoalFile(goal_file::GoalFile),
+        /// the connections of an htsim `.cm` file.
+        "htsim-connections" => HtsimConnections(htsim_connections::HtsimConnections),
+        /// the work of Chakra execution traces.
+        "chakra-trace" => ChakraTrace(chakra_trace::ChakraTrace),
         /// ring all-reduce, pass after pass.
         "ring-allreduce" => RingAllReduce(ring_all_reduce::RingAllReduce),
         /// every host sends to every other, or to random experts, pass after pass.
         "all-to-all" => AllToAll(all_to_all::AllToAll),
         /// a new flow when one ends.
         "closed-loop" => ClosedLoop(closed_loop::ClosedLoop),
+        /// workers push the gradients of each layer to servers.
+        "parameter-server" => ParameterServer(parameter_server::ParameterServer),
+        /// a step of hybrid sharded data parallelism: a ring for every GPU of a server.
+        "hsdp" => Hsdp(hsdp::Hsdp),
+        /// files that several hosts of another rack send together.
+        "file-requests" => FileRequests(file_requests::FileRequests),
+        /// senders that send for some time, pause for some time, and so on.
+        "on-off" => OnOff(on_off::OnOff),
     }
 }
 
@@ -176,9 +199,16 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
             Self::HpccFile(pattern) => pattern.check(setting),
+            Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::RingAllReduce(pattern) => pattern.check(setting),
             Self::AllToAll(pattern) => pattern.check(setting),
             Self::ClosedLoop(pattern) => pattern.check(setting),
+            Self::ParameterServer(pattern) => pattern.check(setting),
+            Self::Hsdp(pattern) => pattern.check(setting),
+            Self::FileRequests(pattern) => pattern.check(setting),
+            Self::OnOff(pattern) => pattern.check(setting),
         }
     }
 
@@ -187,6 +217,7 @@ impl Pattern {
         match self {
             Self::Poisson(pattern) => pattern.offered(setting),
             Self::Incast(pattern) => pattern.offered(setting),
+            Self::FileRequests(pattern) => pattern.offered(setting),
             _ => None,
         }
     }
@@ -203,9 +234,16 @@ impl Pattern {
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),
+            Self::GoalFile(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::HtsimConnections(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::ChakraTrace(pattern) => return pattern.placed(setting).map(Placed::made),
             Self::RingAllReduce(pattern) => return pattern.make(setting),
             Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
             Self::ClosedLoop(pattern) => return pattern.make(setting, seed, name),
+            Self::ParameterServer(pattern) => return pattern.make(setting),
+            Self::Hsdp(pattern) => return pattern.make(setting, seed, name),
+            Self::FileRequests(pattern) => return pattern.make(setting, seed, name),
+            Self::OnOff(pattern) => pattern.make(setting, seed, name),
         };
         flows.map(Made::from)
     }

@@ -162,7 +162,11 @@ fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, rea
         Bytes::UNLIMITED => flow.stop,
         size => flow.start + fastest.time_for(size),
     };
-    let last = simulation.flows.iter().map(end_of).filter(|&end| end != Time::NEVER).max();
+    let last = match simulation.operations.as_slice() {
+        [] => simulation.flows.iter().map(end_of).filter(|&end| end != Time::NEVER).max(),
+        // Nobody knows when flows start that wait for others.
+        _ => Some(Time::NEVER),
+    };
     let end = until.or(last).unwrap_or(Time::ZERO).min(probes.until);
     let span = |from: Time, to: Time| u128::from((to.min(end) - from.max(probes.from)).ps());
     let payload = simulation.transport.payload.get().max(1);
