@@ -82,6 +82,7 @@ fn ack() -> impl Strategy<Value = Ack> {
             receiver_flows: rest.1,
             tag: 0,
             hole: rest.2,
+            circuit: rest.1 % 2 == 1,
         })
 }
 
@@ -383,6 +384,7 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
             receiver_flows: 1000,
             tag: 0,
             hole: false,
+            circuit: false,
         };
         flow.controller.on_ack(&flow.setup, &ack, &int);
         flow.controller.on_cnp(&flow.setup, flow.now);

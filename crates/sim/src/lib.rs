@@ -6,6 +6,7 @@
 //! [`Outcome::fingerprint`] shows.
 
 mod balancing;
+mod circuits;
 pub mod describe;
 mod engine;
 #[cfg(test)]

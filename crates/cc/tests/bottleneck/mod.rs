@@ -350,6 +350,7 @@ impl<H: Host> World<'_, H> {
             receiver_flows: 0,
             tag: packet.tag,
             hole: false,
+            circuit: false,
         };
         self.outcome.acks += 1;
         self.outcome.marks += u64::from(packet.marked);

@@ -133,6 +133,7 @@ pub(crate) fn recover<C: CongestionControl>(
                 receiver_flows: 1,
                 tag: 0,
                 hole: false,
+                circuit: false,
             };
             flow.on_ack(setup, &ack, &int);
             packets += together;

@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod balancing;
+pub mod circuits;
 pub mod flow;
 pub mod network;
 pub mod probe;

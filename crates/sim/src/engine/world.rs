@@ -7,6 +7,7 @@ use super::event::{self, Effects, Event, Tally};
 use super::node::{Behaviour, Node};
 use super::sampler::Sampler;
 use crate::Invalid;
+use crate::circuits::Circuits;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::balancing;
@@ -30,6 +31,8 @@ pub(crate) struct World<'a> {
     pub(crate) seed: u64,
     pub(crate) probes: &'a Probes,
     pub(crate) routes: Routes,
+    /// In a network with an optical switch.
+    pub(crate) circuits: Option<Circuits>,
     pub(crate) paths: Paths,
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
@@ -49,6 +52,7 @@ impl<'a> World<'a> {
     pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
         let transport = simulation.transport;
         let routes = Routes::new(&simulation.network).map_err(Invalid)?;
+        let circuits = Circuits::new(&simulation.network, &routes.ports).map_err(Invalid)?;
         let links = simulation.network.links.iter().map(|l| l.rate);
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
@@ -84,6 +88,7 @@ impl<'a> World<'a> {
             seed: simulation.seed,
             probes: &simulation.probes,
             routes,
+            circuits,
             paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
             sizes,
@@ -121,11 +126,15 @@ impl<'a> World<'a> {
         if simulation.switch.pfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
         }
+        if simulation.switch.pfc.is_some() && self.circuits.is_some() {
+            return fail(
+                "circuits are possible only without PFC: an optical switch reads no PFC frames".into(),
+            );
+        }
         let network = &simulation.network;
         let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
-        if let Some(node) =
-            own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
-        {
+        let is_switch = |node: NodeId| matches!(network.kind(node), NodeKind::Switch | NodeKind::Tor);
+        if let Some(node) = own.copied().find(|n| *n as usize >= network.nodes.len() || !is_switch(*n)) {
             return fail(format!("a buffer is given for node {node}, which is no switch"));
         }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {

@@ -12,6 +12,7 @@ mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
+pub(crate) mod tor;
 
 use admission::{Admission, Buffer};
 use incast_units::{Bytes, Rate};
@@ -200,12 +201,7 @@ impl Behaviour for Switch {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
             Admission::Drop => {
-                egress.wire.drops += 1;
-                egress.wire.dropped += size;
-                if packet.kind == Kind::Data {
-                    effects.tally().dropped += 1;
-                }
-                return;
+                return egress.drop(packet, effects);
             }
         }
         let egress = &mut self.ports[usize::from(to)];
@@ -312,13 +308,28 @@ impl Egress {
     /// Marks a data packet (ECN) if the length of its queue without it asks for it.
     #[inline]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
+        if self.marking.is_some() {
+            self.mark_at(index, self.queues.length_of(queue), packet, stream);
+        }
+    }
+
+    /// The same by this length.
+    #[inline]
+    fn mark_at(&mut self, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
         if let Some(marking) = &self.marking {
             let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
-            if marking.marks(self.queues.length_of(queue), entropy) {
+            if marking.marks(length, entropy) {
                 packet.flags |= flag::MARKED;
                 self.wire.marked += 1;
             }
         }
+    }
+
+    /// Counts a packet that is not admitted.
+    fn drop(&mut self, packet: &Packet, effects: &mut impl Effects) {
+        self.wire.drops += 1;
+        self.wire.dropped += u64::from(packet.size);
+        effects.tally().dropped += u64::from(packet.kind == Kind::Data);
     }
 
     /// Queues that hold a packet and are not paused.
