@@ -1,7 +1,7 @@
 //! Topologies: from a few numbers to nodes and links.
 //!
 //! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
-//! `core0`, counted over the whole network. A `graph` names its nodes itself; in an
+//! `core0`, `tor0`, counted over the whole network. A `graph` names its nodes itself; in an
 //! `hpcc-file` hosts and switches (`s`) have the numbers of the file.
 
 pub(crate) mod dumbbell;
@@ -10,6 +10,7 @@ pub(crate) mod graph;
 pub(crate) mod hpcc_file;
 pub(crate) mod leaf_spine;
 pub(crate) mod parking_lot;
+pub(crate) mod rotor;
 pub(crate) mod star;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,6 +36,8 @@ kinds! {
         "leaf-spine" => LeafSpine(leaf_spine::LeafSpine),
         /// three tiers in pods.
         "fat-tree" => FatTree(fat_tree::FatTree),
+        /// racks connected in pairs by an optical switch that rotates, and by a packet network.
+        "rotor" => Rotor(rotor::Rotor),
         /// nodes and links listed individually.
         "graph" => Graph(graph::Graph),
         /// the network of an HPCC `topology.txt`.
@@ -54,6 +57,7 @@ impl Topology {
             Self::ParkingLot(topology) => topology.build(),
             Self::LeafSpine(topology) => topology.build()?,
             Self::FatTree(topology) => topology.build()?,
+            Self::Rotor(topology) => topology.build()?,
             Self::Graph(topology) => topology.build()?,
             Self::HpccFile(topology) => topology.build()?,
         };
