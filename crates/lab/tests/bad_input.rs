@@ -314,6 +314,7 @@ fn what_a_network_with_circuits_can_get_wrong() {
         ("more racks than an optical switch connects", rotor("").replace("racks = 3", "racks = 129")),
         ("too many hosts", rotor("").replace("racks = 3\nhosts = 2", "racks = 128\nhosts = 4096")),
         ("no day", rotor("day = \"0us\"")),
+        ("days without end", rotor("day = \"1000000s\"")),
         ("no night", rotor("night = \"0us\"")),
         ("no circuit", rotor("circuit_rate = \"0Gbps\"")),
         ("an optical switch that is too near", rotor("circuit_delay = \"0us\"")),

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use common::*;
 use incast_cc::Fixed;
+use incast_cc::params::Value;
 use incast_sim::describe::circuits::VoqLimits;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange, NodeId, NodeKind, PortId};
@@ -342,6 +343,52 @@ fn marks_and_the_shared_buffer_work_on_both_ports() {
     let (outcome, _) = run(&sim);
     let of = |port| outcome.ports.iter().find(|p| (p.node, p.port) == (tor, port)).unwrap();
     assert!(of(circuit).marked > 0);
+}
+
+#[test]
+fn retcp_jumps_with_the_circuits() {
+    let end = ps(4 * SLOT + DAY);
+    let retcp = algorithm("retcp", &[("increase", Value::Ratio(Fixed::ZERO))]);
+    let mut sim = simulation(rotor(5, 2), vec![retcp], vec![long(0, 2, us(0), end)]);
+    sim.transport.recovery = Recovery::Selective;
+    sim.transport.repair_threshold = 1000;
+    sim.until = end;
+    sim.probes.flows = vec![0];
+    sim.probes.flow_interval = Time::from_ns(1);
+    // When the window has changed, and to how much.
+    let changes = |sim: &Simulation| {
+        let (_, kept) = run_everywhere(sim);
+        let mut changes: Vec<(u64, u64)> = Vec::new();
+        for sample in &kept.samples {
+            let window = sample.window.get();
+            if changes.last().is_none_or(|last| last.1 != window) {
+                changes.push((sample.time.ps(), window));
+            }
+        }
+        changes
+    };
+    // One base BDP, until the first acknowledgement says that there is a circuit; four of them until one says that
+    // there is none. Packet 663 comes to the ToR at 224.95392 us, too late for the circuit, and leaves by the uplink
+    // when the day ends.
+    let (first, last) = (2 * SLOW + FAST + EDGE + MIDDLE + BACK, DAY + 3 * SLOW + MIDDLE + 1_000_000 + BACK);
+    let to_ns = |time: u64| time.div_ceil(1000) * 1000;
+    let seen = changes(&sim);
+    assert_eq!(seen[..3], [(0, 75_000), (to_ns(first), 300_000), (to_ns(last), 75_000)]);
+    // In the next week it takes a round trip from the begin of the day on. The ToR
+    // has a packet at least each 337.28 ns, which may wait for another one at the last port.
+    let day = 4 * SLOT;
+    let within = |time: u64, earliest: u64| (earliest..=earliest + 2 * SLOW + 1000).contains(&time);
+    let by_circuit = FAST + MIDDLE + SLOW + 1_000_000 + BACK;
+    assert!(within(seen[3].0, day + by_circuit), "{seen:?}");
+    // The first packets by the circuit overtake the last ones in the packet network, which say that there is none.
+    assert_eq!(seen[3..].iter().map(|change| change.1).collect::<Vec<_>>(), [300_000, 75_000, 300_000]);
+    assert!(seen[5].0 < day + by_circuit + 4 * SLOW, "{seen:?}");
+    // 100 us earlier if the ToR announces it so early, by packets in the packet network.
+    sim.network.circuits.as_mut().unwrap().prebuffer = us(100);
+    let seen = changes(&sim);
+    let by_uplink = 3 * SLOW + MIDDLE + 1_000_000 + BACK;
+    assert!(within(seen[3].0, day - 100_000_000 + by_uplink), "{seen:?}");
+    assert_eq!((seen[3].1, seen.len()), (300_000, 4));
 }
 
 #[test]

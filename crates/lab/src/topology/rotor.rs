@@ -11,6 +11,9 @@ use crate::grammar::setting::Bound;
 use crate::limits::MAX_HOSTS;
 use crate::problem::{Problem, fault};
 
+/// The longest time in which every pair has a day.
+const LONGEST_WEEK: Time = Time::from_s(1_000_000);
+
 section! {
     /// Racks whose switches (ToRs) are connected in pairs, in turn, by an optical switch, and by a packet network
     /// otherwise: the reconfigurable network of PowerTCP, section 5.
@@ -96,9 +99,13 @@ impl Rotor {
         }
     }
 
-    /// What is wrong with `prebuffer`: it may not reach into the pair's day before.
+    /// What is wrong with the times: a week that is too long, or a `prebuffer` that reaches into the pair's day before.
     fn too_early(&self) -> Option<Problem> {
-        let between = (self.day + self.night).times(u64::from(self.racks) - 1) - self.day;
+        let week = (self.day + self.night).times(u64::from(self.racks) - 1);
+        if week > LONGEST_WEEK {
+            return Some(fault("day", format!("makes a week of {week}; at most {LONGEST_WEEK} are possible")));
+        }
+        let between = week - self.day;
         let message = || format!("is longer than the {between} from a day of a pair to its next one");
         (self.prebuffer > between).then(|| fault("prebuffer", message()))
     }

@@ -12,6 +12,9 @@ use crate::route::Out;
 /// The number of a rack: that of the port of the optical switch which leads to it.
 pub(crate) type Rack = u8;
 
+/// The longest week; sums of a few of them do not overflow.
+const LONGEST_WEEK: Time = Time::from_s(1_000_000);
+
 /// The schedule and the racks, the same for all nodes. All times are those of the ToRs. (ps)
 #[derive(Debug)]
 pub(crate) struct Circuits {
@@ -105,6 +108,13 @@ impl Circuits {
             return Err("days and nights must be longer than zero".into());
         }
         let slot = (day + night).ps();
+        let week = slot.saturating_mul(tors.len() as u64 - 1);
+        if week > LONGEST_WEEK.ps() {
+            return Err(format!(
+                "a week of days and nights takes {}, over {LONGEST_WEEK}",
+                Time::from_ps(week)
+            ));
+        }
         let this = Self { day: day.ps(), slot, prebuffer: prebuffer.ps(), voq, tors, racks };
         if this.week() < this.prebuffer.saturating_add(this.day) {
             return Err(format!("{prebuffer} before a day, the last day of the same pair is not over"));
