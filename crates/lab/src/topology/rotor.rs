@@ -103,7 +103,10 @@ impl Rotor {
     fn too_early(&self) -> Option<Problem> {
         let week = (self.day + self.night).times(u64::from(self.racks) - 1);
         if week > LONGEST_WEEK {
-            return Some(fault("day", format!("makes a week of {week}; at most {LONGEST_WEEK} are possible")));
+            return Some(fault(
+                "day",
+                format!("makes a week of {week}; at most {LONGEST_WEEK} are possible"),
+            ));
         }
         let between = week - self.day;
         let message = || format!("is longer than the {between} from a day of a pair to its next one");
