@@ -301,7 +301,7 @@ mod tests {
     fn the_window_jumps_when_a_circuit_comes_and_when_it_is_gone() {
         // An acknowledgement grows 150 KB by 1000 · 1000/150000 = 6.666667 B, then it jumps.
         let params = ReTcpParams { increase: Fixed::ZERO, ..ReTcpParams::default() };
-        let mut flow = flow(&params);
+        let mut by_4 = flow(&params);
         for (circuit, window) in [
             (false, 150_000.0),
             (true, 600_000.0),
@@ -310,16 +310,16 @@ mod tests {
             (false, 150_000.0),
             (true, 600_000.0),
         ] {
-            acked(&mut flow, &params, 1000, 100_000, circuit);
-            close(flow.window, window);
-            assert_eq!(flow.probe(&Setup::new(params, PATH), 1), Some(Value::Flag(circuit)));
+            acked(&mut by_4, &params, 1000, 100_000, circuit);
+            close(by_4.window, window);
+            assert_eq!(by_4.probe(&Setup::new(params, PATH), 1), Some(Value::Flag(circuit)));
         }
         // By 2 as in the module; growth comes first: 2 · 150,006.666667.
         let params = ReTcpParams::module();
-        let mut flow = super::tests::flow(&params);
-        acked(&mut flow, &params, 1000, 100_000, true);
+        let mut by_2 = flow(&params);
+        acked(&mut by_2, &params, 1000, 100_000, true);
         let by_hand = 2.0 * 150_006.666_666_667;
-        assert!((crate::testing::float(flow.window) - by_hand).abs() < 1e-5, "{}", flow.window);
+        assert!((crate::testing::float(by_2.window) - by_hand).abs() < 1e-5, "{}", by_2.window);
     }
 
     #[test]
