@@ -173,4 +173,6 @@ algorithms! {
     Swift: crate::swift::Swift, crate::swift::SwiftParams;
     /// [`crate::timely`].
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
+    /// [`crate::retcp`].
+    ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
 }

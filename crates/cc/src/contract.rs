@@ -74,6 +74,9 @@ pub struct Ack {
     pub tag: u32,
     /// Whether the receiver reports a hole: a later packet arrived before an earlier one.
     pub hole: bool,
+    /// Whether the switch of the sender's rack announced a circuit to that packet (explicit circuit
+    /// notification); false in a network without circuits.
+    pub circuit: bool,
 }
 
 impl Ack {
@@ -217,6 +220,8 @@ impl Signals {
     pub const RECEIVER_FLOWS: Self = Self(32);
     /// A word of the algorithm, stored with each packet ([`CongestionControl::tag`]).
     pub const PACKET_TAG: Self = Self(64);
+    /// Whether there is, or soon will be, a circuit to the receiver's rack.
+    pub const CIRCUIT: Self = Self(128);
 
     /// Both sets together.
     #[must_use]
@@ -368,6 +373,7 @@ mod tests {
             Signals::ONE_WAY_DELAY,
             Signals::RECEIVER_FLOWS,
             Signals::PACKET_TAG,
+            Signals::CIRCUIT,
         ];
         for (i, one) in all.into_iter().enumerate() {
             for (j, other) in all.into_iter().enumerate() {

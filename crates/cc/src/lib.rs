@@ -29,6 +29,7 @@ pub mod oscar;
 pub mod params;
 pub mod powertcp;
 pub mod receiver;
+pub mod retcp;
 pub mod swift;
 pub mod theta_powertcp;
 pub mod timely;

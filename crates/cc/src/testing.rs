@@ -34,6 +34,7 @@ pub(crate) fn ack(now: Time, rtt: Time, sequence: u64, next_sequence: u64) -> Ac
         receiver_flows: 0,
         tag: 0,
         hole: false,
+        circuit: false,
     }
 }
 

@@ -433,6 +433,7 @@ mod tests {
             receiver_flows: 0,
             tag: 0,
             hole: false,
+            circuit: false,
         }
     }
 

@@ -123,7 +123,7 @@ fn parameters_block(info: &Info) -> String {
 
 /// The size of the state, and what each preset asks of the network.
 fn state_block(info: &Info) -> String {
-    const SIGNALS: [(Signals, &str); 7] = [
+    const SIGNALS: [(Signals, &str); 8] = [
         (Signals::ECN, "ECN marks"),
         (Signals::INT, "in-band telemetry"),
         (Signals::CNP, "congestion notifications"),
@@ -131,6 +131,7 @@ fn state_block(info: &Info) -> String {
         (Signals::ONE_WAY_DELAY, "one-way delay"),
         (Signals::RECEIVER_FLOWS, "flows at the receiver"),
         (Signals::PACKET_TAG, "a word kept with each packet"),
+        (Signals::CIRCUIT, "circuit notifications"),
     ];
     let mut out = format!("The state of one flow takes **{} bytes**.\n\n", info.state_bytes);
     out.push_str("| Preset | Signals beyond times and counts | Added to a data packet | Added to an acknowledgement |\n");

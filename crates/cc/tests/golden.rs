@@ -66,6 +66,7 @@ where
             receiver_flows: 0,
             tag: 0,
             hole: false,
+            circuit: false,
         };
         self.state.on_ack(&self.setup, &ack, int);
     }
@@ -89,6 +90,7 @@ where
             receiver_flows: 0,
             tag: 0,
             hole: false,
+            circuit: false,
         };
         self.state.on_ack(&self.setup, &ack, &IntStack::EMPTY);
     }
@@ -435,6 +437,7 @@ fn oscar_artifact() {
                 receiver_flows: 0,
                 tag: 0,
                 hole: false,
+                circuit: false,
             };
             flow.state.on_ack(&flow.setup, &ack, &IntStack::EMPTY);
             acks += 1;

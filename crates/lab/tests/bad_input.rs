@@ -651,3 +651,43 @@ fn what_traffic_with_dependencies_can_get_wrong() {
     }
     insta::assert_snapshot!(seen);
 }
+
+#[test]
+fn what_a_network_with_circuits_can_get_wrong() {
+    let star = "kind = \"star\"\nhosts = 4\nrate = \"100Gbps\"\ndelay = \"3us\"\n";
+    let rotor = |keys: &str| spoilt(star, &format!("kind = \"rotor\"\nracks = 3\nhosts = 2\n{keys}\n"));
+    Scenario::from_toml(&rotor("voq = \"75KB\"\nprebuffer = \"100us\""), "good.toml", &[]).unwrap();
+    let cases: Vec<(&str, String)> = vec![
+        ("one rack", rotor("").replace("racks = 3", "racks = 1")),
+        ("more racks than an optical switch connects", rotor("").replace("racks = 3", "racks = 129")),
+        ("too many hosts", rotor("").replace("racks = 3\nhosts = 2", "racks = 128\nhosts = 4096")),
+        ("no day", rotor("day = \"0us\"")),
+        ("days without end", rotor("day = \"1000000s\"")),
+        ("no night", rotor("night = \"0us\"")),
+        ("no circuit", rotor("circuit_rate = \"0Gbps\"")),
+        ("an optical switch that is too near", rotor("circuit_delay = \"0us\"")),
+        ("no unit", rotor("prebuffer = 600")),
+        ("a circuit announced in the day before", rotor("prebuffer = \"600us\"")),
+        ("a queue that holds nothing", rotor("voq = \"0KB\"")),
+        ("a large limit without a small one", rotor("voq_large = \"300KB\"")),
+        ("a large limit below the small one", rotor("voq = \"75KB\"\nvoq_large = \"50KB\"")),
+        ("PFC", rotor("").replace("[cc]", "[switch.pfc]\n\n[cc]")),
+        ("BFC", rotor("").replace("[cc]", "[switch.bfc]\n\n[cc]")),
+        (
+            "trimming",
+            rotor("")
+                .replace("buffer = \"32MB\"", "trimming = {}")
+                .replace("[cc]", "[transport]\nrecovery = \"selective\"\n\n[cc]"),
+        ),
+        (
+            "a link that changes",
+            rotor("") + "[[change]]\nat = \"1ms\"\nbetween = [\"tor0\", \"optical\"]\nstate = \"down\"\n",
+        ),
+        ("circuits of another topology", spoilt("hosts = 4", "hosts = 4\nday = \"225us\"")),
+    ];
+    let mut seen = String::new();
+    for (name, text) in cases {
+        let _ = writeln!(seen, "# {name}\n{}\n", problems(&text, &[]));
+    }
+    insta::assert_snapshot!(seen);
+}

@@ -471,6 +471,23 @@ fn spraying_where_reordering_counts_as_loss_is_told() {
 }
 
 #[test]
+fn circuits_that_overtake_are_told_where_that_counts_as_loss() {
+    let warnings = |recovery: &str| -> Vec<String> {
+        let text = format!(
+            "topology = {{ kind = \"rotor\", racks = 3, hosts = 2 }}\ncc = {{ algorithm = \"retcp\" }}\n[transport]\n\
+             recovery = \"{recovery}\"\n[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n"
+        );
+        read(&text).warnings().iter().map(ToString::to_string).collect()
+    };
+    let [warning] = warnings("go-back-n").try_into().unwrap();
+    assert!(
+        warning.contains("transport.recovery: is \"go-back-n\"") && warning.contains("circuit"),
+        "{warning}"
+    );
+    assert!(warnings("selective").is_empty());
+}
+
+#[test]
 fn loads_are_spread_over_the_links_of_hosts() {
     let warnings = |load: &str, to: &str| -> Vec<String> {
         let text = format!(

@@ -131,6 +131,7 @@ fn signals(bits: u32) -> PyResult<cc::Signals> {
         Signals::ONE_WAY_DELAY,
         Signals::RECEIVER_FLOWS,
         Signals::PACKET_TAG,
+        Signals::CIRCUIT,
     ];
     if bits >> all.len() != 0 {
         return Err(PyValueError::new_err(format!("signals must be made of incast.Signals, not {bits}")));

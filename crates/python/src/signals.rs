@@ -109,13 +109,16 @@ pub(crate) struct Ack {
     tag: u32,
     /// Whether the receiver reports a hole.
     hole: bool,
+    /// Whether the switch of the sender's rack announced a circuit to that packet.
+    circuit: bool,
 }
 
 #[pymethods]
 impl Ack {
     #[new]
     #[pyo3(signature = (*, now, sent, received=None, held=0, acked=1060, packet=0, sequence=0, next_sequence=0, inflight=1060,
-        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, tag=0, hole=false))]
+        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, tag=0, hole=false,
+        circuit=false))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords, all but two with a default")]
     fn new(
         now: u64,
@@ -134,6 +137,7 @@ impl Ack {
         receiver_flows: u32,
         tag: u32,
         hole: bool,
+        circuit: bool,
     ) -> Self {
         let received = received.unwrap_or(sent + now.saturating_sub(sent) / 2);
         Self {
@@ -153,6 +157,7 @@ impl Ack {
             receiver_flows,
             tag,
             hole,
+            circuit,
         }
     }
 
@@ -201,6 +206,7 @@ impl From<&cc::Ack> for Ack {
             receiver_flows: ack.receiver_flows,
             tag: ack.tag,
             hole: ack.hole,
+            circuit: ack.circuit,
         }
     }
 }

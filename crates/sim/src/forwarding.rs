@@ -146,6 +146,8 @@ pub(crate) struct Forwarding<'a> {
     ports: &'a [Vec<Out>],
     timeline: &'a Timeline,
     hosts: usize,
+    /// A node that no route passes.
+    off: Option<NodeId>,
     places: Vec<Place>,
     /// For every host its place, and the port of its switch that leads to it (not used for a host with
     /// several links).
@@ -157,9 +159,14 @@ impl<'a> Forwarding<'a> {
     ///
     /// # Errors
     /// When there are too many places.
-    pub(crate) fn new(ports: &'a [Vec<Out>], timeline: &'a Timeline, hosts: usize) -> Result<Self, String> {
+    pub(crate) fn new(
+        ports: &'a [Vec<Out>],
+        timeline: &'a Timeline,
+        hosts: usize,
+        off: Option<NodeId>,
+    ) -> Result<Self, String> {
         let attachment = Vec::with_capacity(hosts);
-        let mut this = Self { ports, timeline, hosts, places: Vec::new(), attachment };
+        let mut this = Self { ports, timeline, hosts, off, places: Vec::new(), attachment };
         let mut known: BTreeMap<Place, u16> = BTreeMap::new();
         for (host, outs) in ports.iter().enumerate().take(hosts) {
             let place = this.place_of(host);
@@ -191,9 +198,10 @@ impl<'a> Forwarding<'a> {
         Place { several, switches }
     }
 
-    /// Whether the link of a port is up at `time`; at the beginning (`None`) all are. (ps)
+    /// Whether routes take the link of a port at `time`: it is up, as all are at the beginning (`None`). (ps)
     fn works(&self, node: usize, port: PortId, time: Option<u64>) -> bool {
-        time.is_none_or(|time| self.timeline.is_up(node as NodeId, port, time))
+        let passes = Some(self.ports[node][usize::from(port)].node) != self.off;
+        passes && time.is_none_or(|time| self.timeline.is_up(node as NodeId, port, time))
     }
 
     /// The ports of a host whose links are up at `time`; all of them if none is, so that packets to it or
@@ -217,7 +225,7 @@ impl<'a> Forwarding<'a> {
     /// # Errors
     /// Two switches with hosts that cannot reach each other.
     pub(crate) fn initial(&self) -> Result<Tables, (NodeId, NodeId)> {
-        let neighbours = neighbours(self.ports, self.hosts, |_, _| true);
+        let neighbours = neighbours(self.ports, self.hosts, |node, port| self.works(node, port, None));
         for to in &self.places {
             let distance = distances(&neighbours, self.hosts, to.after(0));
             let reaches = |switch: &NodeId| distance[*switch as usize - self.hosts] != u32::MAX;

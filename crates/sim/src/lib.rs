@@ -7,6 +7,7 @@
 
 mod balancing;
 mod bound;
+mod circuits;
 pub mod describe;
 mod engine;
 #[cfg(test)]

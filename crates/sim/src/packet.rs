@@ -51,6 +51,10 @@ pub(crate) mod flag {
     pub(crate) const CNP: u8 = 8;
     /// An acknowledgement that has a bitmap.
     pub(crate) const BITMAP: u8 = 16;
+    /// Of a data packet, for which the bit has no other meaning: a ToR announced a circuit to it.
+    pub(crate) const CIRCUIT: u8 = BITMAP;
+    /// Of an acknowledgement, for which the bit has no other meaning: so did the data packet.
+    pub(crate) const CIRCUIT_ECHO: u8 = LAST;
     /// The place of the lowest bit of [`Packet::handling`](super::Packet::handling).
     pub(super) const HANDLING_SHIFT: u32 = 5;
 }

@@ -154,7 +154,6 @@ impl Port {
     }
 
     /// Forwards a packet whose last bit has just arrived, without storing it: its last bit leaves now.
-    #[cfg(test)]
     pub(crate) fn pass(
         &mut self,
         now: u64,

@@ -6,7 +6,10 @@ use crate::describe::switch::MAX_QUEUES;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueSet(u128);
 
-const _: () = assert!(MAX_QUEUES <= u128::BITS as usize);
+/// Most members of a set.
+pub(crate) const MAX_MEMBERS: usize = u128::BITS as usize;
+
+const _: () = assert!(MAX_QUEUES <= MAX_MEMBERS);
 
 impl QueueSet {
     #[inline]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
 
+use crate::circuits::off_routes;
 use crate::describe::network::{Network, NodeId, NodeKind, PortId};
 use crate::forwarding::{Forwarding, Tables, distances, neighbours};
 use crate::switch::path::Paths;
@@ -36,6 +37,8 @@ pub(crate) struct Routes {
     pub(crate) timeline: Timeline,
     /// The tables from each time on at which links fail or return. (ps)
     pub(crate) epochs: Vec<(u64, Tables)>,
+    /// The optical switch, which no route passes: when it leads where is up to its schedule.
+    pub(crate) off: Option<NodeId>,
     /// Nodes that forward without storing, sorted.
     passing: Vec<NodeId>,
 }
@@ -86,14 +89,15 @@ impl Routes {
             }
         }
         let timeline = Timeline::new(network)?;
-        let forwarding = Forwarding::new(&ports, &timeline, hosts)?;
+        let off = off_routes(network);
+        let forwarding = Forwarding::new(&ports, &timeline, hosts, off)?;
         let tables = forwarding.initial().map_err(|(a, b)| {
             format!("no path between {} and {}", network.nodes[a as usize], network.nodes[b as usize])
         })?;
         let epochs = forwarding.later(&tables);
         let attachment = forwarding.attachment;
         let passing = (0..nodes as NodeId).filter(|node| !network.kind(*node).stores()).collect();
-        Ok(Self { ports, attachment, tables, timeline, epochs, passing })
+        Ok(Self { ports, attachment, tables, timeline, epochs, off, passing })
     }
 
     /// Whether a node stores packets before it forwards them.
@@ -196,7 +200,9 @@ impl Routes {
             }
         }
         let mut largest = Time::ZERO;
-        let neighbours = neighbours(&self.ports, hosts, |_, _| true);
+        let neighbours = neighbours(&self.ports, hosts, |node, port| {
+            Some(self.ports[node][usize::from(port)].node) != self.off
+        });
         for last in &down {
             // The longest ways from every switch to hosts of the place, nearest switches first.
             let nearest: Vec<NodeId> = last.keys().copied().collect();
@@ -208,8 +214,8 @@ impl Routes {
             let mut ways: Vec<Slowest> = vec![Slowest::default(); self.ports.len()];
             for node in order {
                 ways[node] = last.get(&(node as NodeId)).copied().unwrap_or_default();
-                let nearer =
-                    |o: &&Out| o.node as usize >= hosts && distance[o.node as usize] + 1 == distance[node];
+                // An optical switch is at no distance.
+                let nearer = |o: &&Out| distance[o.node as usize].checked_add(1) == Some(distance[node]);
                 for out in self.ports[node].iter().filter(nearer) {
                     for (way, to) in ways[out.node as usize].into_iter().flatten() {
                         note(&mut ways[node], (cost(node as NodeId, out) + way, to));

@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
 //! BFC, ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, operations with
-//! dependencies, second links of hosts, links that change and fail, probes and threads are drawn at random.
+//! dependencies, second links of hosts, circuits, links that change and fail, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -18,6 +18,7 @@ use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::bfc::{Bfc, Signal};
+use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
@@ -74,7 +75,7 @@ impl Sink for Everything {
     }
 }
 
-/// The shape of a network.
+/// The shape of a network without circuits.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Star {
@@ -181,6 +182,8 @@ struct Case {
     special: Special,
     /// A seed from which operations are made for about half of the flows; `None`: there are no operations.
     operations: Option<u64>,
+    /// Racks with circuits in place of `shape`, and then neither PFC nor second links nor changes.
+    rotor: Option<Rotor>,
 }
 
 /// Of the parts that exclude each other, at most one.
@@ -209,6 +212,44 @@ fn trims(sim: &mut Simulation, trimming: Trimming) {
     sim.switch.buffer = Buffer::Unlimited;
 }
 
+/// A network with circuits; the time before a day at which it is announced as a percentage of what is possible.
+#[derive(Clone, Debug)]
+struct Rotor {
+    racks: u32,
+    hosts: u32,
+    day_ns: u64,
+    night_ns: u64,
+    prebuffer: u64,
+    voq: Option<(u64, u64)>,
+}
+
+impl Rotor {
+    fn network(&self) -> Network {
+        let mut network = common::rotor(self.racks, self.hosts);
+        let [day, night] = [self.day_ns, self.night_ns].map(Time::from_ns);
+        let between = (day + night).times(u64::from(self.racks) - 1) - day;
+        let voq = self
+            .voq
+            .map(|(small, more)| VoqLimits { small: Bytes::new(small), large: Bytes::new(small + more) });
+        network.circuits =
+            Some(Circuits { day, night, prebuffer: between.times_ratio(self.prebuffer, 100), voq });
+        network
+    }
+
+    fn draw() -> impl Strategy<Value = Self> {
+        let times = (500..30_000_u64, 1..5_000_u64, 0..101_u64);
+        let voq = option::of((3_000..60_000_u64, 0..60_000_u64));
+        (2..6_u32, 1..4_u32, times, voq).prop_map(|(racks, hosts, (day_ns, night_ns, prebuffer), voq)| Self {
+            racks,
+            hosts,
+            day_ns,
+            night_ns,
+            prebuffer,
+            voq,
+        })
+    }
+}
+
 /// What becomes of a link: when, which one, and one of four things with one of some values.
 #[derive(Clone, Debug)]
 struct Changed {
@@ -231,12 +272,13 @@ struct Watched {
 
 impl Case {
     fn simulation(&self) -> Simulation {
-        let mut network = self.shape.network();
+        let mut network = self.rotor.as_ref().map_or_else(|| self.shape.network(), Rotor::network);
+        let has_circuits = network.circuits.is_some();
         let (rate, delay) = (Rate::from_gbps(100), Time::from_us(1));
         // Switches at which hosts are.
         let leaves: Vec<u32> =
             (network.hosts..network.nodes.len() as u32).filter(|node| is_leaf(&network, *node)).collect();
-        for (host, further) in &self.second_links {
+        for (host, further) in self.second_links.iter().filter(|_| !has_circuits) {
             let host = host % network.hosts;
             let first = network.links.iter().find(|link| link.a.0 == host).map_or(0, |link| link.b.0);
             let first = leaves.iter().position(|leaf| *leaf == first).unwrap_or(0);
@@ -256,12 +298,18 @@ impl Case {
         };
         // Links fail only where nothing is paused.
         let fails = self.pfc.is_none() && !matches!(self.special, Special::Bfc(..));
-        let changes = self.changes.iter().filter(|changed| fails || changed.what < 2);
+        let changes = self.changes.iter().filter(|changed| !has_circuits && (fails || changed.what < 2));
         network.changes = changes.map(change).collect();
         network.changes.sort_by_key(|change| change.time);
         for (i, link) in network.links.iter_mut().enumerate() {
             link.rate = Rate::from_bps(self.rates[i % self.rates.len()] * 1_000_000);
             link.delay = Time::from_ns(self.delays[i % self.delays.len()]);
+        }
+        if has_circuits {
+            // The last link leads to the optical switch, and all that do are alike.
+            let last = network.links[links as usize - 1];
+            let optical = network.links.iter_mut().filter(|link| link.b.0 == last.b.0);
+            optical.for_each(|link| (link.rate, link.delay) = (last.rate, last.delay));
         }
         let hosts = network.hosts;
         let mut flows: Vec<_> = self
@@ -289,7 +337,7 @@ impl Case {
         let algorithms = self.algorithms.iter().map(|(name, low)| chosen(name, *low)).collect();
         let mut sim = simulation(network, algorithms, flows);
         sim.switch.buffer = self.buffer;
-        sim.switch.pfc = self.pfc;
+        sim.switch.pfc = self.pfc.filter(|_| !has_circuits);
         sim.switch.ecn = self.ecn;
         sim.switch.queues = self.queues;
         if self.round_robin {
@@ -625,7 +673,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let all = Scheduler::ALL.iter().map(|(scheduler, ..)| *scheduler).collect::<Vec<_>>();
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
     let operations = option::weighted(0.3, any::<u64>());
-    let wiring = (second_links, changes, spread(), selective(), service, special(), operations);
+    let rotor = option::weighted(0.2, Rotor::draw());
+    let wiring = (second_links, changes, spread(), selective(), service, special(), (operations, rotor));
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -655,8 +704,9 @@ fn cases() -> impl Strategy<Value = Case> {
             balanced: wiring.2.1,
             selective: wiring.3,
             scheduler: wiring.4,
+            rotor: wiring.6.1.filter(|_| !wiring.5.trims() && !matches!(wiring.5, Special::Bfc(..))),
             special: wiring.5,
-            operations: wiring.6,
+            operations: wiring.6.0,
         },
     )
 }
@@ -680,6 +730,8 @@ struct Reached {
     several_cards: u64,
     operations: u64,
     unfinished_operations: u64,
+    /// Packets that an optical switch passed on.
+    by_circuit: u64,
     samples: u64,
     sample_records: u64,
     messages: u64,
@@ -715,7 +767,14 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.unfinished_operations += outcome.unfinished_operations.len() as u64;
             let second = outcome.ports.iter().filter(|p| sim.network.is_host(p.node) && p.port > 0);
             reached.several_cards += u64::from(second.map(|port| port.packets).sum::<u64>() > 0);
+            let last = sim.network.nodes.len() as u32 - 1;
+            let circuits = outcome.ports.iter().filter(|p| p.node == last && sim.network.circuits.is_some());
+            reached.by_circuit += circuits.map(|port| port.packets).sum::<u64>();
             reached.internals += kept.internals.len() as u64;
+            if sim.network.circuits.is_some() {
+                // No packet came to the optical switch in the dark, among others.
+                prop_assert_eq!(&outcome.violations, &Vec::<String>::new());
+            }
             reached.violations += outcome.violations.len() as u64;
             if matches!(case.special, Special::Homa(_)) {
                 reached.messages += kept.flows.len() as u64;
@@ -762,8 +821,8 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        let Reached { messages, messages_again, operations, backpressure, .. } = reached;
-        let parts = [trimmed, messages, messages_again, operations, backpressure];
+        let Reached { messages, messages_again, operations, backpressure, by_circuit, .. } = reached;
+        let parts = [trimmed, messages, messages_again, operations, backpressure, by_circuit];
         for one in [lost, drops, marks, timeouts, pauses, captured, internals].into_iter().chain(parts) {
             assert!(one > 100, "{reached:?}");
         }

@@ -109,6 +109,37 @@ fn telemetry_is_what_the_port_knew_when_it_began_to_send() {
 }
 
 #[test]
+fn circuits_are_announced_and_telemetry_tells_which_port_it_was() {
+    // 200 packets of 1096 B at 25 Gbps (350.72 ns each; at 100 Gbps 87.68 ns) from rack 0 to rack 1, from 200 us on:
+    // packet n is in the ToR at 201 us + (n + 1) · 350.72 ns, and the day ends at 225 us.
+    let (algorithm, heard) = listener(Signals::INT, u64::MAX, gbps(25));
+    let mut sim = simulation(rotor(3, 1), vec![window(1)], vec![flow(0, 1, 200_000, us(200))]);
+    sim.algorithms = vec![algorithm];
+    run_to_end(&sim);
+    let acks = &heard.lock().unwrap().acks;
+    let in_tor = |n: u64| us(201) + Time::from_ps((n + 1) * 350_720);
+    // The last one that fits: 201 us + 68 · 350.72 ns + 87.68 ns <= 225 us.
+    let by_circuit = (0..200).take_while(|n| in_tor(*n) + Time::from_ps(87_680) <= us(225)).count();
+    assert_eq!(by_circuit, 68);
+    // The last acknowledgement ends the flow and is not told.
+    assert_eq!(acks.len(), 199);
+    for (n, (ack, int)) in (0..).zip(acks) {
+        let rates: Vec<_> = int.iter().map(|(_, hop)| hop.rate).collect();
+        let first = int.hops[0];
+        if n < 68 {
+            assert!(ack.circuit && rates == [gbps(100), gbps(25)], "{n}: {ack:?} {rates:?}");
+            assert_eq!((first.at, first.transmitted), (in_tor(n), Bytes::new(1096 * n)));
+        } else {
+            // The others leave one after another by the uplink, which counts its own bytes.
+            assert!(!ack.circuit && rates == [gbps(25); 3], "{n}: {ack:?} {rates:?}");
+            assert_eq!(first.at, us(225).max(in_tor(n)));
+            assert_eq!(first.transmitted, Bytes::new(1096 * (n - 68)));
+        }
+        assert_eq!(first.queue, Bytes::ZERO);
+    }
+}
+
+#[test]
 fn queues_are_served_by_priority_or_in_turn() {
     // Three flows of equal size at line rate, in queues 0, 1 and 2 of one port.
     let finish = |scheduler, quanta: &[u64]| {

@@ -106,6 +106,7 @@ mod tests {
             receiver_flows: 0,
             tag: 0,
             hole: false,
+            circuit: false,
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         assert_eq!(flow.window, Bytes::new(148_000));

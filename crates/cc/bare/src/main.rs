@@ -70,6 +70,7 @@ fn exercise(mut params: AnyParams) {
         receiver_flows: 1,
         tag: 0,
         hole: false,
+        circuit: false,
     });
     let int = black_box(IntStack::EMPTY);
     let loss = black_box(Loss { now: Time::ZERO, kind: LossKind::Hole, bytes: Bytes::ZERO, sent: Time::ZERO, sequence: 0, next_sequence: 0 });

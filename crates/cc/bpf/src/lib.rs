@@ -94,6 +94,7 @@ algorithms! {
     hpcc: Hpcc, HpccParams;
     oscar: Oscar, OscarParams;
     powertcp: PowerTcp, PowerTcpParams;
+    retcp: ReTcp, ReTcpParams;
     swift: Swift, SwiftParams;
     theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
     timely: Timely, TimelyParams;

@@ -37,6 +37,8 @@ pub(crate) struct Script {
     pub(crate) cnp_interval: Time,
     /// One in so many acknowledgements is followed by a report of a loss; zero for none.
     pub(crate) loss_every: u64,
+    /// A circuit is announced to packets sent in every second span of this length; zero for never.
+    pub(crate) circuit_every: Time,
 }
 
 /// `flows` flows, the first always active, the others on and off at random.
@@ -59,6 +61,7 @@ pub(crate) fn script(seed: u64, flows: usize, until: Time) -> Script {
         mark_from: Bytes::new(40_000),
         cnp_interval: Time::from_us(50),
         loss_every: 0,
+        circuit_every: Time::ZERO,
     }
 }
 
@@ -350,6 +353,7 @@ impl<H: Host> World<'_, H> {
             receiver_flows: 0,
             tag: packet.tag,
             hole: false,
+            circuit: packet.sent.ps().checked_div(self.script.circuit_every.ps()).unwrap_or(0) % 2 == 1,
         };
         self.outcome.acks += 1;
         self.outcome.marks += u64::from(packet.marked);

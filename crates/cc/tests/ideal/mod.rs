@@ -40,7 +40,7 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         // target: 0.5/0.0002 at most, 300 us each.
         "dcqcn" => during(Time::from_ms(750)),
         // A packet per RTT, from one packet.
-        "dctcp" => (3 + bdp) * (3 + bdp),
+        "dctcp" | "retcp" => (3 + bdp) * (3 + bdp),
         // ai per RTT: a packet, or 0.001 BDP.
         "swift" => (3 + bdp.max(500)) * (3 + bdp),
         // delta per 64 KB, or per RTT; increases below T_low need not be hyper.
@@ -133,6 +133,7 @@ pub(crate) fn recover<C: CongestionControl>(
                 receiver_flows: 1,
                 tag: 0,
                 hole: false,
+                circuit: false,
             };
             flow.on_ack(setup, &ack, &int);
             packets += together;

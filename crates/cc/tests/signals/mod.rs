@@ -75,6 +75,7 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             receiver_flows: 0,
             tag: 0,
             hole: false,
+            circuit: false,
         });
     }
     acks

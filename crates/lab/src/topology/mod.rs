@@ -1,7 +1,7 @@
 //! Topologies: from a few numbers to nodes and links.
 //!
 //! Hosts are named `h0`, `h1`, …; switches by their role: `s0`, `leaf0`, `spine0`, `edge0`, `agg0`,
-//! `core0`, `rail0`, counted over the whole network. A `graph` names its nodes itself; in an
+//! `core0`, `rail0`, `tor0`, counted over the whole network. A `graph` names its nodes itself; in an
 //! `hpcc-file` hosts and switches (`s`) have the numbers of the file.
 
 pub(crate) mod dumbbell;
@@ -13,6 +13,7 @@ pub(crate) mod leaf_spine;
 pub(crate) mod named;
 pub(crate) mod parking_lot;
 pub(crate) mod rail_optimized;
+pub(crate) mod rotor;
 pub(crate) mod star;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -40,6 +41,8 @@ kinds! {
         "fat-tree" => FatTree(fat_tree::FatTree),
         /// servers with several cards, each connected to a switch of its own.
         "rail-optimized" => RailOptimized(rail_optimized::RailOptimized),
+        /// racks connected in pairs by an optical switch that rotates, and by a packet network.
+        "rotor" => Rotor(rotor::Rotor),
         /// nodes and links listed individually.
         "graph" => Graph(graph::Graph),
         /// the network of an HPCC `topology.txt`.
@@ -63,6 +66,7 @@ impl Topology {
             Self::LeafSpine(topology) => topology.build()?,
             Self::FatTree(topology) => topology.build()?,
             Self::RailOptimized(topology) => topology.build()?,
+            Self::Rotor(topology) => topology.build()?,
             Self::Graph(topology) => topology.build()?,
             Self::HpccFile(topology) => topology.build()?,
             Self::HtsimFile(topology) => topology.build(),

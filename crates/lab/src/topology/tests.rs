@@ -233,3 +233,55 @@ fn hosts_with_several_links() {
     assert_eq!(census(&fabric), [(2, 2)]);
     assert_eq!(fabric.unreachable(), None);
 }
+
+#[test]
+fn rotor_of_powertcp() {
+    // PowerTCP section 5: 25 ToRs of 10 hosts, each with a link to the packet switch and to the optical switch.
+    let fabric = fabric(r#"{ kind = "rotor" }"#);
+    sound(&fabric, 250, 27, 300);
+    let network = &fabric.network;
+    let (tor, packet, optical) = (250, 275, 276);
+    assert_eq!((network.ports(tor), network.ports(packet), network.ports(optical)), (12, 25, 25));
+    assert_eq!([fabric.port_name(tor, 10), fabric.port_name(tor, 11)], ["tor0->packet", "tor0->optical"]);
+    let rate = |port: usize| fabric.ports(tor)[port].1;
+    assert_eq!([9, 10, 11].map(rate), [25, 25, 100].map(Rate::from_gbps));
+    // The largest base RTT: four links of 1 us, four of 4.64224 us, 1054 B and 64 B at 25 Gbps (320 ps a byte) on
+    // four links each.
+    let delay = |port: usize| fabric.ports(tor)[port].2;
+    assert_eq!(delay(10), delay(11));
+    let rtt = delay(9).times(4) + delay(10).times(4) + Time::from_ps(4 * (1054 + 64) * 320);
+    assert_eq!(rtt, Time::from_us(24));
+    let circuits = network.circuits.unwrap();
+    assert_eq!((circuits.day, circuits.night), (Time::from_us(225), Time::from_us(20)));
+    assert_eq!((circuits.prebuffer, circuits.voq), (Time::ZERO, None));
+}
+
+#[test]
+fn rotor_queues_and_what_it_refuses() {
+    let circuits = |more: &str| fabric(&format!("{{ kind = \"rotor\", {more} }}")).network.circuits.unwrap();
+    let limits = |more: &str| {
+        let voq = circuits(more).voq.unwrap();
+        (voq.small.get(), voq.large.get())
+    };
+    // Four times 75 KB, and 600 us at 25 Gbps: 300 KB + 1.875 MB.
+    assert_eq!(limits(r#"voq = "75KB", prebuffer = "600us""#), (75_000, 300_000 + 1_875_000));
+    assert_eq!(limits(r#"voq = "75KB", voq_large = "80KB""#), (75_000, 80_000));
+    let message = |more: &str| problems(&format!("{{ kind = \"rotor\", {more} }}"));
+    let about = |key: &str, text: &str| vec![(key.to_owned(), text.to_owned())];
+    assert_eq!(
+        message(r#"voq_large = "1MB""#),
+        about("voq_large", "has no effect without voq, the limit at other times")
+    );
+    assert_eq!(
+        message(r#"voq = "2MB", voq_large = "1MB""#),
+        about("voq_large", "is below voq = 2MB, the limit at other times")
+    );
+    // Three racks: a week of 490 us, of which 225 us are the pair's day.
+    let racks = |prebuffer| format!("racks = 3, prebuffer = \"{prebuffer}\"");
+    assert_eq!(
+        message(&racks("266us")),
+        about("prebuffer", "is longer than the 265us from a day of a pair to its next one")
+    );
+    assert_eq!(circuits(&racks("265us")).prebuffer, Time::from_us(265));
+    assert_eq!(message("racks = 128, hosts = 4096")[0].0, "hosts");
+}

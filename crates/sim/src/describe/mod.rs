@@ -3,6 +3,7 @@
 pub mod algorithm;
 pub mod balancing;
 pub mod bfc;
+pub mod circuits;
 pub mod flow;
 pub mod network;
 pub mod probe;

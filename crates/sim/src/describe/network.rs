@@ -2,6 +2,7 @@
 
 use incast_units::{Rate, Time};
 
+use super::circuits::Circuits;
 pub use crate::engine::node::NodeKind;
 
 /// A host or a switch, by its index in [`Network::nodes`]. Hosts come first: node `i` below
@@ -66,6 +67,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Their changes, sorted by time; of changes at the same time the later one in the list applies.
     pub changes: Vec<Change>,
+    /// The schedule of the optical switch, in a network with one.
+    pub circuits: Option<Circuits>,
     /// The kind of each node, and its number of ports.
     kinds: Vec<(NodeKind, PortId)>,
 }
@@ -79,6 +82,7 @@ impl Network {
             nodes: (0..hosts).map(|i| format!("h{i}")).collect(),
             links: Vec::new(),
             changes: Vec::new(),
+            circuits: None,
             kinds: vec![(NodeKind::Host, 0); hosts as usize],
         }
     }

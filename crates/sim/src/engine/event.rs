@@ -8,6 +8,8 @@ use crate::record::Records;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
+    /// A day of circuits begins or ends.
+    Circuit,
     /// A port has sent its packet's last bit. Entity: the port.
     Departed,
     /// A link or the routes change. Entity: which of the node's changes.
@@ -33,7 +35,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
+        Self::Circuit,
         Self::Departed,
         Self::Change,
         Self::Arrival,
@@ -67,7 +70,7 @@ impl Event {
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[((self.0 >> 32) as usize & 15).min(9)]
+        Kind::ALL[((self.0 >> 32) as usize & 15).min(Kind::ALL.len() - 1)]
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use super::event::{self, Effects, Event, Tally};
 use super::node::{Behaviour, Node};
 use super::sampler::Sampler;
 use crate::Invalid;
+use crate::circuits::Circuits;
 use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::balancing;
@@ -35,6 +36,8 @@ pub(crate) struct World<'a> {
     pub(crate) seed: u64,
     pub(crate) probes: &'a Probes,
     pub(crate) routes: Routes,
+    /// In a network with an optical switch.
+    pub(crate) circuits: Option<Circuits>,
     pub(crate) paths: Paths,
     /// The different rates of links; INT records name one by index.
     pub(crate) rates: Vec<Rate>,
@@ -57,6 +60,7 @@ impl<'a> World<'a> {
         let transport = simulation.transport.clone();
         let algorithms = if transport.kind.is_controlled() { simulation.algorithms.as_slice() } else { &[] };
         let routes = Routes::new(&simulation.network).map_err(Invalid)?;
+        let circuits = Circuits::new(&simulation.network, &routes.ports).map_err(Invalid)?;
         let links = simulation.network.links.iter().map(|l| l.rate);
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
         rates.sort_unstable();
@@ -96,6 +100,7 @@ impl<'a> World<'a> {
             seed: simulation.seed,
             probes: &simulation.probes,
             routes,
+            circuits,
             paths: Paths::new(&simulation.switch, &simulation.flows),
             rates,
             sizes,
@@ -151,10 +156,18 @@ impl<'a> World<'a> {
         if simulation.switch.bfc.is_some() && self.routes.timeline.has_failures() {
             return fail("links can fail only without BFC, since an outage would lose its frames".into());
         }
-        let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
-        if let Some(node) =
-            own.copied().find(|n| *n as usize >= network.nodes.len() || network.kind(*n) != NodeKind::Switch)
+        let switch = &simulation.switch;
+        if self.circuits.is_some()
+            && (switch.pfc.is_some() || switch.bfc.is_some() || switch.trimming.is_some())
         {
+            return fail(
+                "circuits are possible only without PFC and BFC, whose frames an optical switch does not read, and \
+                 without trimming".into(),
+            );
+        }
+        let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
+        let is_switch = |node: NodeId| matches!(network.kind(node), NodeKind::Switch | NodeKind::Tor);
+        if let Some(node) = own.copied().find(|n| *n as usize >= network.nodes.len() || !is_switch(*n)) {
             return fail(format!("a buffer is given for node {node}, which is no switch"));
         }
         if !simulation.flows.is_sorted_by_key(|f| f.start) {

@@ -14,6 +14,7 @@ mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
+pub(crate) mod tor;
 pub(crate) mod trimming;
 
 use admission::{Admission, Buffer};
@@ -359,9 +360,17 @@ impl Egress {
     /// Marks a data packet (ECN) if the length of its queue without it asks for it.
     #[inline]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
+        if self.marking.is_some() {
+            self.mark_at(index, self.queues.length_of(queue), packet, stream);
+        }
+    }
+
+    /// The same by this length.
+    #[inline]
+    fn mark_at(&mut self, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
         if let Some(marking) = &self.marking {
             let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
-            if marking.marks(self.queues.length_of(queue), entropy) {
+            if marking.marks(length, entropy) {
                 packet.flags |= flag::MARKED;
                 self.wire.marked += 1;
             }

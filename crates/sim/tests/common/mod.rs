@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use incast_cc::params::Value;
 use incast_cc::{AnyParams, Fixed};
+use incast_sim::describe::circuits::Circuits;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::NodeKind;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
@@ -133,6 +135,25 @@ pub fn fat_tree(k: u32, rate: Rate, delay: Time) -> Network {
             }
         }
     }
+    network
+}
+
+/// Racks of `hosts` hosts at 25 Gbps, an optical switch at 100 Gbps, a packet network of one switch at 25 Gbps: the
+/// nodes are hosts, ToRs, `packet`, `optical`, and the last two ports of a ToR its uplink and its circuit. Days of
+/// 225 us, nights of 20 us. The largest base RTT is 24 us.
+pub fn rotor(racks: u32, hosts: u32) -> Network {
+    let mut network = Network::with_hosts(racks * hosts);
+    let tors: Vec<_> = (0..racks).map(|rack| network.add_node(format!("tor{rack}"), NodeKind::Tor)).collect();
+    let packet = network.add_switch("packet");
+    let optical = network.add_node("optical", NodeKind::OpticalSwitch);
+    for host in 0..racks * hosts {
+        network.add_link(host, tors[(host / hosts) as usize], gbps(25), us(1));
+    }
+    for tor in tors {
+        network.add_link(tor, packet, gbps(25), Time::from_ns(4_642) + Time::from_ps(240));
+        network.add_link(tor, optical, gbps(100), Time::from_ns(4_642) + Time::from_ps(240));
+    }
+    network.circuits = Some(Circuits { day: us(225), night: us(20), prebuffer: Time::ZERO, voq: None });
     network
 }
 

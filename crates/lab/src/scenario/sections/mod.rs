@@ -16,12 +16,13 @@ mod traffic;
 pub(super) mod transport;
 
 use incast_sim::Simulation;
-use incast_sim::describe::transport::Transport;
+use incast_sim::describe::transport::{Recovery, Transport};
 use incast_units::Bytes;
 
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{defaults, section};
+use crate::problem::{Problem, fault};
 use crate::topology::{Fabric, Topology};
 use crate::traffic::Block;
 
@@ -100,7 +101,31 @@ pub(crate) trait Effect {
     fn apply(&self, _scope: &Scope<'_>, _simulation: &mut Simulation, _reading: &mut Reading) {}
 }
 
-impl Effect for Topology {}
+impl Effect for Topology {
+    fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        let Self::Rotor(_) = self else { return };
+        let switch = &scope.root.switch;
+        let impossible = [
+            ("switch.pfc", switch.pfc.is_some(), "the optical switch reads no PFC frames"),
+            ("switch.bfc", switch.bfc.is_some(), "the optical switch reads no frames of BFC"),
+            ("switch.trimming", switch.trimming.is_some(), "racks have queues by destination"),
+        ];
+        for (section, _, reason) in impossible.into_iter().filter(|(_, written, _)| *written) {
+            let message = format!("is not possible with circuits: {reason}");
+            reading.fault(section, Problem::new(message).with_hint("remove the section"));
+        }
+        if !scope.root.change.is_empty() {
+            reading.wrong_key("change", "links of a network with circuits cannot change");
+        }
+        let transport = &scope.root.transport;
+        if transport.kind.is_controlled() && transport.recovery == Recovery::GoBackN {
+            let message = "is \"go-back-n\", which takes every packet that another one overtakes for a loss, and \
+                           packets by a circuit overtake those in the packet network";
+            let hint = "transport.recovery = \"selective\" keeps packets that arrive out of order";
+            reading.warn("transport", fault("recovery", message).with_hint(hint));
+        }
+    }
+}
 
 impl<T: Effect> Effect for Option<T> {
     fn idle(&self, root: &Root, idle: &mut Idle) {

@@ -338,13 +338,14 @@ fn acknowledgement(
         bitmap: bitmap.unwrap_or_default(),
     };
     let with_bitmap = if bitmap.is_some() { flag::BITMAP } else { 0 };
+    let circuit = if packet.is(flag::CIRCUIT) { flag::CIRCUIT_ECHO } else { 0 };
     let reply = Packet {
         destination: flow.source,
         hash,
         hop_delay: packet.hop_delay,
         size: world.sizes(flow.algorithm).ack as u16,
         queue: world.transport.ack_queue.unwrap_or(flow.queue),
-        flags: packet.flags & flag::INT | with_bitmap | handling,
+        flags: packet.flags & flag::INT | with_bitmap | circuit | handling,
         hops: packet.hops,
         ..Packet::blank(kind)
     };

@@ -270,6 +270,7 @@ impl Sender {
             hop_delay: packet.hop_delay(),
             receiver_flows: u32::from(body.flows),
             tag: acknowledged.record.map_or(0, |r| r.tag),
+            circuit: packet.is(flag::CIRCUIT_ECHO),
             hole: packet.kind == Kind::Nack || body.offset > 0 || body.bitmap != 0,
         };
         let mut directive = controllers.on_ack(self.controller, &ack, int);
