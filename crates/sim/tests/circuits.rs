@@ -407,7 +407,10 @@ fn descriptions_that_do_not_fit_are_refused() {
     );
     for refused in [
         refusal(&|s| s.switch.pfc = lossless_switch().pfc),
-        refusal(&|s| s.switch.trimming = Some(Trimming::default())),
+        refusal(&|s| {
+            s.switch.trimming = Some(Trimming::default());
+            s.transport.recovery = Recovery::Selective;
+        }),
         refusal(&|s| {
             s.switch.bfc = Some(Bfc::default());
             s.switch.scheduler = Scheduler::RoundRobin;
