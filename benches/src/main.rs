@@ -20,11 +20,14 @@ use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Simulation, Sink};
 
 /// The workloads, each with the numbers of threads that it is measured on.
-const WORKLOADS: [(&str, &[usize]); 4] = [
+const WORKLOADS: [(&str, &[usize]); 7] = [
     ("permutation-128", &[1]),
     ("websearch-320", &[1, 2]),
     ("incast-1000", &[1]),
     ("permutation-1024", &[1, 2]),
+    ("allreduce-64-spray", &[1]),
+    ("homa-256", &[1]),
+    ("bfc-320", &[1]),
 ];
 
 /// Workloads that run only on request.

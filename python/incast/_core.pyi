@@ -129,6 +129,10 @@ class Result:
     def pauses(self) -> Table: ...
     @property
     def internals(self) -> Table: ...
+    @property
+    def operations(self) -> Table: ...
+    @property
+    def jobs(self) -> Table: ...
     def parts(self) -> tuple[str, str, str | None, list[bytes]]: ...
     @staticmethod
     def from_parts(parts: tuple[str, str, str | None, list[bytes]]) -> Result: ...
@@ -359,6 +363,7 @@ class Ack:
         receiver_flows: int = 0,
         tag: int = 0,
         hole: bool = False,
+        circuit: bool = False,
     ) -> Ack: ...
     @property
     def now(self) -> int:
@@ -414,6 +419,9 @@ class Ack:
     @property
     def hole(self) -> bool:
         """Whether the receiver reports a hole."""
+    @property
+    def circuit(self) -> bool:
+        """Whether the switch of the sender's rack announced a circuit to the acknowledged packet."""
 
 class IntHop:
     """What one switch port wrote into a packet as it began to transmit it (in-band telemetry)."""

@@ -68,6 +68,8 @@ class Signals(enum.IntFlag):
     """The number of flows at the receiver: ``ack.receiver_flows``."""
     PACKET_TAG = 64
     """A word kept with each packet: what ``tag()`` gives when it is sent comes back as ``ack.tag``."""
+    CIRCUIT = 128
+    """Whether the switch of the sender's rack announced a circuit: ``ack.circuit``."""
 
 
 class Flow(ABC):

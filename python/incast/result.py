@@ -216,6 +216,19 @@ class Result:
         return self._core.internals
 
     @property
+    def operations(self) -> _core.Table:
+        """One row per operation of a workload with dependencies: what it does, when it began and ended.
+
+        Empty unless the traffic has operations.
+        """
+        return self._core.operations
+
+    @property
+    def jobs(self) -> _core.Table:
+        """One row per job of such a workload: its completion time, its slowest operation, its lower bound."""
+        return self._core.jobs
+
+    @property
     def folder(self) -> Path | None:
         """Where it is saved; nothing when it is not."""
         return None if self._core.folder is None else Path(self._core.folder)

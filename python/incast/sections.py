@@ -198,6 +198,53 @@ class RailOptimized(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Rotor(Section):
+    """Racks whose switches (ToRs) are connected in pairs.
+
+    Attributes:
+        circuit_delay: One-way delay of the links between ToRs and the optical switch. (chosen here).
+            Default: as uplink_delay.
+        circuit_rate: Rate of the links between ToRs and the optical switch. (PowerTCP section 5).
+            Default: 100Gbps.
+        day: How long a matching holds. (PowerTCP section 5). Default: 225us.
+        delay: One-way delay of the hosts' links. (chosen here: with uplink_delay the largest base RTT
+            is 24us). Default: 1us.
+        hosts: Number of hosts in each rack. (PowerTCP section 5). Default: 10.
+        night: How long the optical switch takes to turn to the next matching, during which it is dark.
+            (PowerTCP section 5). Default: 20us.
+        prebuffer: So long before each day of a pair its ToR announces the circuit to senders, and
+            ``voq_large`` limits its queue. (PowerTCP section 5: 600us and 1800us, for reTCP alone).
+            Default: 0ps.
+        racks: Number of racks. (PowerTCP section 5). Default: 25.
+        rate: Rate of the hosts' links. (PowerTCP section 5). Default: 25Gbps.
+        uplink_delay: One-way delay of the links between ToRs and the packet switch. (PowerTCP section
+            5: a largest base RTT of 24us, here that of packets of 1054B acknowledged by 64B). Default:
+            4.64224us.
+        uplink_rate: Rate of the links between ToRs and the packet switch. (PowerTCP section 5).
+            Default: 25Gbps.
+        voq: Limit of the queue that a ToR has for each other rack; by default only the buffer limits
+            it.
+        voq_large: Its limit in the day of the pair and for ``prebuffer`` before it; by default ``voq ·
+            circuit_rate / uplink_rate`` and what arrives at ``uplink_rate`` in ``prebuffer``.
+    """
+
+    _kind: ClassVar[str | None] = "rotor"
+    circuit_delay: str | Time | None = None
+    circuit_rate: str | Rate | None = None
+    day: str | Time | None = None
+    delay: str | Time | None = None
+    hosts: int | None = None
+    night: str | Time | None = None
+    prebuffer: str | Time | None = None
+    racks: int | None = None
+    rate: str | Rate | None = None
+    uplink_delay: str | Time | None = None
+    uplink_rate: str | Rate | None = None
+    voq: str | Bytes | None = None
+    voq_large: str | Bytes | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Graph(Section):
     """Any network: named hosts, named switches, and links between them.
 
@@ -233,6 +280,18 @@ class HpccFileTopology(Section):
     file: str | Mapping[str, object]
     ignore_loss: bool | None = None
     types: Sequence[Mapping[str, object]] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HtsimFile(Section):
+    """The fat-tree of an htsim topology file (``.topo``).
+
+    Attributes:
+        file: The file.
+    """
+
+    _kind: ClassVar[str | None] = "htsim-file"
+    file: str | Mapping[str, object]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -739,6 +798,349 @@ class HpccFileTraffic(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class GoalFile(Section):
+    """The messages and computations of a GOAL schedule, as LogGOPSim and ATLAHS read it.
+
+    Attributes:
+        file: The file, in GOAL's text format.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute_factor: Factor of all times of computation; the file's unit is the nanosecond. Default:
+            1.0.
+        hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
+            network.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size_factor: Factor of all sizes of messages; each keeps at least one byte. Default: 1.0.
+    """
+
+    _kind: ClassVar[str | None] = "goal-file"
+    file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute_factor: float | None = None
+    hosts: str | Sequence[str] | None = None
+    name: str | None = None
+    queue: int | None = None
+    size_factor: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HtsimConnections(Section):
+    """The connections of an htsim connection matrix (``.cm``), with its triggers.
+
+    Attributes:
+        file: The file.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        hosts: The host of each node, as many as there are nodes; by default the first hosts of the
+            network.
+        name: Name of the block in results and for its random draws; by default its kind.
+        nearest_end: Where a connection starts at one end of another that has completed at its other
+            end, start it when that connection completes at its own end. Without it such a file is
+            refused. Default: False.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size_factor: Factor of all sizes; each connection keeps at least one byte. Default: 1.0.
+        start_unit: Unit of the file's start times, which the file does not say: 1us for htsim_uec, and
+            for htsim_eqds, htsim_roce and htsim_dcqcn of uet-htsim; 1ps for htsim_ndp. It must be given
+            where a connection does not start at 0.
+    """
+
+    _kind: ClassVar[str | None] = "htsim-connections"
+    file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    hosts: str | Sequence[str] | None = None
+    name: str | None = None
+    nearest_end: bool | None = None
+    queue: int | None = None
+    size_factor: float | None = None
+    start_unit: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChakraTrace(Section):
+    """The messages.
+
+    Attributes:
+        file: The files, one of each rank: ``*`` stands for the rank.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute_factor: Factor of all times of computation. Default: 1.0.
+        ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
+        hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
+            network.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size_factor: Factor of all sizes of messages; each keeps at least one byte. Default: 1.0.
+    """
+
+    _kind: ClassVar[str | None] = "chakra-trace"
+    file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute_factor: float | None = None
+    ctrl_deps: bool | None = None
+    hosts: str | Sequence[str] | None = None
+    name: str | None = None
+    queue: int | None = None
+    size_factor: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RingAllreduce(Section):
+    """Ring all-reduce.
+
+    Attributes:
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute: How long a host computes between two passes; by default as the model, or not at all.
+        group_size: Number of hosts of each ring.
+        groups: How they are divided into rings. Default: one.
+        hosts: The hosts that take part, in the order of the ring. Default: all.
+        model: A neural network, which gives size and compute.
+        name: Name of the block in results and for its random draws; by default its kind.
+        passes: Number of passes. Default: 1.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size: Bytes that are reduced in each pass.
+        start: Start of the first pass. Default: 0ps.
+        steps: Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the
+            step before; otherwise it is one flow of as many bytes. Default: False.
+    """
+
+    _kind: ClassVar[str | None] = "ring-allreduce"
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute: str | Time | None = None
+    group_size: int | None = None
+    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    hosts: str | Sequence[str] | None = None
+    model: Literal["resnet", "vgg"] | None = None
+    name: str | None = None
+    passes: int | None = None
+    queue: int | None = None
+    size: str | Bytes | None = None
+    start: str | Time | None = None
+    steps: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllToAll(Section):
+    """All-to-all: in each pass every host sends to every other host of its group, not to itself.
+
+    Attributes:
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        barrier: Whether a pass begins at all hosts of a group only when all have ended the one before;
+            by default as the model, or not.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute: How long a host computes between two passes; by default as the model, or not at all.
+        experts: Of each host of a group, how often it is chosen, relative to the others: each host then
+            sends one flow in each pass, to a host drawn by these shares, and drawn again if it is the
+            host itself.
+        group_size: Number of hosts of each group.
+        groups: How they are divided into groups. Default: one.
+        hosts: The hosts that take part. Default: all.
+        model: A mixture of experts, which gives experts, size, compute and barrier.
+        name: Name of the block in results and for its random draws; by default its kind.
+        parallel: Maximum number of flows of a host at the same time, in the order of the distance in
+            the list; by default all.
+        passes: Number of passes. Default: 1.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size: Payload of each flow.
+        start: Start of the first pass. Default: 0ps.
+    """
+
+    _kind: ClassVar[str | None] = "all-to-all"
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    barrier: bool | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute: str | Time | None = None
+    experts: Sequence[float] | None = None
+    group_size: int | None = None
+    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    hosts: str | Sequence[str] | None = None
+    model: Literal["moe-16"] | None = None
+    name: str | None = None
+    parallel: int | None = None
+    passes: int | None = None
+    queue: int | None = None
+    size: str | Bytes | None = None
+    start: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClosedLoop(Section):
+    """Closed loops.
+
+    Attributes:
+        flows: Number of flows of each loop, one after the other.
+        sizes: Flow sizes: a distribution, a file, or one size.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        from_: Senders. Default: all.
+        name: Name of the block in results and for its random draws; by default its kind.
+        parallel: Flows of a sender at the same time: so many loops. Default: 1.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        start: Start of the first flows. Default: 0ps.
+        think: Time from the end of a flow to the start of the next one. Default: 0ps.
+        to: Receivers; each is equally likely. Default: all.
+    """
+
+    _kind: ClassVar[str | None] = "closed-loop"
+    flows: int
+    sizes: str
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    from_: str | Sequence[str] | None = None
+    name: str | None = None
+    parallel: int | None = None
+    queue: int | None = None
+    start: str | Time | None = None
+    think: str | Time | None = None
+    to: str | Sequence[str] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParameterServer(Section):
+    """Parameter servers.
+
+    Attributes:
+        servers: The servers.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute: How long a worker computes before the gradient of each layer. Default: 0ps.
+        layers: Bytes of the gradient of each layer, in the order of back-propagation.
+        model: A neural network, which gives layers and scale.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        scale: Share of these bytes that is sent; by default as the model, or 1.
+        start: Start of the workers. Default: 0ps.
+        workers: The workers; by default all other hosts.
+    """
+
+    _kind: ClassVar[str | None] = "parameter-server"
+    servers: str | Sequence[str]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute: str | Time | None = None
+    layers: Sequence[str | Bytes] | None = None
+    model: Literal["alexnet"] | None = None
+    name: str | None = None
+    queue: int | None = None
+    scale: float | None = None
+    start: str | Time | None = None
+    workers: str | Sequence[str] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Hsdp(Section):
+    """One step of the rings of hybrid sharded data parallelism.
+
+    Attributes:
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        gpus: GPUs of each server: so many rings. (median paper, section IV-A: 8 rings). Default: 8.
+        hosts: The GPUs. Default: all.
+        name: Name of the block in results and for its random draws; by default its kind.
+        placement: Where servers are. Default: random.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        size: Payload of each flow. (median paper, section IV-A: 3,344 packets of 4,000 B). Default:
+            13.376MB.
+        start: Start of the flows. Default: 0ps.
+    """
+
+    _kind: ClassVar[str | None] = "hsdp"
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    gpus: int | None = None
+    hosts: str | Sequence[str] | None = None
+    name: str | None = None
+    placement: Literal["random", "in-order"] | None = None
+    queue: int | None = None
+    size: str | Bytes | None = None
+    start: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FileRequests(Section):
+    """File requests.
+
+    Attributes:
+        interval: Mean time between two requests of a host.
+        size: Payload of a file.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        duration: Duration of the requests.
+        from_: Hosts that can send. Default: all.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        requests: Number of requests of each host.
+        responders: Number of hosts that send a part of a file. (PowerTCP artifact). Default: 5.
+        start: Start of the requests. Default: 0ps.
+        to: Hosts that ask. Default: all.
+    """
+
+    _kind: ClassVar[str | None] = "file-requests"
+    interval: str | Time
+    size: str | Bytes
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    duration: str | Time | None = None
+    from_: str | Sequence[str] | None = None
+    name: str | None = None
+    queue: int | None = None
+    requests: int | None = None
+    responders: int | None = None
+    start: str | Time | None = None
+    to: str | Sequence[str] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OnOff(Section):
+    """On and off: every sender sends without end for some time, then nothing for some time, and so on.
+
+    Attributes:
+        from_: Senders.
+        off: How long it pauses after that.
+        on: How long it sends.
+        to: Receivers: one for all, or one for each sender.
+        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
+            policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        cycles: How often each sender sends.
+        duration: Duration of all: no flow starts later.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        random: Whether both are random, with an exponential distribution whose means are these; then a
+            sender begins with a pause. Default: False.
+        start: Start of the first flows, or with ``random`` of the first pauses. Default: 0ps.
+    """
+
+    _kind: ClassVar[str | None] = "on-off"
+    from_: str | Sequence[str]
+    off: str | Time
+    on: str | Time
+    to: str | Sequence[str]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    cycles: int | None = None
+    duration: str | Time | None = None
+    name: str | None = None
+    queue: int | None = None
+    random: bool | None = None
+    start: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Balancing(Section):
     """Load balancing: how the packets of a flow are spread over equal paths.
 
@@ -754,8 +1156,8 @@ class Balancing(Section):
         policy: The policy of flows whose traffic block has none of its own. (chosen here). Default:
             ecmp.
         thresholds: With ``"adaptive"``: the three queue lengths at which a port falls into the next
-            worse class; by default 5, 10 and 20 % of the limit that ``switch.buffer`` gives each port.
-            Default: [].
+            worse class; by default 5, 10 and 20 % of the limit that ``switch.buffer`` or
+            ``switch.trimming`` gives each port. Default: [].
     """
 
     acknowledgements: Literal["balanced", "one-path"] | None = None
@@ -887,6 +1289,7 @@ class Switch(Section):
     """Behaviour of every switch.
 
     Attributes:
+        bfc: Backpressure flow control.
         buffer: The packet buffer: an amount shared by all ports with dynamic thresholds,
             ``"unlimited"``, or ``{ per_port = "800KB" }`` for a drop-tail limit for each port. (OSCAR's
             public artifact: 32 MiB). Default: 32MB.
@@ -914,13 +1317,17 @@ class Switch(Section):
             priority. Default: 1.
         reserve: Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC. (public
             artifacts of HPCC and OSCAR). Default: 4KiB.
-        scheduler: The order in which queues are served. Default: strict-priority.
+        scheduler: The order in which queues are served; with ``[switch.bfc]`` the default is ``"round-
+            robin"``. Default: strict-priority.
         strict: So many queues, from queue 0 on, are served by strict priority before the scheduler
             serves the others. Default: 0.
+        trimming: Packet trimming: a full port removes the payload of packets and sends their headers
+            first.
         weights: Packets that each queue sends in its turn under ``"wrr"``, from queue 0 on; 1 for
             queues not listed. Default: [].
     """
 
+    bfc: Mapping[str, object] | bool | None = None
     buffer: str | Bytes | Literal["unlimited"] | Mapping[str, object] | None = None
     buffers: Sequence[Mapping[str, object]] | None = None
     ecn: Ecn | bool | Mapping[str, object] | None = None
@@ -937,6 +1344,7 @@ class Switch(Section):
     reserve: str | Bytes | None = None
     scheduler: Literal["strict-priority", "round-robin", "drr", "wrr"] | None = None
     strict: int | None = None
+    trimming: Mapping[str, object] | bool | None = None
     weights: Sequence[int] | None = None
 
 
@@ -961,8 +1369,10 @@ class Transport(Section):
             counts payload). Default: wire.
         header: Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH
             12. (OSCAR's public artifact). Default: 54B.
+        homa: Settings of kind = "homa".
         nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
             artifact). Default: 500us.
+        ndp: Settings of kind = "ndp".
         payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
         recovery: The loss recovery. Default: go-back-n.
         repair: Under selective repeat: when a packet is lost before the retransmission timer expires.
@@ -986,7 +1396,9 @@ class Transport(Section):
     cnp_queue: int | None = None
     counting: Literal["wire", "payload"] | None = None
     header: str | Bytes | None = None
+    homa: Mapping[str, object] | bool | None = None
     nack_interval: str | Time | None = None
+    ndp: Mapping[str, object] | bool | None = None
     payload: str | Bytes | None = None
     recovery: Literal["go-back-n", "selective"] | None = None
     repair: Literal["threshold", "lazy", "never"] | None = None
@@ -997,12 +1409,15 @@ class Transport(Section):
 
 
 __all__ = [
+    "AllToAll",
     "Balancing",
     "Bfc128",
     "Cc",
     "CccLeafSpine",
     "CccStar",
+    "ChakraTrace",
     "Change",
+    "ClosedLoop",
     "Dumbbell",
     "Ecn",
     "FatTree",
@@ -1010,22 +1425,31 @@ __all__ = [
     "FatTree250",
     "FatTree256",
     "FatTree320",
+    "FileRequests",
     "Flows",
+    "GoalFile",
     "Graph",
     "HpccFileTopology",
     "HpccFileTraffic",
+    "Hsdp",
+    "HtsimConnections",
+    "HtsimFile",
     "Incast",
     "LeafSpine",
+    "OnOff",
     "OscarFig14",
     "OscarStar",
     "OscarTestbed",
     "OscarTraining",
+    "ParameterServer",
     "ParkingLot",
     "Permutation",
     "Pfc",
     "Poisson",
     "Probe",
     "RailOptimized",
+    "RingAllreduce",
+    "Rotor",
     "Run",
     "Section",
     "SqccDumbbell",

@@ -116,10 +116,16 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
     return 0
 
 
+_FOREIGN = (".goal", ".cm", ".topo", ".et")
+"""Ends of the names of schedules, htsim's connections and topologies, and Chakra traces."""
+
+
 def is_foreign(path: Path) -> bool:
     """Whether a file belongs to another program: scenarios do not begin with numbers."""
     if path.suffix == ".toml" or not path.is_file():
         return False
+    if path.suffix in _FOREIGN:
+        return True
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             text = line.strip("\ufeff \t\r\n")
