@@ -166,7 +166,7 @@ impl Port {
     }
 
     /// Puts a packet on the link, whose first bit leaves now and the last one at `done`.
-    #[inline]
+    #[inline(always)]
     fn launch(
         &mut self,
         now: u64,

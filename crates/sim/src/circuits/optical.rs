@@ -29,6 +29,7 @@ impl Behaviour for OpticalSwitch {
         Ok(Self { ports: outs.iter().map(Port::new).collect(), delay, lost: 0 })
     }
 
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -50,6 +51,7 @@ impl Behaviour for OpticalSwitch {
     }
 
     /// It schedules no events.
+    #[inline(never)]
     fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
 
     /// Where it sends depends on the time alone.

@@ -145,7 +145,7 @@ macro_rules! nodes {
             fn first_events(&self, world: &World) -> Vec<Event> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_events(world),)+ }
             }
-            #[inline]
+            #[inline(always)]
             fn arrive<E: Effects>(
                 &mut self,
                 now: u64,
@@ -157,7 +157,7 @@ macro_rules! nodes {
             ) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.arrive(now, port, packet, int, world, effects),)+ }
             }
-            #[inline]
+            #[inline(always)]
             fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.handle(event, world, effects),)+ }
             }

@@ -460,7 +460,7 @@ impl Slot {
     }
 
     /// A packet's last bit has arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(
         &mut self,
         now: u64,
@@ -475,7 +475,7 @@ impl Slot {
     }
 
     /// Another event than an arrival.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle(&mut self, event: Event, world: &World, effects: &mut impl Effects) {
         self.catch_up(event.time(), world, effects.tally());
         if event.kind() == event::Kind::Change {

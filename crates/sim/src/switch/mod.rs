@@ -111,7 +111,7 @@ impl Switch {
     }
 
     /// The port by which a packet leaves; `None`: links on every way have failed.
-    #[inline]
+    #[inline(always)]
     fn route(&mut self, now: u64, packet: &Packet, world: &World) -> Option<PortId> {
         let (place, local) = world.routes.attachment[packet.destination as usize];
         if place == self.table.own {
@@ -133,7 +133,6 @@ impl Switch {
 
     /// A packet has arrived at `port` for `queue` of port `to`: sends or queues it, if there is room for it.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "it is most of what a switch does for a packet")]
     #[allow(clippy::too_many_arguments, reason = "a packet and where it comes from and goes to")]
     fn take<E: Effects>(
         &mut self,
@@ -235,7 +234,7 @@ impl Behaviour for Switch {
         Self::with(id, world, simulation, &simulation.switch)
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -261,7 +260,7 @@ impl Behaviour for Switch {
         self.take(now, port, to, queue, packet, int, effects);
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
         if event.kind() == EventKind::Departed {
             let port = event.entity() as PortId;

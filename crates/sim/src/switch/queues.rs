@@ -61,7 +61,7 @@ impl Queues {
     }
 
     /// Takes the first packet of a queue; its INT stack, if it has one, is written to `int`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, queue: u8, int: &mut IntRecords) -> Option<Packet> {
         let line = &mut self.queues[usize::from(queue)];
         let packet = line.packets.pop(int)?;

@@ -180,6 +180,7 @@ impl Behaviour for Tor {
         vec![Event::new(0, EventKind::Circuit, 0)]
     }
 
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -219,6 +220,7 @@ impl Behaviour for Tor {
         self.serve(now, to, circuits, effects);
     }
 
+    #[inline(never)]
     fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
         let Some(circuits) = &world.circuits else { return };
         let (now, port) = (event.time(), event.entity() as PortId);

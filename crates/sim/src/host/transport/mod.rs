@@ -167,21 +167,21 @@ macro_rules! transports {
             pub(crate) fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.stop(now, index, cx),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn poll_send<E: Effects>(
                 &mut self, now: u64, source: Source, cx: &mut Context<'_, E>,
             ) -> Option<Packet> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.poll_send(now, source, cx),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.sent(source, done, cx),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.departed(now, source, cx),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn on_packet<E: Effects>(
                 &mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>,
             ) {

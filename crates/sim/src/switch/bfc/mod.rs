@@ -283,6 +283,7 @@ impl Behaviour for BackpressureSwitch {
         })
     }
 
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -309,6 +310,7 @@ impl Behaviour for BackpressureSwitch {
         }
     }
 
+    #[inline(never)]
     fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
         let (now, port) = (event.time(), event.entity() as PortId);
         match event.kind() {

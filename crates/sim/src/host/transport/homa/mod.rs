@@ -52,17 +52,19 @@ impl Transport for Homa {
     /// A message has no stop time.
     fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
-    #[inline]
+    #[inline(never)]
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
         self.senders.poll_send(now, source, &self.priorities, cx)
     }
 
     /// What else waits was made ready when the packet was taken.
+    #[inline(never)]
     fn sent<E: Effects>(&mut self, _source: Source, _done: u64, _cx: &mut Context<'_, E>) {}
 
+    #[inline(never)]
     fn departed<E: Effects>(&mut self, _now: u64, _source: Source, _cx: &mut Context<'_, E>) {}
 
-    #[inline]
+    #[inline(never)]
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
         match packet.kind {
             Kind::Data => self.receivers.on_data(now, packet, &self.priorities, cx),

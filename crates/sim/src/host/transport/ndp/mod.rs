@@ -108,6 +108,7 @@ impl Transport for Ndp {
         }
     }
 
+    #[inline(never)]
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
         let sender = &mut self.senders[source as usize];
         if sender.state != State::Ready {
@@ -117,6 +118,7 @@ impl Transport for Ndp {
         sender.next_packet(now, source, cx.world, cx.effects)
     }
 
+    #[inline(never)]
     fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
@@ -125,12 +127,14 @@ impl Transport for Ndp {
         }
     }
 
+    #[inline(never)]
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         if self.senders[source as usize].state == State::Leaving {
             self.wake(now, source, cx);
         }
     }
 
+    #[inline(never)]
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
         let index = match packet.kind {
             Kind::Data | Kind::Header => return self.receivers.on_data(now, packet, cx),

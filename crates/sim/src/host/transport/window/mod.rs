@@ -177,7 +177,7 @@ impl Transport for Window {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
         let sender = &mut self.senders[source as usize];
         if sender.state != State::Ready {
@@ -196,7 +196,7 @@ impl Transport for Window {
         sender.next_packet(now, source, controllers.as_mut(), cx.world, cx.effects)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
@@ -209,14 +209,14 @@ impl Transport for Window {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         if self.senders[source as usize].state == State::Leaving {
             self.wake(now, source, cx);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_packet<E: Effects>(
         &mut self,
         now: u64,
