@@ -14,6 +14,8 @@ CASES = {
     "two switches with PFC, tiny packets": 300,
     "bfc star": 150,
     "bfc spines": 150,
+    "trimming star": 150,
+    "trimming spines": 150,
 }
 """How many cases of a kind are run, where it is not a hundred."""
 
