@@ -14,6 +14,7 @@ CASES = {
     "two switches with PFC, tiny packets": 300,
     "bfc star": 150,
     "bfc spines": 150,
+    "rotor": 150,
     "trimming star": 150,
     "trimming spines": 150,
 }
