@@ -8,10 +8,23 @@ By hand, over as many cases as one likes (ten thousand of a kind take a few minu
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from models import plain
-from models.cases import KINDS, Case
+from models import bfc, cases, circuits, plain, trimming
+from models.cases import Case
 from models.plain import Outcome
+
+KINDS: dict[str, Callable[[int], Case]] = cases.KINDS | bfc.KINDS | circuits.KINDS | trimming.KINDS
+"""How a case of each kind is drawn from a seed."""
+
+MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
+    Case: plain.run,
+    bfc.BfcCase: bfc.run,
+    circuits.RotorCase: circuits.run,
+    trimming.TrimmingCase: trimming.run,
+}
+"""The model of each class of cases."""
 
 
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
@@ -36,7 +49,7 @@ def differences(case: Case) -> list[str]:
     outcomes, order = simulated(case)
     return [
         f"f{number}: the model has {model}, Incast {incast}"
-        for number, (model, incast) in enumerate(zip(plain.run(case, order), outcomes, strict=True))
+        for number, (model, incast) in enumerate(zip(MODELS[type(case)](case, order), outcomes, strict=True))
         if model != incast
     ]
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from models.agreement import report
-from models.cases import KINDS
+from models.agreement import KINDS, report
 
 CHUNK = 25
 
-CASES = {"deficit round robin": 300, "two switches with PFC": 200, "two switches with PFC, tiny packets": 300}
+CASES = {
+    "deficit round robin": 300,
+    "two switches with PFC": 200,
+    "two switches with PFC, tiny packets": 300,
+    "bfc star": 150,
+    "bfc spines": 150,
+    "rotor": 150,
+    "trimming star": 150,
+    "trimming spines": 150,
+}
 """How many cases of a kind are run, where it is not a hundred."""
 
 

@@ -1,0 +1,29 @@
+"""In random cases of trimming, switches do what they are drawn for, and as often as in the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from models import trimming
+from models.trimming import TrimmingCase
+
+SEEDS = range(1000, 1040)
+
+
+@pytest.mark.parametrize("draw", [trimming.trimming_star, trimming.trimming_spines])
+def test_switches_trim_mark_and_drop_as_often_as_in_the_model(draw: Callable[[int], TrimmingCase]) -> None:
+    met: Counter[str] = Counter()
+    for seed in SEEDS:
+        case = draw(seed)
+        result = case.scenario().run()
+        groups = dict(zip(result.flows.column("flow"), result.flows.column("group"), strict=True))
+        model = trimming.played(case, [int(groups[flow].removeprefix("f")) for flow in sorted(groups)])
+        for total in ("trimmed", "marked", "dropped"):
+            count = int(result.ports.column(f"{total}_packets").sum())
+            assert count == model.totals[total], f"{total}, seed {seed}"
+        met.update(total for total, count in model.totals.items() if count)
+    assert met["trimmed"] > len(SEEDS) / 2
+    assert min(met["marked"], met["returned"], met["dropped"]) > len(SEEDS) / 10
