@@ -9,6 +9,7 @@ distinguished with every common form of colour blindness; presets differ in thei
 from incast.plot.completion import fct_cdf, slowdown_by_size
 from incast.plot.deduced import deduced
 from incast.plot.internals import internals
+from incast.plot.operations import jobs, operations
 from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
 from incast.plot.panels import queue_and_utilisation
 from incast.plot.slowdown import slowdown
@@ -21,6 +22,8 @@ __all__ = [
     "fct_cdf",
     "goodput",
     "internals",
+    "jobs",
+    "operations",
     "phase_plane",
     "queue",
     "queue_and_utilisation",

@@ -132,7 +132,7 @@ def title(label: str) -> str:
     name, _, preset = label.partition(":")
     known = _core.algorithm(name, preset or None)
     if known is None:
-        return label
+        return {"homa": "Homa", "ndp": "NDP"}.get(label, label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 

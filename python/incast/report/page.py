@@ -19,6 +19,7 @@ from incast.report import flows, network, series
 from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario
 from incast.report.flows import Flows
+from incast.report.jobs import HEAD, LISTED, jobs
 from incast.report.summary import differences, ending, headline, summary
 
 _SCRIPTS = ("units.js", "data.js", "pyramid.js", "chart.js", "series.js", "flows.js", "network.js", "page.js")
@@ -55,6 +56,7 @@ def page(entries: Sequence[Entry]) -> str:
         "headline": _headline(entries),
         "endings": _endings(entries),
         "summary": _summary(entries, all_flows),
+        "jobs": _jobs(entries),
         "scenarios": _scenarios(entries),
         "version": text(__version__),
         "data": data(content),
@@ -128,6 +130,28 @@ def _summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> str:
             )
         rows.append("</tbody>")
     return f"<table>{''.join(rows)}</table>"
+
+
+def _jobs(entries: Sequence[Entry]) -> str:
+    """The section with the jobs; empty where there are none."""
+    listed, number = jobs([entry.result for entry in entries])
+    if not listed:
+        return ""
+    several = len(entries) > 1
+    titles = ("job", *(("result",) if several else ()), *HEAD)
+    head = "".join(f'<th scope="col">{text(title)}</th>' for title in titles)
+    rows = []
+    for row in listed:
+        title = text(entries[row.entry].title)
+        who = f'<td data-entry="{row.entry}"><span class="swatch"></span>{title}</td>' if several else ""
+        cells = "".join(f"<td>{text(cell)}</td>" for cell in row.cells)
+        rows.append(f'<tr data-entry="{row.entry}"><th scope="row">{text(row.job)}</th>{who}{cells}</tr>')
+    note = f"<p>The {LISTED} slowest of {number:,} jobs.</p>" if number > LISTED else ""
+    return (
+        '<section aria-labelledby="jobs-title"><h2 id="jobs-title">Jobs</h2>'
+        f'{note}<div class="wide" tabindex="0" role="region" aria-labelledby="jobs-title" id="jobs">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
 
 
 def _scenarios(entries: Sequence[Entry]) -> str:

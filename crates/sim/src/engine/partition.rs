@@ -125,7 +125,7 @@ struct NodeEffects<'a> {
 }
 
 impl Effects for NodeEffects<'_> {
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
         let to = self.fabric.links[self.base as usize + usize::from(port)];
         let int = packet.is(flag::INT).then_some(int);

@@ -38,7 +38,7 @@ function show(chosen) {
   document.querySelectorAll('#entries button[data-entry]').forEach((button) => {
     button.setAttribute('aria-pressed', entries[button.dataset.entry].visible);
   });
-  for (const cell of document.querySelectorAll('#summary [data-entry]')) cell.hidden = !entries[cell.dataset.entry].visible;
+  for (const cell of document.querySelectorAll('#summary [data-entry], #jobs [data-entry]')) cell.hidden = !entries[cell.dataset.entry].visible;
   refresh();
 }
 

@@ -43,7 +43,7 @@ macro_rules! schedulers {
 
         /// The state of one port's scheduler.
         #[derive(Debug)]
-        enum Any {
+        pub(crate) enum Any {
             $($variant($state),)+
             /// That of ports which trim; not to be chosen otherwise.
             HeadersFirst(headers_first::HeadersFirst),
@@ -87,33 +87,52 @@ schedulers! {
         "weighted round robin: each queue in turn as many packets as its weight";
 }
 
-/// The order of service at one port: the queues below `strict` by strict priority, the others by the scheduler.
+/// The order of service at one port.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) enum State {
+    /// The scheduler serves all queues.
+    Plain(Any),
+    /// Some queues are served by strict priority before the scheduler serves the others.
+    Mixed(Box<Mixed>),
+}
+
+/// The queues below `strict` by strict priority, the others by the scheduler.
+#[derive(Debug)]
+pub(crate) struct Mixed {
     strict: u8,
     scheduler: Any,
 }
 
 impl State {
     pub(crate) fn new(description: &Description) -> Self {
-        let strict = if description.trimming.is_some() { 0 } else { description.strict };
-        Self { strict, scheduler: Any::new(description) }
+        let scheduler = Any::new(description);
+        match description.strict {
+            strict if strict > 0 && description.trimming.is_none() => {
+                Self::Mixed(Box::new(Mixed { strict, scheduler }))
+            }
+            _ => Self::Plain(scheduler),
+        }
     }
 
     /// See [`Schedule::choose`].
     #[inline]
     pub(crate) fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
-        match ready.first() {
-            Some(first) if first < self.strict => first,
-            _ => self.scheduler.choose(ready, queues),
+        match self {
+            Self::Plain(scheduler) => scheduler.choose(ready, queues),
+            Self::Mixed(mixed) => match ready.first() {
+                Some(first) if first < mixed.strict => first,
+                _ => mixed.scheduler.choose(ready, queues),
+            },
         }
     }
 
     /// See [`Schedule::passed`].
     #[inline]
     pub(crate) fn passed(&mut self, queue: u8, queues: &Queues) {
-        if queue >= self.strict {
-            self.scheduler.passed(queue, queues);
+        match self {
+            Self::Plain(scheduler) => scheduler.passed(queue, queues),
+            Self::Mixed(mixed) if queue < mixed.strict => {}
+            Self::Mixed(mixed) => mixed.scheduler.passed(queue, queues),
         }
     }
 }
