@@ -109,7 +109,7 @@ class Rotor:
         """The limit while a circuit is announced, where there is no other."""
         assert self.voq is not None
         more = self.prebuffer * self.uplink_rate // (8 * 10**12)
-        return self.voq * self.circuit_rate // self.uplink_rate + more
+        return max(self.voq, self.voq * self.circuit_rate // self.uplink_rate + more)
 
 
 @dataclass(frozen=True)
@@ -404,8 +404,7 @@ def _rotor(draw: random.Random, full: int, ack: int) -> Rotor:
     if draw.random() < 0.6:
         voq = max(int(full * draw.uniform(1, draw.choice([4, 12]))), ack)
         rotor = replace(rotor, voq=voq)
-        least = rotor.voq_large_by_default()
-        if least < voq or draw.random() < 0.6:
+        if draw.random() < 0.5:
             rotor = replace(rotor, voq_large=voq + int(full * draw.uniform(0, draw.choice([2, 40]))))
     return rotor
 
