@@ -1,7 +1,7 @@
 """A plain model of backpressure flow control, and the cases it is held against the simulator with.
 
-It is written from docs/network/bfc.md, scheduling.md, switch-buffer.md and engine.md; hosts, wires and transport
-are those of plain.py.
+It is written from docs/network/bfc.md, scheduling.md, switch-buffer.md and engine.md; hosts, wires and
+transport are those of plain.py.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class BfcHost(Host):
         return next(end for end in ends if end[0] == "h")
 
     def serve(self) -> None:
-        """Control packets first, then the first ready flow that is not paused; paused ones keep their places."""
+        """Control packets first, then the first ready flow that is not paused; others keep their places."""
         if self.wire.busy:
             return
         if self.replies:
