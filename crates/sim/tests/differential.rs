@@ -9,6 +9,8 @@
 //! ```
 
 mod common;
+#[path = "differential/special.rs"]
+mod special;
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,12 +19,10 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{self, Balancing};
-use incast_sim::describe::bfc::{Bfc, Signal};
-use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler, Trimming};
-use incast_sim::describe::transport::{Homa, Kind, Ndp, Recovery, Repair, ScheduledOrder, UnscheduledLevels};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
+use incast_sim::describe::transport::{Recovery, Repair};
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{
@@ -35,6 +35,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use special::{Rotor, Special, special};
 
 /// Keeps everything that a run tells, of every kind.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -186,70 +187,6 @@ struct Case {
     rotor: Option<Rotor>,
 }
 
-/// Of the parts that exclude each other, at most one.
-#[derive(Clone, Debug)]
-enum Special {
-    Nothing,
-    /// Switches that trim, with selective repeat.
-    Trimming(Trimming),
-    /// NDP, mostly with switches that trim.
-    Ndp(Ndp, Option<Trimming>),
-    Homa(Homa),
-    /// BFC instead of PFC, with one of its schedulers.
-    Bfc(Bfc, Scheduler),
-}
-
-impl Special {
-    fn trims(&self) -> bool {
-        matches!(self, Self::Trimming(_) | Self::Ndp(_, Some(_)))
-    }
-}
-
-/// Makes the switches trim.
-fn trims(sim: &mut Simulation, trimming: Trimming) {
-    sim.transport.recovery = Recovery::Selective;
-    sim.switch.trimming = Some(trimming);
-    sim.switch.buffer = Buffer::Unlimited;
-}
-
-/// A network with circuits; the time before a day at which it is announced as a percentage of what is possible.
-#[derive(Clone, Debug)]
-struct Rotor {
-    racks: u32,
-    hosts: u32,
-    day_ns: u64,
-    night_ns: u64,
-    prebuffer: u64,
-    voq: Option<(u64, u64)>,
-}
-
-impl Rotor {
-    fn network(&self) -> Network {
-        let mut network = common::rotor(self.racks, self.hosts);
-        let [day, night] = [self.day_ns, self.night_ns].map(Time::from_ns);
-        let between = (day + night).times(u64::from(self.racks) - 1) - day;
-        let voq = self
-            .voq
-            .map(|(small, more)| VoqLimits { small: Bytes::new(small), large: Bytes::new(small + more) });
-        network.circuits =
-            Some(Circuits { day, night, prebuffer: between.times_ratio(self.prebuffer, 100), voq });
-        network
-    }
-
-    fn draw() -> impl Strategy<Value = Self> {
-        let times = (500..30_000_u64, 1..5_000_u64, 0..101_u64);
-        let voq = option::of((3_000..60_000_u64, 0..60_000_u64));
-        (2..6_u32, 1..4_u32, times, voq).prop_map(|(racks, hosts, (day_ns, night_ns, prebuffer), voq)| Self {
-            racks,
-            hosts,
-            day_ns,
-            night_ns,
-            prebuffer,
-            voq,
-        })
-    }
-}
-
 /// What becomes of a link: when, which one, and one of four things with one of some values.
 #[derive(Clone, Debug)]
 struct Changed {
@@ -364,26 +301,7 @@ impl Case {
             sim.transport.repair_threshold = threshold;
             sim.transport.repair_delay = delay.map(Time::from_ns);
         }
-        match &self.special {
-            Special::Nothing => {}
-            Special::Trimming(trimming) => trims(&mut sim, *trimming),
-            Special::Ndp(ndp, trimming) => {
-                if let Some(trimming) = *trimming {
-                    trims(&mut sim, trimming);
-                }
-                sim.transport.kind = Kind::Ndp;
-                sim.transport.ndp = *ndp;
-            }
-            Special::Homa(homa) => message_based(&mut sim, homa),
-            Special::Bfc(bfc, scheduler) => {
-                sim.switch.bfc = Some(*bfc);
-                sim.switch.pfc = None;
-                sim.switch.scheduler = *scheduler;
-                (sim.switch.queues, sim.switch.strict) = (1, 0);
-                (sim.switch.quanta, sim.switch.weights) = (Vec::new(), Vec::new());
-                sim.flows.iter_mut().for_each(|flow| flow.queue = 0);
-            }
-        }
+        self.special.apply(&mut sim);
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
@@ -412,20 +330,6 @@ impl Case {
         sim.stall_after = Time::from_us(2_000);
         sim.threads = self.threads;
         sim
-    }
-}
-
-/// Makes it one of messages under Homa: with the levels that it needs, and nothing that it refuses.
-fn message_based(sim: &mut Simulation, homa: &Homa) {
-    sim.transport.kind = Kind::Homa;
-    sim.transport.homa = homa.clone();
-    sim.switch.queues += homa.cutoffs.len() as u8 + 1;
-    (sim.switch.scheduler, sim.switch.strict) = (Scheduler::StrictPriority, 0);
-    for flow in &mut sim.flows {
-        flow.stop = Time::NEVER;
-        if flow.balancing == Balancing::Reps {
-            flow.balancing = Balancing::Ops;
-        }
     }
 }
 
@@ -588,69 +492,6 @@ fn spread() -> impl Strategy<Value = (Vec<Balancing>, balancing::Settings)> {
 fn selective() -> impl Strategy<Value = Option<(Repair, u32, Option<u64>)>> {
     let repair = select(Repair::ALL.iter().map(|(repair, ..)| *repair).collect::<Vec<_>>());
     option::of((repair, 1..9_u32, option::of(100..50_000_u64)))
-}
-
-fn homa() -> impl Strategy<Value = Homa> {
-    let rtt_bytes = option::of(1..60_000_u64);
-    let cutoffs = vec(1..30_000_u64, 0..3);
-    let computed =
-        prop_oneof![Just(None), Just(Some(UnscheduledLevels::Rule)), Just(Some(UnscheduledLevels::Count(1)))];
-    let orders = select(ScheduledOrder::ALL.iter().map(|(order, ..)| *order).collect::<Vec<_>>());
-    let resend = (5_000..200_000_u64, 1..30_u32);
-    let cap = option::of(4_000..200_000_u64);
-    let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, orders, resend, cap);
-    settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, scheduled, resend, cap)| {
-        sizes.sort_unstable();
-        let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
-        Homa {
-            rtt_bytes: rtt_bytes.map(Bytes::new),
-            overcommitment,
-            levels: None,
-            unscheduled: computed.unwrap_or(UnscheduledLevels::Count(cutoffs.len() as u8 + 1)),
-            cutoffs: if computed.is_some() { Vec::new() } else { cutoffs },
-            scheduled,
-            resend_timeout: Time::from_ns(resend.0),
-            resend_tries: resend.1,
-            cap: cap.map(Bytes::new),
-        }
-    })
-}
-
-fn backpressure() -> impl Strategy<Value = Special> {
-    let signal = select(Signal::ALL.iter().map(|(signal, ..)| *signal).collect::<Vec<_>>());
-    let scheduler = select(vec![Scheduler::RoundRobin, Scheduler::Drr]);
-    let queues = prop_oneof![1..5_u8, Just(32), Just(127)];
-    let size = (queues, prop_oneof![1..4_u32, Just(200)], 1..16_u64, 0..5_u32);
-    (signal, scheduler, size, 500..5_000_u64, any::<bool>()).prop_map(|drawn| {
-        let (signal, scheduler, (queues, entries, factor, sticky), interval, single_packet) = drawn;
-        let (factor, interval) = (Fixed::ratio(factor, 8), Some(Time::from_ns(interval)));
-        Special::Bfc(Bfc { queues, factor, signal, interval, entries, sticky, single_packet }, scheduler)
-    })
-}
-
-/// A part that excludes others, in half of the cases.
-fn special() -> impl Strategy<Value = Special> {
-    let trimming = (1_000..20_000_u64, option::of(64..3_000_u64), 1..20_u32, 1..400_u64, any::<bool>());
-    let trimming = trimming.prop_map(|(data, headers, ratio, size, return_to_sender)| Trimming {
-        data: Bytes::new(data),
-        headers: headers.map(Bytes::new),
-        ratio,
-        size: Bytes::new(size),
-        return_to_sender,
-    });
-    let ndp = (1..40_u32, 1..129_u64, 15_000..400_000_u64).prop_map(|(first_window, part, rto)| Ndp {
-        first_window,
-        pull_rate: Fixed::ratio(part, 128),
-        rto: Time::from_ns(rto),
-    });
-    prop_oneof![
-        10 => Just(Special::Nothing),
-        2 => trimming.clone().prop_map(Special::Trimming),
-        2 => (trimming, ndp.clone()).prop_map(|(trimming, ndp)| Special::Ndp(ndp, Some(trimming))),
-        1 => ndp.prop_map(|ndp| Special::Ndp(ndp, None)),
-        4 => homa().prop_map(Special::Homa),
-        5 => backpressure(),
-    ]
 }
 
 fn cases() -> impl Strategy<Value = Case> {
