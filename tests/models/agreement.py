@@ -11,17 +11,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from models import bfc, cases, circuits, plain, trimming
+from models import bfc, cases, circuits, homa, plain, trimming
 from models.cases import Case
 from models.plain import Outcome
 
-KINDS: dict[str, Callable[[int], Case]] = cases.KINDS | bfc.KINDS | circuits.KINDS | trimming.KINDS
+KINDS: dict[str, Callable[[int], Case]] = (
+    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS
+)
 """How a case of each kind is drawn from a seed."""
 
 MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
     Case: plain.run,
     bfc.BfcCase: bfc.run,
     circuits.RotorCase: circuits.run,
+    homa.HomaCase: homa.run,
     trimming.TrimmingCase: trimming.run,
 }
 """The model of each class of cases."""

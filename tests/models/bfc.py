@@ -100,7 +100,7 @@ class BfcHost(Host):
         return next(end for end in ends if end[0] == "h")
 
     def serve(self) -> None:
-        """Control packets first, then the first ready flow that is not paused; others keep their places."""
+        """Control packets first, then the first ready flow that is not paused; paused ones stay."""
         if self.wire.busy:
             return
         if self.replies:
@@ -222,7 +222,7 @@ class BfcSwitch(plain.Switch):
     def __init__(self, clock: Clock, case: BfcCase, name: str, node: int) -> None:
         super().__init__(clock, case, node)
         self.bfc, self.name, self.node = case.bfc, name, node
-        self.factor = Fraction(str(case.bfc.factor))
+        self.factor = Fraction(math.floor(Fraction(str(case.bfc.factor)) * 2**32), 2**32)
         self.ports: list[Port] = []
         self.pauses: list[Pause] = []
 
@@ -292,7 +292,7 @@ class BfcSwitch(plain.Switch):
         self.serve(egress)
 
     def threshold(self, came: Link, leaves: Link) -> int:
-        """What all queues of a port together may hold of a packet that came by a link."""
+        """How long a queue may be, times the queues that are active, for packets that come by a link."""
         return math.floor(self.factor * (2 * came.delay * leaves.rate // (8 * 10**12)))
 
     def key(self, sender: plain.Sender) -> int:
@@ -442,20 +442,88 @@ def run(case: BfcCase, order: list[int]) -> list[Outcome]:
 
 def _bfc(draw: random.Random, links: Sequence[Link]) -> Bfc:
     """Few queues, so that flows share them, and thresholds of a few packets, so that they are paused."""
-    shortest = 2 * max(duration(MAP_FRAME, link.rate) for link in links)
-    interval = None if draw.random() < 0.5 else draw.randrange(shortest, shortest + 3 * US)
-    if any(link.delay < shortest for link in links):
-        interval = draw.randrange(shortest, shortest + 3 * US)
+    shortest = _shortest(links)
+    default = all(link.delay >= shortest for link in links) and draw.random() < 0.5
     return Bfc(
         queues=draw.choice([1, 2, 2, 3, 3, 4, 6, 32]),
         factor=draw.choice([0.02, 0.1, 0.25, 0.5, 1.5, round(draw.uniform(0.01, 1), 3)]),
         signal=draw.choice(["map", "at-once"]),
-        interval=interval,
+        interval=None if default else draw.randrange(shortest, shortest + 3 * US),
         entries=draw.choice([1, 2, 5, 200]),
         sticky=draw.choice([0, 1, 2, 3, 3]),
         single_packet=draw.random() < 0.5,
-        drr=draw.random() < 0.4,
+        drr=draw.random() < 0.5,
     )
+
+
+def _shortest(links: Sequence[Link]) -> int:
+    """The shortest interval that is allowed: regular maps may take half of a link."""
+    return 2 * max(duration(MAP_FRAME, link.rate) for link in links)
+
+
+def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
+    """The same in steps of 10ns with links and packets alike, and thresholds of whole packets.
+
+    So packets, frames and regular maps come at one instant, and lengths of queues are equal to thresholds or
+    (because of how `factor` is rounded) one byte longer.
+    """
+    step = US // 100
+    links = tuple(replace(link, rate=100 * 10**9, delay=US // draw.choice([1, 1, 2])) for link in case.links)
+    full = draw.choice([1250, 625])
+    transport = replace(
+        case.transport, header=50, payload=full - 50, ack_extra=200, smallest=250, ack_every=1
+    )
+    flows = tuple(
+        replace(
+            flow,
+            start=flow.start // 4 // step * step,
+            size=min(-(-flow.size // transport.payload), 40) * transport.payload,
+            rate=None,
+        )
+        for flow in case.flows
+    )
+    bfc = replace(
+        case.bfc,
+        factor=draw.choice([0.05, 0.1, 0.125, 0.25, 0.5]),
+        interval=draw.choice([None, 4 * step, 20 * step]),
+    )
+    return replace(case, links=links, flows=flows, transport=transport, bfc=bfc)
+
+
+def _small(draw: random.Random, case: BfcCase) -> BfcCase:
+    """The same with packets of 8 to 200 bytes, thresholds to match, and flows of up to a hundred packets."""
+    header = draw.randrange(8, 40)
+    transport = replace(
+        case.transport,
+        payload=draw.randrange(1, 160),
+        header=header,
+        ack_extra=draw.randrange(8),
+        smallest=draw.randrange(1, header + 1),
+    )
+    flows = tuple(
+        replace(flow, size=draw.randrange(1, draw.choice([10, 100]) * transport.payload))
+        for flow in case.flows
+    )
+    if draw.random() < 0.5:
+        bfc = replace(case.bfc, factor=case.bfc.factor / 8)
+        return replace(case, flows=flows, transport=transport, bfc=bfc)
+    links = tuple(replace(link, rate=link.rate // 8) for link in case.links)
+    shortest = _shortest(links)
+    bfc = replace(
+        case.bfc, factor=draw.choice([0.5, 1.5, 2.5]), interval=draw.randrange(shortest, 2 * shortest)
+    )
+    return replace(case, links=links, flows=flows, transport=transport, bfc=bfc)
+
+
+def _varied(draw: random.Random, case: BfcCase) -> BfcCase:
+    """The case as it is, aligned, or with small packets."""
+    match draw.randrange(4):
+        case 0:
+            return _aligned(draw, case)
+        case 1:
+            return _small(draw, case)
+        case _:
+            return case
 
 
 def _above(draw: random.Random, flow: Flow) -> Flow:
@@ -473,8 +541,7 @@ def star(seed: int) -> BfcCase:
     transport = case.transport
     links = [*case.links, replace(case.links[0], a=f"h{len(case.links)}")]
     if draw.random() < 0.5:
-        # The victim's link is slower than the others.
-        links[0] = replace(links[0], rate=links[0].rate // draw.randint(2, 5))
+        links[0] = _slower(draw, links[0])
     hosts = [link.a for link in links]
     victim = hosts[0] if draw.random() < 0.7 else draw.choice(hosts)
     flows = []
@@ -486,7 +553,11 @@ def star(seed: int) -> BfcCase:
         start = draw.choice([0, draw.randrange(10 * US), draw.randrange(2 * US)])
         window, rate = draw.randint(1, 30) * transport.payload, draw.randrange(10**9, 10**11)
         flows.append(_above(draw, Flow(source, destination, size, start, window, rate)))
-    return BfcCase(tuple(links), tuple(flows), transport, bfc=_bfc(draw, links))
+    return _varied(draw, BfcCase(tuple(links), tuple(flows), transport, bfc=_bfc(draw, links)))
+
+
+def _slower(draw: random.Random, link: Link) -> Link:
+    return replace(link, rate=link.rate // draw.randint(2, 5))
 
 
 def spines(seed: int) -> BfcCase:
@@ -494,20 +565,24 @@ def spines(seed: int) -> BfcCase:
     draw = random.Random(f"bfc spines {seed}")
     case = sprayed(seed)
     spread = draw.random() < 0.4
-    flows = tuple(
-        replace(
-            _above(draw, flow),
-            size=min(flow.size * draw.choice([1, 2, 4]), 60 * case.transport.payload),
-            start=flow.start // 4,
-            balancing=flow.balancing if spread else None,
-        )
-        for flow in case.flows
-        for _ in range(draw.randint(1, 2))
+    flows = []
+    for flow in case.flows:
+        for _ in range(draw.randint(1, 3)):
+            size = min(flow.size * draw.choice([1, 2, 4]), 40 * case.transport.payload)
+            ends = flow.source, flow.destination
+            if "h0" not in ends and draw.random() < 0.4:
+                ends = flow.source, "h0"
+            again = replace(flow, size=size, start=draw.randrange(flow.start // 4 + US), destination=ends[1])
+            flows.append(_above(draw, replace(again, balancing=flow.balancing if spread else None)))
+    links = tuple(
+        _slower(draw, link) if "h0" in (link.a, link.b) and draw.random() < 0.6 else link
+        for link in case.links
     )
     transport = replace(case.transport, rto=10_000 * US)
     if not spread and draw.random() < 0.7:
         transport = replace(transport, recovery="go-back-n")
-    return BfcCase(case.links, flows, transport, balancing=case.balancing, bfc=_bfc(draw, case.links))
+    bfc = _bfc(draw, links)
+    return _varied(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
 
 
 KINDS: dict[str, Callable[[int], BfcCase]] = {"bfc star": star, "bfc spines": spines}

@@ -15,6 +15,8 @@ CASES = {
     "bfc star": 150,
     "bfc spines": 150,
     "rotor": 150,
+    "homa star": 150,
+    "homa spines": 150,
     "trimming star": 150,
     "trimming spines": 150,
 }

@@ -1,0 +1,35 @@
+"""Every pause under backpressure flow control is that of the plain model, and most cases have some."""
+
+from __future__ import annotations
+
+import pytest
+
+from models import bfc
+from models.agreement import KINDS
+
+CASES = 40
+
+
+def pauses_of(case: bfc.BfcCase) -> tuple[list[bfc.Pause], list[bfc.Pause]]:
+    """The pauses of the simulator and those of the model, up to the end of the last flow."""
+    result = case.scenario().run()
+    flows = zip(result.flows.column("flow").tolist(), result.flows.column("group").tolist(), strict=True)
+    model = bfc.played(case, [int(group.removeprefix("f")) for _, group in sorted(flows)])
+    end = max(outcome.finish or 0 for outcome in model.outcomes)
+    columns = (result.pauses.column(name).tolist() for name in ("time_ps", "node", "port", "queue", "paused"))
+    simulated = sorted(bfc.Pause(*row) for row in zip(*columns, strict=True))
+    return [it for it in simulated if it.time < end], [it for it in model.pauses if it.time < end]
+
+
+@pytest.mark.parametrize("kind", sorted(bfc.KINDS))
+def test_every_pause_is_that_of_the_model(kind: str) -> None:
+    hosts = switches = 0
+    for seed in range(CASES):
+        case = KINDS[kind](seed)
+        assert isinstance(case, bfc.BfcCase)
+        simulated, model = pauses_of(case)
+        assert simulated == model, f"seed {seed}"
+        hosts += any(pause.node[0] == "h" for pause in model)
+        switches += any(pause.node[0] == "s" for pause in model)
+    assert hosts > CASES // 2
+    assert switches > CASES // 2 or kind == "bfc star"
