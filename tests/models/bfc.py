@@ -528,6 +528,18 @@ def _small(draw: random.Random, case: BfcCase) -> BfcCase:
     return replace(case, links=links, flows=flows, transport=transport, bfc=bfc)
 
 
+def _interrupted(draw: random.Random, case: BfcCase) -> BfcCase:
+    """The same with so small packets that queues are paused while deficit round robin visits them."""
+    case = _small(draw, case)
+    payload = case.transport.payload
+    flows = tuple(
+        replace(flow, size=draw.randrange(20, 80) * payload, start=flow.start // 4, window=None, rate=None)
+        for flow in case.flows
+    )
+    bfc = replace(case.bfc, queues=draw.choice([2, 3, 4]), drr=True, single_packet=False)
+    return replace(case, flows=flows, bfc=bfc)
+
+
 def _varied(draw: random.Random, case: BfcCase) -> BfcCase:
     """The case as it is, aligned, or with small packets; one in five drops packets."""
     kind = draw.randrange(4)
@@ -604,6 +616,8 @@ def spines(seed: int) -> BfcCase:
     if not spread and draw.random() < 0.7:
         transport = replace(transport, recovery="go-back-n")
     bfc = _bfc(draw, links)
+    if draw.random() < 0.15:
+        return _interrupted(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
     return _varied(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
 
 
