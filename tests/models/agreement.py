@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from models import bfc, cases, circuits, homa, plain, trimming
+from models import bfc, cases, circuits, homa, ndp, plain, trimming
 from models.cases import Case
 from models.plain import Outcome
 
 KINDS: dict[str, Callable[[int], Case]] = (
-    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS
+    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS | ndp.KINDS
 )
 """How a case of each kind is drawn from a seed."""
 
@@ -26,6 +26,7 @@ MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
     circuits.RotorCase: circuits.run,
     homa.HomaCase: homa.run,
     trimming.TrimmingCase: trimming.run,
+    ndp.NdpCase: ndp.run,
 }
 """The model of each class of cases."""
 

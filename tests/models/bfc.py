@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from incast import Scenario
 from models import plain, spreading
-from models.cases import US, Case, Flow, Link, lossless_star, sprayed
+from models.cases import US, Case, Flow, Link, Shared, lossless_star, sprayed
 from models.plain import Clock, Host, Outcome, Packet, Wire, duration
 from models.schedulers import DeficitRoundRobin, RoundRobin
 
@@ -49,6 +49,8 @@ class BfcCase(Case):
     """A case whose switches all have BFC."""
 
     bfc: Bfc = field(default_factory=lambda: Bfc(1))
+    five_tuple: bool = False
+    """Whether the path is `"five-tuple"`; the model knows it where there is but one."""
 
     def scenario(self) -> Scenario:
         bfc = self.bfc
@@ -62,8 +64,12 @@ class BfcCase(Case):
         }
         if bfc.interval is not None and bfc.signal == "map":
             keys["interval"] = f"{bfc.interval}ps"
-        scheduler = {"switch.scheduler": "drr"} if bfc.drr else {}
-        return super().scenario().with_({"switch.bfc": keys, "probe.pauses": True, **scheduler})
+        changes: dict[str, object] = {"switch.bfc": keys, "probe.pauses": True}
+        if bfc.drr:
+            changes["switch.scheduler"] = "drr"
+        if self.five_tuple:
+            changes["switch.path"] = "five-tuple"
+        return super().scenario().with_(changes)
 
 
 @dataclass(frozen=True, order=True)
@@ -120,6 +126,11 @@ class BfcHost(Host):
 def number(sender: plain.Sender) -> int:
     """The number of a flow at its host, as its packets have it on the first link."""
     return sender.place % NUMBERS
+
+
+def index(sender: plain.Sender) -> int:
+    """The index of a flow in the order of starts."""
+    return sender.receiver.place
 
 
 def told(paused: frozenset[int], frame: Packet) -> frozenset[int]:
@@ -221,7 +232,7 @@ class BfcSwitch(plain.Switch):
 
     def __init__(self, clock: Clock, case: BfcCase, name: str, node: int) -> None:
         super().__init__(clock, case, node)
-        self.bfc, self.name, self.node = case.bfc, name, node
+        self.bfc, self.name, self.node, self.five_tuple = case.bfc, name, node, case.five_tuple
         self.factor = Fraction(math.floor(Fraction(str(case.bfc.factor)) * 2**32), 2**32)
         self.ports: list[Port] = []
         self.pauses: list[Pause] = []
@@ -297,13 +308,15 @@ class BfcSwitch(plain.Switch):
 
     def key(self, sender: plain.Sender) -> int:
         """The entry of a flow in the table of every port."""
-        flow = sender.data_hash >> 16 << 16
+        flow = 2 * index(sender) if self.five_tuple else sender.data_hash >> 16 << 16
         draw = spreading.drawn(spreading.mix(self.node ^ STREAM), flow)
         return (draw >> 32) * self.bfc.entries * self.bfc.queues >> 32
 
     def empty_queue(self, out: Port, packet: Packet) -> int:
         """The first empty queue that is not paused, from a random one on; or that one."""
-        stream = spreading.mix(spreading.SEED ^ spreading.mix(self.node ^ STREAM)) ^ packet.path
+        assert packet.flow is not None
+        path = 2 * index(packet.flow) if self.five_tuple else packet.path
+        stream = spreading.mix(spreading.SEED ^ spreading.mix(self.node ^ STREAM)) ^ path
         draw = spreading.drawn(stream, packet.byte ^ spreading.mix(packet.sent))
         count = self.bfc.queues
         first = (draw >> 32) * count >> 32
@@ -515,15 +528,33 @@ def _small(draw: random.Random, case: BfcCase) -> BfcCase:
     return replace(case, links=links, flows=flows, transport=transport, bfc=bfc)
 
 
+def _interrupted(draw: random.Random, case: BfcCase) -> BfcCase:
+    """The same with so small packets that queues are paused while deficit round robin visits them."""
+    case = _small(draw, case)
+    payload = case.transport.payload
+    flows = tuple(
+        replace(flow, size=draw.randrange(20, 80) * payload, start=flow.start // 4, window=None, rate=None)
+        for flow in case.flows
+    )
+    bfc = replace(case.bfc, queues=draw.choice([2, 3, 4]), drr=True, single_packet=False)
+    return replace(case, flows=flows, bfc=bfc)
+
+
 def _varied(draw: random.Random, case: BfcCase) -> BfcCase:
-    """The case as it is, aligned, or with small packets."""
-    match draw.randrange(4):
-        case 0:
-            return _aligned(draw, case)
-        case 1:
-            return _small(draw, case)
-        case _:
-            return case
+    """The case as it is, aligned, or with small packets; one in five drops packets."""
+    kind = draw.randrange(4)
+    if kind == 0:
+        case = _aligned(draw, case)
+    if kind == 1:
+        case = _small(draw, case)
+    if draw.random() < 0.8:
+        return case
+    limit = max(int(case.transport.data(case.transport.payload) * draw.uniform(2, 15)), case.transport.ack)
+    transport = replace(
+        case.transport, rto=draw.randrange(30 * US, 200 * US), nack_interval=draw.randrange(US, 20 * US)
+    )
+    shared = Shared(2 * limit, draw.choice([0.5, 1.0, 2.0]))
+    return replace(case, transport=transport, buffer=limit if draw.random() < 0.5 else shared)
 
 
 def _above(draw: random.Random, flow: Flow) -> Flow:
@@ -553,7 +584,10 @@ def star(seed: int) -> BfcCase:
         start = draw.choice([0, draw.randrange(10 * US), draw.randrange(2 * US)])
         window, rate = draw.randint(1, 30) * transport.payload, draw.randrange(10**9, 10**11)
         flows.append(_above(draw, Flow(source, destination, size, start, window, rate)))
-    return _varied(draw, BfcCase(tuple(links), tuple(flows), transport, bfc=_bfc(draw, links)))
+    case = BfcCase(
+        tuple(links), tuple(flows), transport, bfc=_bfc(draw, links), five_tuple=draw.random() < 0.1
+    )
+    return _varied(draw, case)
 
 
 def _slower(draw: random.Random, link: Link) -> Link:
@@ -582,6 +616,8 @@ def spines(seed: int) -> BfcCase:
     if not spread and draw.random() < 0.7:
         transport = replace(transport, recovery="go-back-n")
     bfc = _bfc(draw, links)
+    if draw.random() < 0.15:
+        return _interrupted(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
     return _varied(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
 
 

@@ -542,11 +542,9 @@ def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
     round_trip = 2 * hops * (slowest + max(link.delay for link in links))
     bound = round_trip * max(link.rate for link in links) / (8 * 10**12 * transport.payload)
     packets, rtt_bytes = bound, None
-    if crowded:
-        packets = min(bound, 20) * draw.uniform(0.5, 2)
-    elif bound > 60:
-        packets = draw.uniform(0.5, draw.choice([4, 25]))
-    if bound > 60 or crowded:
+    if bound > (30 if crowded else 60) or (crowded and draw.random() < 0.4):
+        own = min(bound, 20) * draw.uniform(0.5, 2)
+        packets = own if crowded else draw.uniform(0.5, draw.choice([4, 25]))
         rtt_bytes = max(1, int(packets * transport.payload))
     hosts = len({end for link in links for end in (link.a, link.b) if end[0] == "h"})
     policies: list[str | None] = [None]
@@ -585,7 +583,7 @@ def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
         unscheduled="rule" if cutoffs is None and draw.random() < 0.3 else unscheduled,
         cutoffs=cutoffs,
         scheduled=draw.choice(["lowest", "highest"]),
-        resend_timeout=max(draw.randrange(US, draw.choice([10, 40, 200]) * US), 2 * slowest),
+        resend_timeout=max(draw.randrange(US, draw.choice([10, 40, 200]) * US), 4 * slowest),
         resend_tries=draw.choice([1, 2, draw.randint(1, 8)]),
         cap=int(transport.payload * draw.uniform(1, 4 * packets + 4)) if draw.random() < 0.3 else None,
     )

@@ -7,7 +7,7 @@ import pytest
 from models import bfc
 from models.agreement import KINDS
 
-CASES = 40
+CASES = 25
 
 
 def pauses_of(case: bfc.BfcCase) -> tuple[list[bfc.Pause], list[bfc.Pause]]:

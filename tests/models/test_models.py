@@ -19,6 +19,8 @@ CASES = {
     "homa spines": 150,
     "trimming star": 150,
     "trimming spines": 150,
+    "ndp star": 150,
+    "ndp spines": 150,
 }
 """How many cases of a kind are run, where it is not a hundred."""
 

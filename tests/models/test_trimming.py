@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from models import trimming
-from models.trimming import TrimmingCase
+from models import ndp, trimming
+from models.trimming import Run
 
 SEEDS = range(1000, 1040)
 
 
-@pytest.mark.parametrize("draw", [trimming.trimming_star, trimming.trimming_spines])
-def test_switches_trim_mark_and_drop_as_often_as_in_the_model(draw: Callable[[int], TrimmingCase]) -> None:
+@pytest.mark.parametrize(
+    ("draw", "played"),
+    [
+        (trimming.trimming_star, trimming.played),
+        (trimming.trimming_spines, trimming.played),
+        (ndp.ndp_star, ndp.played),
+        (ndp.ndp_spines, ndp.played),
+    ],
+)
+def test_switches_trim_mark_and_drop_as_often_as_in_the_model(
+    draw: Callable[[int], Any], played: Callable[[Any, list[int]], Run]
+) -> None:
     met: Counter[str] = Counter()
     for seed in SEEDS:
         case = draw(seed)
         result = case.scenario().run()
         groups = dict(zip(result.flows.column("flow"), result.flows.column("group"), strict=True))
-        model = trimming.played(case, [int(groups[flow].removeprefix("f")) for flow in sorted(groups)])
+        model = played(case, [int(groups[flow].removeprefix("f")) for flow in sorted(groups)])
         for total in ("trimmed", "marked", "dropped"):
             count = int(result.ports.column(f"{total}_packets").sum())
             assert count == model.totals[total], f"{total}, seed {seed}"

@@ -156,10 +156,12 @@ class Receiver(plain.SelectiveReceiver):
 class Host(plain.Host):
     """A host whose flows learn of trimmed packets."""
 
+    kind: type[Sender] = Sender
+
     def start(self, flow: Flow, number: int, receiver: plain.Receiver) -> None:
         place = self.free.pop() if self.free else self.places
         self.places = max(self.places, place + 1)
-        sender = Sender(self, flow, number, place, receiver)
+        sender = self.kind(self, flow, number, place, receiver)
         self.senders.append(sender)
         self.wake(sender)
         self.serve()
@@ -300,7 +302,12 @@ class Run:
     totals: Counter[str]
 
 
-def played(case: TrimmingCase, order: list[int]) -> Run:
+def played(
+    case: TrimmingCase,
+    order: list[int],
+    host_kind: type[Host] = Host,
+    receiver_kind: type[Receiver] = Receiver,
+) -> Run:
     """Plays a case. `order` is that of its flows' starts."""
     clock = Clock()
     numbers = enumerate(case.switches(), start=len(case.hosts()))
@@ -312,7 +319,7 @@ def played(case: TrimmingCase, order: list[int]) -> Run:
             if end in switches:
                 wires.append(switches[end].add(link))
             else:
-                hosts[end] = Host(clock, case, link)
+                hosts[end] = host_kind(clock, case, link)
                 wires.append(hosts[end].wire)
         for near, far in (wires, reversed(wires)):
             near.far = (far.node, far.port)
@@ -322,7 +329,7 @@ def played(case: TrimmingCase, order: list[int]) -> Run:
             switch.routes[host] = plain._ports_towards(case, name, distances)
     for place, number in enumerate(order):
         flow = case.flows[number]
-        receiver = Receiver(hosts[flow.destination], flow, place)
+        receiver = receiver_kind(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
     clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
