@@ -160,7 +160,7 @@ def test_bash_completes_commands_options_names_and_files(incast: Incast, tmp_pat
     assert offers("incast run x --seed 1") == []
     assert offers("incast compare x --cc osc") == ["oscar"]
     assert offers("incast compare x --cc oscar,theta") == ["oscar,theta-powertcp"]
-    assert offers("incast list fat") == ["fat-tree"]
+    assert offers("incast list fat-tree-1") == ["fat-tree-128"]
     assert offers("incast plot results --kind sl") == ["slowdown", "slowdown-by-size"]
     assert offers("incast completion z") == ["zsh"]
     # Every command and every option that there is, is offered.
