@@ -205,7 +205,7 @@ impl Switch {
     }
 
     /// Begins to send a packet that has been taken from its queue.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
         if packet.kind == Kind::Data {
@@ -234,7 +234,7 @@ impl Behaviour for Switch {
         Self::with(id, world, simulation, &simulation.switch)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
