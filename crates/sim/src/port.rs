@@ -137,7 +137,7 @@ impl Port {
     }
 
     /// Begins to send a packet on an idle port. Returns the time at which its last bit will have left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         now: u64,

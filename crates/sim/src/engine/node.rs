@@ -37,6 +37,9 @@ pub(crate) trait Behaviour: Sized {
     }
 
     /// A packet's last bit has arrived at `port`.
+    ///
+    /// On the way of a packet this is the only call: it is never part of the loop over events, which then keeps its
+    /// variables in registers, and all up to the ring of the next link is part of it (`inline(always)`).
     fn arrive<E: Effects>(
         &mut self,
         now: u64,

@@ -100,7 +100,8 @@ pub(crate) struct Partition {
 }
 
 impl Fabric {
-    #[inline]
+    /// Puts a packet into the ring of its link.
+    #[inline(always)]
     fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
         let place = to.place as usize;
         let inbox = &mut self.inboxes[place];
@@ -271,23 +272,23 @@ impl Partition {
         let mut arrival = arriving.next().unwrap_or(Event::NEVER);
         loop {
             let due = agenda.peek().map_or(Event::NEVER, |e| e.0);
-            let event = arrival.min(due);
-            if event.time() >= end {
-                break;
-            }
-            if event == arrival {
+            if arrival < due {
+                // Every arrival is before `end`.
+                let (now, port) = (arrival.time(), arrival.entity() as PortId);
                 arrival = arriving.next().unwrap_or(Event::NEVER);
-                let port = event.entity() as PortId;
                 let ring = &mut fabric.rings[base as usize + usize::from(port)];
                 if !ring.pop(&mut packet, &mut int, &mut fabric.pool) {
                     continue;
                 }
                 let mut effects = NodeEffects { fabric, agenda, base };
-                slot.arrive(event.time(), port, &mut packet, &int, world, &mut effects);
+                slot.arrive(now, port, &mut packet, &int, world, &mut effects);
             } else {
+                if due.time() >= end {
+                    break;
+                }
                 agenda.pop();
                 let mut effects = NodeEffects { fabric, agenda, base };
-                slot.handle(event, world, &mut effects);
+                slot.handle(due, world, &mut effects);
             }
         }
         let Fabric { inboxes, rings, pool, .. } = fabric;

@@ -25,16 +25,16 @@ impl<T, const N: usize> Default for Pool<T, N> {
 }
 
 impl<T: Copy, const N: usize> Pool<T, N> {
-    /// A chunk that begins with `item`.
-    #[inline]
-    fn take(&mut self, item: T) -> u32 {
+    /// A chunk that begins with `item`. Rare enough for a call, and what it needs would burden its callers.
+    #[inline(never)]
+    fn take(&mut self, item: &T) -> u32 {
         let piece = self.free;
         if let Some(slots) = self.pieces.get_mut(piece as usize) {
-            slots[0] = item;
+            slots[0] = *item;
             self.free = self.next[piece as usize];
             return piece;
         }
-        self.pieces.push([item; N]);
+        self.pieces.push([*item; N]);
         self.next.push(NONE);
         self.pieces.len() as u32 - 1
     }
@@ -58,11 +58,11 @@ struct Line<const N: usize> {
 }
 
 impl<const N: usize> Line<N> {
-    #[inline]
+    #[inline(always)]
     fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) {
         let at = (self.begin + self.len) as usize % N;
         if at == 0 {
-            let piece = pool.take(*item);
+            let piece = pool.take(item);
             if self.len == 0 {
                 self.first = piece;
             } else {

@@ -57,19 +57,25 @@ impl Host {
 
     /// Begins to send on every port that is free and for which something waits; a port that is busy
     /// then schedules an event for when it becomes idle.
-    #[inline]
+    #[inline(always)]
     fn serve<E: Effects>(&mut self, now: u64, world: &World, effects: &mut E) {
         for port in 0..self.nics.len() {
-            if !self.nics[port].has_waiting() {
-                continue;
+            // After most events nothing waits: that is found without a call.
+            if self.nics[port].has_waiting() {
+                self.serve_port(now, port, world, effects);
             }
-            if !self.nics[port].wire.is_busy(now) {
-                self.send_next(now, port, world, effects);
-            }
-            let nic = &mut self.nics[port];
-            if nic.has_waiting() && nic.wire.is_busy(now) {
-                nic.call_when_free(effects);
-            }
+        }
+    }
+
+    /// The same for one port, for which something waits.
+    #[inline(never)]
+    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
+        if !self.nics[port].wire.is_busy(now) {
+            self.send_next(now, port, world, effects);
+        }
+        let nic = &mut self.nics[port];
+        if nic.has_waiting() && nic.wire.is_busy(now) {
+            nic.call_when_free(effects);
         }
     }
 
@@ -134,7 +140,7 @@ impl Behaviour for Host {
         self.program.start_event(0, world).into_iter().chain(work).collect()
     }
 
-    #[inline]
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -156,7 +162,7 @@ impl Behaviour for Host {
         self.serve(now, world, effects);
     }
 
-    #[inline]
+    #[inline(never)]
     fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
         let Self { node, table, nics, transport, program, work, .. } = self;

@@ -164,7 +164,9 @@ impl Switch {
             if packet.is(flag::INT) {
                 self.int = *int;
             }
-            self.send(now, to, queue, packet, effects);
+            // Nothing else that may be sent waits, so the port is not served again after this packet.
+            self.transmit(now, to, queue, packet, effects);
+            self.release(now, queue, packet, effects);
         } else {
             egress.queues.push(queue, *packet, int);
             self.serve(now, to, effects);
@@ -204,9 +206,24 @@ impl Switch {
         }
     }
 
-    /// Begins to send a packet that has been taken from its queue.
+    /// Begins to send a packet that has been taken from its queue; if others wait, the port is served after it.
     #[inline]
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
+        self.transmit(now, index, queue, packet, effects);
+        self.ports[usize::from(index)].wait(index, effects);
+        self.release(now, queue, packet, effects);
+    }
+
+    /// Marks a packet, stamps it and puts it on the wire.
+    #[inline(always)]
+    fn transmit(
+        &mut self,
+        now: u64,
+        index: PortId,
+        queue: u8,
+        packet: &mut Packet,
+        effects: &mut impl Effects,
+    ) {
         let egress = &mut self.ports[usize::from(index)];
         if packet.kind == Kind::Data {
             if !self.marks_at_enqueue {
@@ -220,9 +237,13 @@ impl Switch {
             };
             stamp(packet, &mut self.int, self.telemetry, &hop);
         }
-        let (ingress, size) = (packet.ingress, u64::from(packet.size));
         egress.wire.send(now, index, packet, &self.int, effects);
-        egress.wait(index, effects);
+    }
+
+    /// A packet that was admitted for `queue` has left.
+    #[inline(always)]
+    fn release(&mut self, now: u64, queue: u8, packet: &Packet, effects: &mut impl Effects) {
+        let (ingress, size) = (packet.ingress, u64::from(packet.size));
         if self.buffer.release(self.ingress(ingress, queue), size) {
             self.signal(now, ingress, queue, false, effects);
         }
@@ -234,7 +255,7 @@ impl Behaviour for Switch {
         Self::with(id, world, simulation, &simulation.switch)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
@@ -357,7 +378,7 @@ impl Egress {
     }
 
     /// Marks a data packet (ECN) if the length of its queue without it asks for it.
-    #[inline]
+    #[inline(always)]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
         if self.marking.is_some() {
             self.mark_at(index, self.queues.length_of(queue), packet, stream);

@@ -26,7 +26,7 @@ const QUEUE_VALUES: u64 = 1 << 17;
 const TIME_UNIT: u64 = 1000;
 
 /// Writes the delay of this hop and, if the packet collects telemetry, a record.
-#[inline]
+#[inline(always)]
 pub(crate) fn stamp(packet: &mut Packet, int: &mut IntRecords, format: Telemetry, hop: &Hop) {
     packet.note_hop_delay(hop.now - packet.time);
     if packet.is(flag::INT)

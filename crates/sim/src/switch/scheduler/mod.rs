@@ -57,7 +57,7 @@ macro_rules! schedulers {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
                 match self {
                     $(Self::$variant(scheduler) => scheduler.choose(ready, queues),)+
@@ -65,7 +65,7 @@ macro_rules! schedulers {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn passed(&mut self, queue: u8, queues: &Queues) {
                 match self {
                     $(Self::$variant(scheduler) => scheduler.passed(queue, queues),)+
@@ -115,7 +115,7 @@ impl State {
     }
 
     /// See [`Schedule::choose`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
         match self {
             Self::Plain(scheduler) => scheduler.choose(ready, queues),
@@ -127,7 +127,7 @@ impl State {
     }
 
     /// See [`Schedule::passed`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn passed(&mut self, queue: u8, queues: &Queues) {
         match self {
             Self::Plain(scheduler) => scheduler.passed(queue, queues),

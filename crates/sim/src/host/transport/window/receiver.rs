@@ -105,7 +105,7 @@ impl Receivers {
     }
 
     /// A data packet has arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_data<E: Effects>(
         &mut self,
         now: u64,
@@ -273,7 +273,7 @@ impl Receivers {
     }
 
     /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
-    #[inline]
+    #[inline(always)]
     fn reply<E: Effects>(
         &mut self,
         now: u64,
@@ -296,7 +296,7 @@ impl Receivers {
 }
 
 /// Queues a packet to the sender at the network card of its route.
-#[inline]
+#[inline(always)]
 pub(in crate::host::transport) fn send_back<E: Effects>(
     now: u64,
     mut packet: Packet,
@@ -309,7 +309,7 @@ pub(in crate::host::transport) fn send_back<E: Effects>(
 
 /// A packet to the sender that echoes a data packet, and what will be written into it.
 #[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
-#[inline]
+#[inline(always)]
 fn acknowledgement(
     kind: Kind,
     now: u64,
