@@ -143,8 +143,7 @@ fn queues_are_hardly_shared_with_32_and_often_with_4() {
         let mut simulation = quarter(&[queues, incast]).simulation;
         let network = &simulation.network;
         let ports = |node| (0..network.ports(node)).map(move |port| (node, port));
-        simulation.probes.captures =
-            (network.hosts..network.nodes.len() as u32).flat_map(ports).collect();
+        simulation.probes.captures = (network.hosts..network.nodes.len() as u32).flat_map(ports).collect();
         let mut shared = Shared::default();
         incast_sim::run(&simulation, &mut shared).unwrap();
         assert!(shared.all > 100_000, "{}", shared.all);
@@ -154,5 +153,5 @@ fn queues_are_hardly_shared_with_32_and_often_with_4() {
     let with = "traffic.incast.size=189200B";
     let [few, many] = ["switch.bfc.queues=32", "switch.bfc.queues=4"].map(|queues| shared(queues, without));
     println!("{few} {many} {}", shared("switch.bfc.queues=32", with));
-    assert!(few < 1.0 && many > 5.0, "{few} % and {many} %");
+    assert!(few < 1.0 && few * 10.0 < many, "{few} % and {many} %");
 }

@@ -61,7 +61,8 @@ fn timeouts_double_up_to_64_times() {
     sim.stall_after = Time::from_s(1);
     for recovery in [Recovery::GoBackN, Recovery::Selective] {
         sim.transport.recovery = recovery;
-        for (until, timeouts) in [(299, 1), (301, 2), (6_301, 6), (12_699, 6), (12_701, 7), (19_099, 7), (32_000, 10)]
+        for (until, timeouts) in
+            [(299, 1), (301, 2), (6_301, 6), (12_699, 6), (12_701, 7), (19_099, 7), (32_000, 10)]
         {
             sim.until = us(until);
             let (outcome, _) = run_everywhere(&sim);

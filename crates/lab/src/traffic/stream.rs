@@ -201,7 +201,8 @@ mod tests {
             // (ln(gap) + σ²/2) / σ is a standard normal: mean and variance within five standard errors, and its
             // third and fourth moments, 0 and 3 with variances 15 and 96.
             let normal = gaps.iter().map(|gap| (gap.ln() + sigma * sigma / 2.0) / sigma).collect::<Vec<_>>();
-            for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
+            for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)]
+            {
                 let moment = normal.iter().map(|z| z.powi(power)).sum::<f64>() / f64::from(n);
                 let error = (variance / f64::from(n)).sqrt();
                 assert!((moment - expected).abs() < 5.0 * error, "{sigma}: moment {power} is {moment}");

@@ -176,7 +176,8 @@ mod tests {
         let order = serve(&mut drr(&[4096; 2]), &mut queues);
         let visits: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).collect();
         // Each second visit is one of queue 0, as both have packets until the end.
-        let doubled = visits.iter().step_by(2).zip(1..).filter(|(sent, _)| **sent == 2).map(|(_, visit)| visit);
+        let doubled =
+            visits.iter().step_by(2).zip(1..).filter(|(sent, _)| **sent == 2).map(|(_, visit)| visit);
         assert_eq!(doubled.collect::<Vec<_>>(), [97, 194, 290, 387]);
         assert!(visits.iter().all(|sent| *sent <= 2));
     }
