@@ -137,6 +137,13 @@ fn what_a_file_can_get_wrong() {
             "fan-in larger than the network",
             spoilt("kind = \"flows\"\nfrom = \"h0\"\nto", "kind = \"incast\"\nfan_in = 4\nto"),
         ),
+        ("gaps of an unknown kind", spoilt("load = 0.5", "load = 0.5\ngaps = \"lognormel\"")),
+        ("a deviation of gaps that have none", spoilt("load = 0.5", "load = 0.5\nsigma = 2")),
+        ("a deviation out of range", spoilt("load = 0.5", "load = 0.5\ngaps = \"lognormal\"\nsigma = 4.5")),
+        (
+            "gaps of a single request",
+            spoilt("kind = \"flows\"\nfrom = \"h0\"\nto", "kind = \"incast\"\ngaps = \"constant\"\nto"),
+        ),
         (
             "staggered flows that end before they start",
             spoilt(

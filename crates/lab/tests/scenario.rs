@@ -60,7 +60,7 @@ fn example(name: &str) -> Scenario {
 
 #[test]
 fn the_examples_round_trip() {
-    for name in ["microburst.toml", "websearch.toml", "incast.toml"] {
+    for name in ["microburst.toml", "websearch.toml", "incast.toml", "bfc.toml"] {
         round_trip(&example(name));
     }
     assert_eq!(example("microburst.toml").name(), "microburst");

@@ -68,6 +68,36 @@ fn a_flow_takes_one_path_or_all_of_them_evenly() {
 }
 
 #[test]
+fn adaptive_routing_leaves_out_a_port_with_a_queue_and_ignores_small_packets() {
+    // One sender at line rate, and one of four ports at 10 Gbps. It gets a quarter of the packets until its queue
+    // has 40 KB; that is looked up every 100 ns, in which two packets may still come to it. Chosen at random it
+    // gets a quarter of 12 MB, of which it can send 1.2 MB.
+    let mut network = spines(1, gbps(100), &[us(1); 4]);
+    let slow = network.links.iter_mut().find(|link| link.a.0 == 2 && link.b.0 == 6).unwrap();
+    slow.rate = gbps(10);
+    let slow_port = slow.b;
+    let peak = |policy| {
+        let mut sim = spraying(network.clone(), vec![balanced(flow(0, 1, 12_000_000, Time::ZERO), policy)]);
+        sim.algorithms = vec![window(u64::MAX).into()];
+        let (outcome, _) = run_everywhere(&sim);
+        let port = outcome.ports.iter().find(|port| (port.node, port.port) == slow_port).unwrap();
+        port.peak_queue.get()
+    };
+    let adaptive = peak(Balancing::Adaptive);
+    assert!((40_000..40_000 + 2 * 1054).contains(&adaptive), "{adaptive}");
+    assert!(peak(Balancing::Random) > 1_000_000);
+    // Packets of 99 B go by their hash; those of 100 B take all ways.
+    for (payload, ways) in [(45, 1), (46, 4)] {
+        let mut sim = spraying(
+            spines(1, gbps(100), &[us(1); 4]),
+            vec![balanced(flow(0, 1, 20_000, Time::ZERO), Balancing::Adaptive)],
+        );
+        sim.transport.payload = Bytes::new(payload);
+        assert_eq!(packets_down(&sim).iter().filter(|packets| **packets > 0).count(), ways);
+    }
+}
+
+#[test]
 fn choices_of_successive_switches_are_independent() {
     // In a fat-tree with k = 4 a flow between pods has four paths: two ports at the edge, two at the next
     // switch. Were the hashes of both switches alike, it would see only two.

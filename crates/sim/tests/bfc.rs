@@ -326,6 +326,26 @@ fn an_incast_drops_nothing_and_fills_no_more_than_pauses_take() {
 }
 
 #[test]
+fn one_queue_holds_the_threshold_and_what_comes_within_a_round_trip() {
+    // 100 Gbps into 50 Gbps over 1 us: 18,750 B, and a surplus of 50 Gbps for the 2.005 us until the pause is there:
+    // 12,532 B. A packet more for each of three: the one above the threshold, the one being sent, the one that arrives.
+    let mut network = Network::with_hosts(2);
+    let switch = network.add_switch("s0");
+    network.add_link(0, switch, gbps(100), us(1));
+    network.add_link(1, switch, gbps(50), us(1));
+    let (outcome, _) = see(&uncontrolled(network, vec![flow(0, 1, 2_000_000, Time::ZERO)], at_once()));
+    let peak = outcome.ports.iter().find(|p| (p.node, p.port) == (2, 1)).unwrap().peak_queue.get();
+    assert!((18_750 + 12_532..18_750 + 12_532 + 3_000).contains(&peak), "{peak}");
+    // Of several queues each one overshoots by itself: senders know nothing of each other, and whoever is resumed
+    // sends at the rate of its own link, not at its share of the port.
+    let sim = uncontrolled(star(33, gbps(100), us(1)), to_one(32, 300 * 946), at_once());
+    let (outcome, _) = see(&sim);
+    let peak = outcome.ports.iter().find(|p| (p.node, p.port) == (33, 32)).unwrap().peak_queue.get();
+    let shares = 37_500 + gbps(100).bytes_in(us(2)).get();
+    assert!(peak > 10 * shares && peak < 37_500 + 32 * (25_000 + 3_000), "{peak}, {shares}");
+}
+
+#[test]
 fn everything_is_resumed() {
     // A flow elsewhere lasts longer than the frames of the others.
     for bfc in [Bfc::default(), at_once(), Bfc { queues: 2, ..Bfc::default() }] {

@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 
 use common::*;
 use incast_cc::Fixed;
-use incast_sim::describe::network::NodeKind;
+use incast_sim::describe::network::{Change, LinkChange, NodeKind};
 use incast_sim::describe::switch::{Buffer, Pfc};
+use incast_sim::describe::transport::Recovery;
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Time};
@@ -47,6 +48,27 @@ fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
         // The flows finish all the same.
         assert_eq!(outcome.end, End::Finished);
         assert!(kept.flows.iter().all(|f| f.bytes == Bytes::new(2_000_000)));
+    }
+}
+
+#[test]
+fn timeouts_double_up_to_64_times() {
+    // Nothing arrives: timeouts after 1, 3, 7, 15, 31 and 63 times 100 us, and then each 6.4 ms.
+    let flows = vec![flow(0, 1, 1000, Time::from_ns(1))];
+    let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(1)], flows);
+    sim.network.changes.push(Change { time: Time::ZERO, link: 1, what: LinkChange::Down });
+    sim.transport.rto = us(100);
+    sim.stall_after = Time::from_s(1);
+    for recovery in [Recovery::GoBackN, Recovery::Selective] {
+        sim.transport.recovery = recovery;
+        for (until, timeouts) in
+            [(299, 1), (301, 2), (6_301, 6), (12_699, 6), (12_701, 7), (19_099, 7), (32_000, 10)]
+        {
+            sim.until = us(until);
+            let (outcome, _) = run_everywhere(&sim);
+            // Every timeout has sent the one packet again.
+            assert_eq!(outcome.sent, timeouts + 1, "{recovery:?} until {}", sim.until);
+        }
     }
 }
 

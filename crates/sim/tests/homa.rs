@@ -188,6 +188,31 @@ fn the_buffer_grows_by_rtt_bytes_for_each_message_granted() {
 }
 
 #[test]
+fn a_burst_of_unscheduled_bytes_is_in_the_buffer_as_a_whole() {
+    // 255 messages of 90.5 KB, RTTbytes of 28.96 us at 25 Gbps, at once: 23.08 MB of payload, and none is granted.
+    let messages: Vec<_> = (0..255).map(|host| (host, 255, 90_500, 0)).collect();
+    let mut sim = homa(256, &messages);
+    sim.network = star(256, gbps(25), us(1));
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(90_500));
+    // Nobody asks for what waits in the queue.
+    sim.transport.homa.resend_timeout = Time::from_ms(100);
+    let (outcome, kept) = run(&sim);
+    assert_eq!((outcome.end, outcome.sent), (End::Finished, 255 * 91));
+    assert!(kept.flows.iter().all(|record| record.resent == 0));
+    // All packets arrive at the same instants, at the speed at which the port sends. When the last ones come, of
+    // 554 B each, 90 have begun to leave.
+    let port = outcome.ports.iter().find(|p| (p.node, p.port) == (256, 255)).unwrap();
+    assert_eq!(port.peak_queue.get(), 255 * (90 * 1054 + 554) - 90 * 1054);
+    let answers = captured(&sim, &[(255, 0)]);
+    assert!(answers.iter().all(|packet| packet.kind == PacketKind::Ack));
+    // Smaller messages: their sizes.
+    sim.flows.iter_mut().for_each(|flow| flow.size = Bytes::new(8_000));
+    let (outcome, _) = run(&sim);
+    let port = outcome.ports.iter().find(|p| (p.node, p.port) == (256, 255)).unwrap();
+    assert_eq!(port.peak_queue.get(), (255 * 8 - 8) * 1054);
+}
+
+#[test]
 fn with_one_message_granted_the_link_idles_while_its_sender_is_busy() {
     // Hosts 0 and 1 have 260 KB and 400 KB for host 2, which grants the first. From 5 us on host 0 also has 20
     // messages of 10 KB for host 3, which are shorter.

@@ -106,6 +106,55 @@ fn a_large_incast_by_hand() {
     assert_eq!(dropped(400, 72_000), 3_185 - 60 - 1_125);
 }
 
+/// The same with arrivals spread over each 720 ns evenly, 5.76 us in all. The port sends the first packet until
+/// 2.44 us, and then ten headers and a packet every 771.2 ns: 70 headers and seven packets when the last one arrives.
+/// So 16 packets are kept. A count in which headers pass from the first arrival on, 13 a microsecond, has 75.
+#[test]
+fn a_large_incast_with_even_arrivals_by_hand() {
+    let dropped = |senders: u32, headers: u64| {
+        let mut simulation = incast(senders, 8);
+        let apart = 720_000 / u64::from(senders);
+        for (flow, place) in simulation.flows.iter_mut().zip(0..) {
+            flow.start = Time::from_ps(place * apart);
+        }
+        simulation.switch.trimming = Some(Trimming {
+            headers: Some(Bytes::new(headers)),
+            return_to_sender: false,
+            ..Trimming::default()
+        });
+        simulation.until = Time::from_ps(1_720_000 + 8 * 720_000 - apart + 1);
+        let (outcome, _) = run_everywhere(&simulation);
+        let port = outcome.ports.iter().find(|p| (p.node, p.port) == (senders + 1, 0)).unwrap();
+        assert_eq!(port.trimmed, u64::from(senders) * 8 - 16);
+        port.drops
+    };
+    assert_eq!(dropped(200, 72_000), 1_600 - 16 - 70 - 1_125);
+    assert_eq!(dropped(200, 144_000), 0);
+    assert_eq!(dropped(400, 72_000), 3_200 - 16 - 70 - 1_125);
+}
+
+/// As long as the headers of all first windows fit into the queue, none is dropped or returned: 1,125 headers of
+/// 64 B in 72,000 B. With many more senders some are.
+#[test]
+fn an_incast_whose_first_windows_fit_loses_no_header() {
+    for (first_window, senders) in [(8, 140), (23, 48), (1, 1_125)] {
+        let overflow = |senders: u32| {
+            let mut simulation = incast(senders, u64::from(first_window) + 4);
+            simulation.transport.ndp.first_window = first_window;
+            simulation.transport.ndp.rto = Time::from_ms(20);
+            // A header without room would be dropped, and its packet sent again by the timer.
+            simulation.switch.trimming.as_mut().unwrap().return_to_sender = false;
+            let (outcome, kept) = run(&simulation);
+            assert_eq!(outcome.end, End::Finished);
+            let timeouts = kept.flows.iter().map(|flow| flow.timeouts).sum::<u32>();
+            (outcome.ports.iter().map(|port| port.drops).sum::<u64>(), timeouts)
+        };
+        assert_eq!(overflow(senders), (0, 0), "windows of {first_window}");
+        let (drops, timeouts) = overflow(senders * 2);
+        assert!(drops > 0 && timeouts > 0, "windows of {first_window}: {drops} drops, {timeouts} timeouts");
+    }
+}
+
 /// Headers for which there is no room come back, and everything completes without a timeout and without a loss.
 #[test]
 fn a_large_incast_completes() {

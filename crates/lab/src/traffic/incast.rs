@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::Fixed;
 use incast_units::{Bytes, PS_PER_SECOND, Time};
 
+use super::gaps::{Gaps, MAX_SIGMA};
 use super::hosts::Hosts;
 use super::stream::Stream;
 use super::{Draft, Faults, MAX_GAP, Offered, Reach, Setting, both, mean_gap};
@@ -33,8 +34,8 @@ section! {
     /// Requests: for each, one random receiver, and `fan_in` distinct random senders that send it `size`
     /// each.
     ///
-    /// One request at `start`, or with `load` or `interval` a Poisson process of them, which ends after
-    /// `requests`, after `duration`, or with the run.
+    /// One request at `start`, or with `load` or `interval` a Poisson process of them (`gaps` makes it another one),
+    /// which ends after `requests`, after `duration`, or with the run.
     pub(crate) struct Incast {
         /// Number of senders of each request; by default all hosts of `from` except the receiver.
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),
@@ -52,6 +53,10 @@ section! {
         load: Option<Fixed> = None; Bound::Between(Fixed::ZERO, Fixed::ONE),
         /// Mean time between two requests.
         interval: Option<Time> = None; Bound::Positive,
+        /// Distribution of the times between requests; by default exponential.
+        gaps: Option<Gaps> = None,
+        /// Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the BFC artifact.
+        sigma: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, MAX_SIGMA),
         /// Number of requests.
         requests: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
         /// Duration of the process.
@@ -87,7 +92,8 @@ impl Incast {
             racks.entry(world.fabric.switch_of(host)).or_default().push(host);
         }
         let listed: BTreeSet<u32> = from.iter().copied().collect();
-        let mut faults = Vec::new();
+        let gaps = self.gaps.unwrap_or(Gaps::Exponential);
+        let mut faults = Vec::from_iter(gaps.fault(self.sigma));
         let possible = |receiver: u32| match self.spread {
             Spread::Anywhere => from.len() - usize::from(listed.contains(&receiver)),
             Spread::OneOtherRack => {
@@ -132,6 +138,9 @@ impl Incast {
                 let needs = "needs load or interval; without them there is one request";
                 if self.requests.is_some_and(|requests| requests != 1) {
                     faults.push(fault("requests", needs.to_owned()));
+                }
+                if self.gaps.is_some() {
+                    faults.push(fault("gaps", needs.to_owned()));
                 }
                 if self.duration.is_some() {
                     faults.push(fault("duration", needs.to_owned()));
@@ -191,7 +200,7 @@ impl Incast {
         for request in 0..requests {
             let mut stream = Stream::new(seed, name, request * STRIDE);
             if let Some(gap) = plan.gap {
-                time += stream.exponential(gap);
+                time += self.gaps.unwrap_or(Gaps::Exponential).draw(gap, self.sigma, &mut stream);
             }
             if time >= plan.end {
                 break;

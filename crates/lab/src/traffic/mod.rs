@@ -9,6 +9,7 @@ mod chakra_trace;
 mod closed_loop;
 mod file_requests;
 mod flows;
+mod gaps;
 mod goal_file;
 mod groups;
 pub(crate) mod hosts;

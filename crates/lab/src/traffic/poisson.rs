@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{PS_PER_SECOND, Time};
 
+use super::gaps::{Gaps, MAX_SIGMA};
 use super::hosts::{Hosts, World};
 use super::sizes::Sizes;
 use super::stream::Stream;
@@ -32,7 +33,8 @@ choice! {
 }
 
 section! {
-    /// Flows that arrive as a Poisson process, each from a random sender to a random other receiver.
+    /// Flows that arrive as a Poisson process, or with other random gaps, each from a random sender to a random
+    /// other receiver.
     ///
     /// It ends after `flows` flows, after `duration`, or at the end of the run, whichever comes first.
     pub(crate) struct Poisson {
@@ -42,6 +44,10 @@ section! {
         load: Fixed; Bound::Between(Fixed::ZERO, Fixed::ONE),
         /// The capacity to which `load` is relative.
         load_of: LoadOf = LoadOf::Senders,
+        /// Distribution of the times between flows.
+        gaps: Gaps = Gaps::Exponential,
+        /// Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the BFC artifact.
+        sigma: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, MAX_SIGMA),
         /// Senders; each is drawn in proportion to its capacity.
         from: Hosts = Hosts::all(),
         /// Receivers; each is equally likely.
@@ -89,7 +95,7 @@ impl Poisson {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let world = setting.world;
         let (mut from, to) = both(world, &self.from, &self.to)?;
-        let mut faults = Vec::new();
+        let mut faults = Vec::from_iter(self.gaps.fault(self.sigma));
         if let [only] = to.as_slice() {
             from.retain(|host| host != only);
             if from.is_empty() {
@@ -180,7 +186,7 @@ impl Poisson {
         let mut start = self.start;
         for index in 0..self.flows.unwrap_or(MAX_FLOWS) {
             let mut stream = Stream::new(seed, name, index);
-            start += stream.exponential(plan.gap);
+            start += self.gaps.draw(plan.gap, self.sigma, &mut stream);
             if start >= plan.end {
                 break;
             }

@@ -5,6 +5,7 @@
 //! from that name, so that no block's draws depend on another's. All of it is integer arithmetic;
 //! there is no floating-point function whose last bit a platform could choose.
 
+use incast_cc::Fixed;
 use incast_sim::random::mix;
 use incast_units::Time;
 
@@ -12,6 +13,9 @@ use crate::hash::key;
 
 /// The step of SplitMix64's counter: 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// ln 2 in units of 2^-64.
+const LN_2: u64 = 0xb172_17f7_d1cf_79ab;
 
 /// A stream of random draws.
 #[derive(Clone, Debug)]
@@ -44,6 +48,34 @@ impl Stream {
         Time::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
     }
 
+    /// Normally distributed with mean 0 and standard deviation 1, in units of 2^-32 (Marsaglia and Bray's polar
+    /// method; the second of its two values is not used).
+    fn normal(&mut self) -> i64 {
+        loop {
+            // A point of the square from -1 to 1, in units of 2^-63, and the square of its distance from 0.
+            let (x, y) = (self.next() as i64, self.next() as i64);
+            let square = |v: i64| u128::from(v.unsigned_abs()).pow(2);
+            let distance = (square(x) + square(y)) >> 62;
+            if let Ok(distance @ 1..) = u64::try_from(distance) {
+                // x · sqrt(-2 ln(distance) / distance); the root's units are 2^-28.
+                let root = ((u128::from(minus_ln(distance)) << 81) / u128::from(distance)).isqrt();
+                return ((i128::from(x) * root as i128) >> (63 + 28 - 32)) as i64;
+            }
+        }
+    }
+
+    /// Log-normally distributed with this mean, in 2^-32 ps, and this standard deviation of the natural logarithm;
+    /// result in whole ps.
+    pub(crate) fn lognormal(&mut self, mean: u128, sigma: Fixed) -> Time {
+        // exp(σz - σ²/2) has the mean 1. The exponent is in units of 2^-64.
+        let sigma = i128::from(sigma.bits());
+        let exponent = sigma * i128::from(self.normal()) - sigma * sigma / 2;
+        let doublings = exponent.div_euclid(i128::from(LN_2)) as i32;
+        let factor = u128::from(exp(exponent.rem_euclid(i128::from(LN_2)) as u64) >> 31);
+        let gap = (mean * factor).checked_shr((64 - doublings).max(0) as u32).unwrap_or(0);
+        Time::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
+    }
+
     /// Puts the items into a uniformly random order (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
@@ -71,8 +103,6 @@ impl Stream {
 /// The binary logarithm's fraction comes bit by bit from squaring the mantissa (Knuth, TAOCP vol. 1,
 /// section 1.2.2, exercise 25 and its companions), then ln 2 scales it.
 fn minus_ln(u: u64) -> u64 {
-    /// ln 2 in units of 2^-64.
-    const LN_2: u128 = 0xb172_17f7_d1cf_79ab;
     let zeros = u.leading_zeros();
     // The mantissa in [1, 2), in units of 2^-63.
     let mut mantissa = u << zeros;
@@ -88,7 +118,21 @@ fn minus_ln(u: u64) -> u64 {
     }
     // log2(u / 2^64) = 63 - zeros + fraction - 64.
     let log = (u64::from(zeros) + 1) * (1 << 40) - fraction;
-    ((u128::from(log) * LN_2) >> 64) as u64
+    ((u128::from(log) * u128::from(LN_2)) >> 64) as u64
+}
+
+/// exp(x) for x in [0, ln 2), in units of 2^-64; result in units of 2^-63, to an error below 2^-57 (its series).
+fn exp(x: u64) -> u64 {
+    let mut term = 1_u128 << 63;
+    let mut sum = term;
+    for n in 1_u64.. {
+        term = ((term * u128::from(x)) >> 64) / u128::from(n);
+        if term == 0 {
+            break;
+        }
+        sum += term;
+    }
+    sum as u64
 }
 
 #[cfg(test)]
@@ -125,6 +169,57 @@ mod tests {
             .map(|(i, gap)| ((1.0 - (-gap).exp()) - i as f64 / f64::from(n)).abs())
             .fold(0.0, f64::max);
         assert!(worst < 1.95 / f64::from(n).sqrt(), "{worst}");
+    }
+
+    #[test]
+    fn the_exponential_function_is_right() {
+        let mut stream = Stream::new(1, "exp", 0);
+        for _ in 0..20_000 {
+            let x = stream.below(LN_2);
+            let exact = (x as f64 / 2_f64.powi(64)).exp();
+            let ours = exp(x) as f64 / 2_f64.powi(63);
+            assert!((ours - exact).abs() < 1e-15, "{x}: {ours} {exact}");
+        }
+        assert_eq!(exp(0), 1 << 63);
+        // The largest is just below 2, and fits.
+        assert!(exp(LN_2 - 1) > u64::MAX - 128);
+    }
+
+    #[test]
+    fn gaps_are_lognormal() {
+        let n = 200_000;
+        // Of σ² = ln 2 the gaps' variance is the square of their mean, that of an exponential distribution.
+        for sigma in [Fixed::ratio(1, 2), Fixed::from_bits(0xd520_7dd1), Fixed::whole(2)] {
+            let mut stream = Stream::new(7, "lognormal gaps", 0);
+            let gaps: Vec<f64> =
+                (0..n).map(|_| stream.lognormal(1_000_000_000_u128 << 32, sigma).ps() as f64 / 1e9).collect();
+            let sigma = sigma.bits() as f64 / 2_f64.powi(32);
+            // Their variance is exp(σ²) - 1. Five standard errors of the mean.
+            let deviation = ((sigma * sigma).exp() - 1.0).sqrt();
+            let mean = gaps.iter().sum::<f64>() / f64::from(n);
+            assert!((mean - 1.0).abs() < 5.0 * deviation / f64::from(n).sqrt(), "{sigma}: {mean}");
+            // (ln(gap) + σ²/2) / σ is a standard normal: mean and variance within five standard errors, and its
+            // third and fourth moments, 0 and 3 with variances 15 and 96.
+            let normal = gaps.iter().map(|gap| (gap.ln() + sigma * sigma / 2.0) / sigma).collect::<Vec<_>>();
+            for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)]
+            {
+                let moment = normal.iter().map(|z| z.powi(power)).sum::<f64>() / f64::from(n);
+                let error = (variance / f64::from(n)).sqrt();
+                assert!((moment - expected).abs() < 5.0 * error, "{sigma}: moment {power} is {moment}");
+            }
+            // The median is exp(-σ²/2); its standard error is that of half the draws.
+            let below = gaps.iter().filter(|&&gap| gap < (-sigma * sigma / 2.0).exp()).count() as f64;
+            assert!((below / f64::from(n) - 0.5).abs() < 5.0 * 0.5 / f64::from(n).sqrt(), "{sigma}: {below}");
+            if sigma < 1.0 {
+                let squares = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / f64::from(n);
+                assert!((squares / (deviation * deviation) - 1.0).abs() < 0.05, "{sigma}: {squares}");
+            }
+        }
+        // Without deviation every gap is the mean; the longest mean does not run over.
+        let mut stream = Stream::new(7, "lognormal gaps", 1);
+        assert_eq!(stream.lognormal(5 << 32, Fixed::ZERO), Time::from_ps(5));
+        let longest = (0..1000).map(|_| stream.lognormal(1 << 89, Fixed::whole(4))).max();
+        assert!(longest > Some(Time::from_ps(1 << 57)), "{longest:?}");
     }
 
     #[test]

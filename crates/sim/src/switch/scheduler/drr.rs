@@ -169,6 +169,48 @@ mod tests {
     }
 
     #[test]
+    fn every_97th_visit_sends_two_where_42_bytes_are_left() {
+        // Quantum 4096, packets of 4054 B: what is carried grows by 42 a visit. 97 · 42 = 4074 is enough for a second
+        // packet, and leaves 20; 97 visits later 20 + 4074 leave 40; then 96 are enough, since 40 + 4032 = 4072.
+        let mut queues = queues(&[&[4054; 400], &[4054; 400]]);
+        let order = serve(&mut drr(&[4096; 2]), &mut queues);
+        let visits: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).collect();
+        // Each second visit is one of queue 0, as both have packets until the end.
+        let doubled =
+            visits.iter().step_by(2).zip(1..).filter(|(sent, _)| **sent == 2).map(|(_, visit)| visit);
+        assert_eq!(doubled.collect::<Vec<_>>(), [97, 194, 290, 387]);
+        assert!(visits.iter().all(|sent| *sent <= 2));
+    }
+
+    #[test]
+    fn queues_with_large_and_small_packets_share_within_a_quantum() {
+        // 4054 B against 1054 B, quanta of 4096 B: whenever both have had as many visits, they have sent the same
+        // up to less than a quantum.
+        let mut queues = queues(&[&[4054; 300], &[1054; 1200]]);
+        let mut drr = drr(&[4096; 2]);
+        let (mut sent, mut last, mut most) = ([0_u64; 2], 1, 0);
+        while queues.waiting().iter().count() == 2 {
+            let queue = drr.choose(queues.waiting(), &queues);
+            if queue == 0 && last == 1 {
+                most = most.max(sent[0].abs_diff(sent[1]));
+            }
+            last = queue;
+            sent[usize::from(queue)] += u64::from(queues.pop(queue, &mut Default::default()).unwrap().size);
+        }
+        assert!(sent[0] > 1_000_000 && most < 4096, "{sent:?}, {most}");
+    }
+
+    #[test]
+    fn a_quantum_below_the_packet_takes_turns_without_sending() {
+        // 4096 against 4150 B: nobody sends in the first visits, and one packet each in later ones, but in those in
+        // which less than 54 B were carried; the other queue never sends twice in a row meanwhile.
+        let mut queues = queues(&[&[4150; 200], &[4150; 200]]);
+        let order = serve(&mut drr(&[4096; 2]), &mut queues);
+        let expected: Vec<_> = (0..200).flat_map(|_| [(0, 4150), (1, 4150)]).collect();
+        assert_eq!(order, expected);
+    }
+
+    #[test]
     fn a_paused_queue_does_not_save_up() {
         // Queue 0 may send 3000 but is paused after its first packet of 1000, 10 times. It carries less
         // than one packet (999) each time, so its visit never reaches beyond 3999 B: three packets.
