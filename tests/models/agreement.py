@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from models import bfc, cases, circuits, homa, ndp, plain, trimming
+from models import bfc, cases, circuits, homa, ndp, plain, samples, trimming
 from models.cases import Case
 from models.plain import Outcome
 
 KINDS: dict[str, Callable[[int], Case]] = (
-    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS | ndp.KINDS
+    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS | ndp.KINDS | samples.KINDS
 )
 """How a case of each kind is drawn from a seed."""
 
@@ -27,13 +27,15 @@ MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
     homa.HomaCase: homa.run,
     trimming.TrimmingCase: trimming.run,
     ndp.NdpCase: ndp.run,
+    samples.SampledCase: samples.run,
 }
 """The model of each class of cases."""
 
 
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
     """What Incast makes of a case: the outcome of every flow, and the flows in the order of their numbers."""
-    flows = case.scenario().run().flows
+    result = case.scenario().run()
+    flows = result.flows
     column = {name: flows.column(name).tolist() for name in ("flow", "group", "finished", *_COLUMNS)}
     outcomes = [Outcome(None, None, 0, 0, 0)] * len(case.flows)
     order = [0] * len(case.flows)
@@ -42,6 +44,8 @@ def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
         order[column["flow"][row]] = number
         if column["finished"][row]:
             outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
+    if isinstance(case, samples.SampledCase):
+        outcomes = samples.sampled(case, result, outcomes, order)
     return outcomes, order
 
 

@@ -56,6 +56,7 @@ class Transport:
     repair_threshold: int = 3
     repair_delay: int | None = None
     """None: the base RTT of the flow's path."""
+    sample: str = "packet"
 
     @property
     def unused(self) -> set[str]:
@@ -145,6 +146,10 @@ class Case:
 
     def scenario(self) -> Scenario:
         """The same as a scenario of Incast."""
+        return Scenario.from_dict(self.sections())
+
+    def sections(self) -> dict[str, object]:
+        """The sections of that scenario."""
         switch: dict[str, object] = {"buffer": "unlimited"}
         if isinstance(self.buffer, int):
             switch = {"buffer": {"per_port": f"{self.buffer}B"}}
@@ -167,30 +172,28 @@ class Case:
         if self.strict > 0:
             switch["strict"] = self.strict
         times = {"ack_delay", "nack_interval", "rto", "repair_delay"}
-        plain = {"ack_every", "ack_queue", "recovery", "repair", "repair_threshold"}
+        plain = {"ack_every", "ack_queue", "recovery", "repair", "repair_threshold", "sample"}
         transport: dict[str, object] = {
             key: value if key in plain else f"{value}{'ps' if key in times else 'B'}"
             for key, value in asdict(self.transport).items()
             if key not in self.transport.unused
         }
         balancing = self.balancing.keys({flow.balancing or "ecmp" for flow in self.flows})
-        return Scenario.from_dict(
-            ({"balancing": balancing} if balancing else {})
-            | {
-                "topology": {
-                    "kind": "graph",
-                    "hosts": self.hosts(),
-                    "switches": self.switches(),
-                    "links": [
-                        {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
-                        for link in self.links
-                    ],
-                },
-                "switch": switch,
-                "transport": transport,
-                "traffic": [_block(number, flow) for number, flow in enumerate(self.flows)],
-            }
-        )
+        sections: dict[str, object] = {"balancing": balancing} if balancing else {}
+        return sections | {
+            "topology": {
+                "kind": "graph",
+                "hosts": self.hosts(),
+                "switches": self.switches(),
+                "links": [
+                    {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
+                    for link in self.links
+                ],
+            },
+            "switch": switch,
+            "transport": transport,
+            "traffic": [_block(number, flow) for number, flow in enumerate(self.flows)],
+        }
 
 
 def _block(number: int, flow: Flow) -> dict[str, object]:

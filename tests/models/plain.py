@@ -29,6 +29,8 @@ TOLD = 64
 """An acknowledgement of selective repeat tells for so many packets whether they have arrived."""
 KEPT = 16_384
 """A receiver with selective repeat keeps packets up to so many from the next expected one on."""
+HELD_STEP = 64
+"""An acknowledgement of selective repeat tells in such steps for how long it was held."""
 
 
 class Clock:
@@ -57,8 +59,9 @@ class Packet:
 
     `byte` is the first one of a data packet; of an acknowledgement or a NACK it is the next expected.
     Switches choose among equal paths by `path`. `sent` and `entropy` are the time at which a data packet was
-    sent and what was mixed into its path; an acknowledgement has those of the packet that caused it. With
-    selective repeat it also has, in `told`, numbers of packets that have arrived after the next expected.
+    sent and what was mixed into its path; an acknowledgement has those of the packet that caused it, and the
+    time for which it was held. With selective repeat it also has, in `told`, numbers of packets that have
+    arrived after the next expected.
     """
 
     kind: str
@@ -71,6 +74,7 @@ class Packet:
     sent: int = 0
     entropy: int = 0
     told: frozenset[int] = frozenset()
+    held: int = 0
 
 
 class Node(Protocol):
@@ -127,6 +131,8 @@ class Sender(ABC):
         key = spreading.flow_key(f"f{number}", 0)
         self.data_hash, self.reply_hash = spreading.data_hash(key), spreading.reply_hash(key)
         self.policy = spreading.policy(flow.balancing, key, host.case.balancing)
+        self.sent_last: dict[int, int] = {}
+        self.rtts: list[tuple[int, int]] = []
 
     @abstractmethod
     def has_something(self) -> bool:
@@ -154,6 +160,7 @@ class Sender(ABC):
         byte = self.take()
         payload = min(transport.payload, self.flow.size - byte)
         entropy = self.policy.entropy(now)
+        self.sent_last[byte] = now
         packet = Packet(
             "data",
             transport.data(payload),
@@ -173,6 +180,15 @@ class Sender(ABC):
         if self.deadline is None:
             self.restart_timer()
         self.host.wire.send(packet)
+
+    def measure(self, packet: Packet) -> None:
+        """Takes the sample of an acknowledgement or a NACK."""
+        now, transport = self.host.clock.now, self.host.case.transport
+        sent = packet.sent
+        if transport.sample == "cumulative" and packet.byte > 0:
+            before = -(-packet.byte // transport.payload) - 1
+            sent = self.sent_last[before * transport.payload]
+        self.rtts.append((now, max(0, now - sent - packet.held)))
 
     def restart_timer(self) -> None:
         """The timer runs while bytes are in flight, from now on; each expiry in a row has doubled it."""
@@ -340,7 +356,7 @@ class Receiver:
     def acknowledge(self, packet: Packet, at_once: bool) -> None:
         """Acknowledges a packet, now or with later ones. That of the last packet is never held."""
         now, transport = self.host.clock.now, self.host.case.transport
-        self.newest = packet
+        self.newest, self.newest_at = packet, now
         if self.held == 0 and transport.ack_every > 1:
             self.held_until = now + transport.ack_delay
             self.host.clock.at(self.held_until, HELD_ACK, self.place, self.expired)
@@ -354,13 +370,16 @@ class Receiver:
         """An acknowledgement may have been held long enough. It is that of the last packet it covers."""
         if self.held_until == self.host.clock.now:
             self.release()
-            self.answer("ack", self.newest)
+            held = self.host.clock.now - self.newest_at
+            if self.host.case.transport.recovery == "selective":
+                held = held // HELD_STEP * HELD_STEP
+            self.answer("ack", self.newest, held)
 
     def release(self) -> None:
         """No acknowledgement is held any more."""
         self.held, self.held_until = 0, None
 
-    def answer(self, kind: str, packet: Packet) -> None:
+    def answer(self, kind: str, packet: Packet, held: int = 0) -> None:
         """Tells the sender which byte is expected next, and of packets that are kept after it."""
         assert packet.flow is not None
         transport = self.host.case.transport
@@ -379,6 +398,7 @@ class Receiver:
             sent=packet.sent,
             entropy=packet.entropy,
             told=frozenset(self.kept & set(range(first, first + TOLD))),
+            held=held,
         )
         self.host.replies.append(reply)
         self.host.serve()
@@ -485,6 +505,7 @@ class Host:
         elif sender.state != "done":
             if packet.kind == "ack":
                 sender.policy.good(self.clock.now, packet.entropy)
+            sender.measure(packet)
             sender.on_ack(packet)
             if sender.acknowledged == sender.flow.size:
                 self.finish(sender)
@@ -691,7 +712,14 @@ class Outcome:
 
 
 def run(case: Case, order: list[int]) -> list[Outcome]:
-    """The outcome of every flow of a case, in the order of the case.
+    """The outcome of every flow of a case, in the order of the case; `order` as in `played`."""
+    return [
+        Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in played(case, order)
+    ]
+
+
+def played(case: Case, order: list[int]) -> list[Sender]:
+    """The senders of the flows of a case after a run, in the order of the case.
 
     Args:
         case: The case.
@@ -724,8 +752,7 @@ def run(case: Case, order: list[int]) -> list[Outcome]:
         receiver = (SelectiveReceiver if selective else Receiver)(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
     clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
-    senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
-    return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
+    return sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
 
 
 def _distances(case: Case, host: str) -> dict[str, int]:

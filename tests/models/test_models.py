@@ -21,6 +21,7 @@ CASES = {
     "trimming spines": 150,
     "ndp star": 150,
     "ndp spines": 150,
+    "samples over spines": 200,
 }
 """How many cases of a kind are run, where it is not a hundred."""
 

@@ -125,7 +125,7 @@ class Receiver(plain.SelectiveReceiver):
         self.marked |= packet.marked
         super().receive(packet)
 
-    def answer(self, kind: str, packet: plain.Packet) -> None:
+    def answer(self, kind: str, packet: plain.Packet, held: int = 0) -> None:
         transport = self.host.case.transport
         next_expected = -(-self.expected // transport.payload)
         first = max(next_expected + 1, packet.byte // transport.payload - (TOLD - 1))
@@ -138,6 +138,7 @@ class Receiver(plain.SelectiveReceiver):
                 sent=packet.sent,
                 entropy=packet.entropy,
                 told=frozenset(self.kept & set(range(first, first + TOLD))),
+                held=held,
                 marked=self.marked,
             )
         )

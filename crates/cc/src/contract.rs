@@ -40,7 +40,8 @@ impl Path {
 pub struct Ack {
     /// When the acknowledgement arrived at the sender.
     pub now: Time,
-    /// When the acknowledged packet left the sender (its first bit), echoed by the receiver.
+    /// When the acknowledged packet left the sender (its first bit), echoed by the receiver. A transport may be
+    /// set to take this and what else is on record at the sender (`inflight`, `tag`) from the last packet in order.
     pub sent: Time,
     /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
     pub received: Time,

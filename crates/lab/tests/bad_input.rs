@@ -220,6 +220,11 @@ fn what_a_file_can_get_wrong() {
                 "[transport]\nrecovery = \"selective\"\nrepair = \"never\"\nrepair_threshold = 2\nnack_interval = \"1us\"\n\n[cc]",
             ),
         ),
+        ("an unknown sample", spoilt("[cc]", "[transport]\nsample = \"last\"\n\n[cc]")),
+        (
+            "a sample by the cumulative number without windows",
+            spoilt("[cc]", "[transport]\nkind = \"ndp\"\nsample = \"cumulative\"\n\n[cc]"),
+        ),
         (
             "no packet later",
             spoilt("[cc]", "[transport]\nrecovery = \"selective\"\nrepair_threshold = 0\n\n[cc]"),

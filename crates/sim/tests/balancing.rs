@@ -2,12 +2,17 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::*;
+use incast_cc::params::Value;
+use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
 use incast_sim::describe::Named;
+use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{Recovery, Repair, Sample};
 use incast_sim::random::mix;
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
@@ -153,6 +158,164 @@ fn the_rtt_is_that_of_the_packets_own_path() {
         );
         // Nothing was sent twice, in whatever order it arrived.
         assert_eq!(kept.flows[0].resent, 0);
+    }
+}
+
+/// Sends at a rate, and records what it is told with each acknowledgement.
+struct Recorder;
+
+#[derive(Clone, Debug)]
+struct Recording {
+    rate: Rate,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+/// The number of the packet that caused an acknowledgement, when that arrived, and its sample: when the packet was
+/// sent, and the bytes that were in flight then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    packet: usize,
+    now: Time,
+    sent: Time,
+    inflight: Bytes,
+}
+
+impl Parameters for Recording {
+    type Derived = ();
+    fn derive(&self, _: &Path) {}
+}
+
+impl CongestionControl for Recorder {
+    type Params = Recording;
+
+    fn signals(_: &Recording) -> Signals {
+        Signals::NONE
+    }
+    fn overhead(_: &Recording) -> Overhead {
+        Overhead::default()
+    }
+    fn new(_: &Setup<Recording>, _: Time) -> Self {
+        Self
+    }
+    fn on_ack(&mut self, setup: &Setup<Recording>, ack: &Ack, _: &IntStack) {
+        let packet = (ack.packet / 1000) as usize;
+        let seen = Seen { packet, now: ack.now, sent: ack.sent, inflight: ack.inflight };
+        setup.params.seen.lock().unwrap().push(seen);
+    }
+    fn allowance(&self, setup: &Setup<Recording>) -> Allowance {
+        Allowance { window: Bytes::UNLIMITED, rate: setup.params.rate }
+    }
+}
+
+/// What the acknowledgements say of 60 packets, sent every 500 ns over a path of 4 us and one of 12.2 us, by the
+/// same way back: nothing ever queues.
+fn acknowledgements_over_two_paths(key: u64, sample: Sample) -> Vec<Seen> {
+    let recording = Recording { rate: Rate::from_bps(1054 * 8 * 2_000_000), seen: Arc::default() };
+    let one = Flow { key, ..balanced(flow(0, 1, 60_000, Time::ZERO), Balancing::Ops) };
+    let mut simulation = spraying(spines(1, gbps(100), &[us(1), us(9) + Time::from_ns(200)]), vec![one]);
+    simulation.algorithms = vec![Algorithm::new::<Recorder>("recorder", recording.clone())];
+    simulation.transport.sample = sample;
+    simulation.balancing.acknowledgements = false;
+    run(&simulation);
+    let seen = recording.seen.lock().unwrap();
+    seen.clone()
+}
+
+/// Four hops of 84.32 ns and four of 5.12 ns, 4 us there and 4 us back.
+const FAST: Time = Time::from_ps(8_357_760);
+
+#[test]
+fn by_the_cumulative_number_late_packets_make_samples_of_old_ones() {
+    let of = |key, sample| acknowledgements_over_two_paths(key, sample);
+    let rtt = |seen: &Seen| seen.now - seen.sent;
+    // Of the first four packets only number 1 takes the slow path, and acknowledgements take the fast one.
+    let key = (0..).find(|key| {
+        let seen = of(*key, Sample::Packet);
+        let first: Vec<_> = seen.iter().take(3).map(|seen| (seen.packet, rtt(seen))).collect();
+        first == [(0, FAST), (2, FAST), (3, FAST)]
+    });
+    let seen = of(key.unwrap(), Sample::Cumulative);
+    // Until packet 1 arrives, packet 0 is the last in order: packets 2 and 3, sent 1 us and 1.5 us later, are
+    // samples of it.
+    let first: Vec<_> = seen.iter().take(3).map(|seen| (seen.packet, seen.sent, rtt(seen))).collect();
+    let [second, third] = [Time::from_ns(1_000), Time::from_ns(1_500)];
+    assert_eq!(first, [(0, Time::ZERO, FAST), (2, Time::ZERO, FAST + second), (3, Time::ZERO, FAST + third)]);
+}
+
+/// The sample of every acknowledgement, found again from those of the same run that say when each packet was sent,
+/// had arrived and how much was in flight.
+#[test]
+fn the_sample_by_the_cumulative_number_is_that_of_the_packet_before_the_expected_one() {
+    let (mut without, mut shorter, mut longer) = (0, 0, 0);
+    for key in 0..20 {
+        let own = acknowledgements_over_two_paths(key, Sample::Packet);
+        let of = |packet: usize| own.iter().find(|seen| seen.packet == packet);
+        let mut arrived = [false; 60];
+        let expected = own.iter().map(|seen| {
+            arrived[seen.packet] = true;
+            let expected = arrived.iter().position(|is| !is).unwrap();
+            // None of it is in order: the artifact's record is empty; the sample is that of the packet itself.
+            let Some(last) = expected.checked_sub(1) else {
+                without += 1;
+                return *seen;
+            };
+            let of = of(last).unwrap();
+            longer += usize::from(of.sent < seen.sent);
+            shorter += usize::from(of.sent > seen.sent);
+            Seen { sent: of.sent, inflight: of.inflight, ..*seen }
+        });
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(acknowledgements_over_two_paths(key, Sample::Cumulative), expected, "key {key}");
+    }
+    assert!(without > 20 && shorter > 100 && longer > 300, "{without} {shorter} {longer}");
+}
+
+#[test]
+fn both_samples_are_the_same_without_reordering() {
+    for (recovery, ack_every) in [Recovery::GoBackN, Recovery::Selective].map(|r| [(r, 1), (r, 4)]).concat() {
+        let algorithms = ["swift", "oscar", "timely", "hpcc"].map(|name| algorithm(name, &[])).to_vec();
+        let flows = (0..8).map(|i| Flow { algorithm: i as u16 % 4, ..flow(i, 8, 300_000, Time::ZERO) });
+        let mut simulation = simulation(star(9, gbps(100), us(1)), algorithms, flows.collect());
+        (simulation.transport.recovery, simulation.transport.ack_every) = (recovery, ack_every);
+        let own = run_to_end(&simulation);
+        simulation.transport.sample = Sample::Cumulative;
+        assert_eq!(run_to_end(&simulation), own, "{recovery:?}, {ack_every}");
+    }
+}
+
+#[test]
+fn the_sample_by_the_cumulative_number_misleads_those_who_measure_delay_alone() {
+    // Targets near the base RTT of 8.5 us, so that delays matter.
+    let short = Value::Time(us(9));
+    for (algorithm, changes) in [
+        (algorithm("swift", &[("base_target", short), ("hop", Value::Time(Time::ZERO))]), true),
+        (algorithm("timely", &[("t_low", short)]), true),
+        (algorithm("oscar", &[]), true),
+        (algorithm("theta-powertcp", &[]), true),
+        // The window when a packet was sent is on record at the sender.
+        (algorithm("hpcc", &[("reference", Value::Choice(1))]), true),
+        // Telemetry and marks travel in the acknowledgement.
+        (algorithm("hpcc", &[]), false),
+        (algorithm("powertcp", &[]), false),
+        (algorithm("dctcp", &[]), false),
+    ] {
+        let flows = (0..4).map(|i| balanced(flow(i, 4 + i % 2, 400_000, Time::ZERO), Balancing::Random));
+        let mut simulation = spraying(spines(4, gbps(100), &[us(1), us(2), us(1)]), flows.collect());
+        simulation.switch.ecn = lossless_switch().ecn;
+        simulation.algorithms = vec![algorithm.clone().into()];
+        let (_, own) = run_to_end(&simulation);
+        simulation.transport.sample = Sample::Cumulative;
+        let (_, cumulative) = run_everywhere(&simulation);
+        assert_eq!(own.flows != cumulative.flows, changes, "{algorithm:?}");
+        // With losses, packets that are sent again, and acknowledgements that stand for several.
+        simulation.switch.buffer = Buffer::PerPort(Bytes::new(15_000));
+        simulation.transport.rto = us(100);
+        simulation.transport.ack_every = 3;
+        for recovery in [Recovery::Selective, Recovery::GoBackN] {
+            simulation.transport.recovery = recovery;
+            let (_, kept) = run_everywhere(&simulation);
+            assert!(kept.flows.iter().any(|flow| flow.resent > 0), "{algorithm:?}");
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use incast_sim::describe::balancing::{self, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{Recovery, Repair, Sample};
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{
@@ -180,6 +180,7 @@ struct Case {
     scheduler: (Option<Scheduler>, Vec<u64>, u8, bool),
     /// Selective repeat, with its rule, its threshold and its delay.
     selective: Option<(Repair, u32, Option<u64>)>,
+    sample: Sample,
     special: Special,
     /// A seed from which operations are made for about half of the flows; `None`: there are no operations.
     operations: Option<u64>,
@@ -301,6 +302,7 @@ impl Case {
             sim.transport.repair_threshold = threshold;
             sim.transport.repair_delay = delay.map(Time::from_ns);
         }
+        sim.transport.sample = self.sample;
         self.special.apply(&mut sim);
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
@@ -515,7 +517,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let service = (option::of(select(all)), vec(50..9_000_u64, 0..5), 0..6_u8, any::<bool>());
     let operations = option::weighted(0.3, any::<u64>());
     let rotor = option::weighted(0.2, Rotor::draw());
-    let wiring = (second_links, changes, spread(), selective(), service, special(), (operations, rotor));
+    let sample = prop_oneof![2 => Just(Sample::Packet), 1 => Just(Sample::Cumulative)];
+    let last = (operations, rotor, sample);
+    let wiring = (second_links, changes, spread(), selective(), service, special(), last);
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
             shape: network.0,
@@ -544,6 +548,7 @@ fn cases() -> impl Strategy<Value = Case> {
             balancing: wiring.2.0,
             balanced: wiring.2.1,
             selective: wiring.3,
+            sample: wiring.6.2,
             scheduler: wiring.4,
             rotor: wiring.6.1.filter(|_| !wiring.5.trims() && !matches!(wiring.5, Special::Bfc(..))),
             special: wiring.5,

@@ -30,6 +30,14 @@ named! {
 }
 
 named! {
+    /// The packet of which an acknowledgement is a sample of the round trip.
+    pub enum Sample {
+        "packet" => Packet: "the one that caused it",
+        "cumulative" => Cumulative: "the last one in order, by the cumulative number, as in OSCAR's artifact",
+    }
+}
+
+named! {
     /// When a sender takes a packet for lost before its retransmission timer expires, under selective repeat.
     pub enum Repair {
         "threshold" => Threshold: "when repair_threshold packets with higher numbers have arrived",
@@ -74,6 +82,9 @@ pub struct Transport {
     pub base_rtt: BaseRtt,
     /// Which bytes count against windows.
     pub counting: Counting,
+    /// The packet whose sending time, and other values on record at the sender, algorithms are given with an
+    /// acknowledgement.
+    pub sample: Sample,
     /// Size of an acknowledgement before what the algorithm adds; `None`: `header` and `ack_extra`.
     pub ack_size: Option<Bytes>,
     /// Payload of a full data packet.
@@ -117,6 +128,7 @@ impl Default for Transport {
             repair_delay: None,
             base_rtt: BaseRtt::Path,
             counting: Counting::Wire,
+            sample: Sample::Packet,
             ack_size: None,
             payload: Bytes::new(1000),
             header: Bytes::new(54),

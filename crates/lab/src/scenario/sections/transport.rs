@@ -3,7 +3,9 @@
 use incast_cc::Fixed;
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
-use incast_sim::describe::transport::{BaseRtt, Counting, Homa, Kind, Ndp, Recovery, Repair, Transport};
+use incast_sim::describe::transport::{
+    BaseRtt, Counting, Homa, Kind, Ndp, Recovery, Repair, Sample, Transport,
+};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Idle, Root, Scope, check_queue};
@@ -18,6 +20,7 @@ choice!(Kind);
 choice!(Recovery);
 choice!(Repair);
 choice!(Counting);
+choice!(Sample);
 
 impl Setting for BaseRtt {
     fn shape() -> Shape {
@@ -70,6 +73,8 @@ section! {
         base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
         /// Which bytes of a packet count against a window.
         counting: Counting => "OSCAR's public artifact; HPCC's counts payload",
+        /// The packet whose send time, and other values on record at the sender, an acknowledgement is a sample of.
+        sample: Sample => "chosen here, as OSCAR's header has it; its public artifact takes the cumulative number's",
         /// Payload of a full data packet.
         payload: Bytes; Bound::Positive => "public artifacts of HPCC and OSCAR",
         /// Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH 12.
@@ -114,13 +119,14 @@ section! {
 }
 
 /// Keys of the window transport alone.
-const OF_WINDOWS: [&str; 12] = [
+const OF_WINDOWS: [&str; 13] = [
     "recovery",
     "repair",
     "repair_threshold",
     "repair_delay",
     "base_rtt",
     "counting",
+    "sample",
     "ack_every",
     "ack_delay",
     "cnp_queue",

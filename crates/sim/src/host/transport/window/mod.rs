@@ -1,6 +1,7 @@
 //! The window transport: bytes in flight are limited by a window and packets are paced by a rate, both set
 //! by congestion control at the sender; the receiver acknowledges.
 
+mod history;
 mod receiver;
 mod sender;
 

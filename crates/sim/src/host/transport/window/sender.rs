@@ -11,6 +11,7 @@ use crate::engine::world::World;
 use crate::host::program::Step;
 use crate::host::recovery::{AnyRecovery, Cut, Lost, Record, Settings};
 use crate::host::transport::Context;
+use crate::host::transport::window::history::History;
 use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
@@ -55,6 +56,8 @@ pub(super) struct Sender {
     origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
+    /// With [`Sample::Cumulative`](crate::describe::transport::Sample::Cumulative).
+    history: Option<Box<History>>,
     timeouts: u32,
     /// Index of its congestion control among those of its algorithm.
     pub(super) controller: u32,
@@ -116,6 +119,7 @@ impl Sender {
             handling: Packet::handling_flags(handling(flow.balancing)),
             origin: Origin::new(flow.source, index),
             entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            history: History::new(transport),
             timeouts: 0,
             controller: 0,
             recovery: AnyRecovery::new(transport.recovery, Cut { packets, full, last }, &settings),
@@ -195,7 +199,11 @@ impl Sender {
             Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
         let narrow = u32::try_from(inflight).unwrap_or(u32::MAX);
         let (directive, tag) = controllers.on_sent(self.controller, &sent);
-        self.resent += u64::from(self.recovery.on_sent(Record { sent: now, tag, inflight: narrow }));
+        let record = Record { sent: now, tag, inflight: narrow };
+        if let Some(history) = &mut self.history {
+            history.on_sent(number, self.recovery.acknowledged(), record);
+        }
+        self.resent += u64::from(self.recovery.on_sent(record));
         self.packets += 1;
         self.last_start = now;
         self.last_size = size;
@@ -236,19 +244,22 @@ impl Sender {
         cx: &mut Context<'_, E>,
     ) -> bool {
         let world = cx.world;
-        let body = packet.ack(now);
+        let mut body = packet.ack(now);
         if let Some(entropies) = &mut self.entropies {
             let good = body.marked == 0 && packet.kind == Kind::Ack;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
             entropies.feedback(now, (packet.hash ^ world.hashes(self.flow).1) as u16, feedback);
         }
-        let acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
+        let mut acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
+        if let Some(history) = &self.history {
+            history.replace(self.recovery.acknowledged(), &mut body, &mut acknowledged);
+        }
         if acknowledged.advanced {
             self.backoff = 0;
             self.restart_retransmit(now, place, world, cx.effects);
         }
         self.marked += u64::from(body.marked);
-        self.last_rtt = now - body.sent - body.held;
+        self.last_rtt = (now - body.sent).saturating_sub(body.held);
         if self.recovery.is_done() {
             return true;
         }
