@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -140,6 +142,25 @@ class Incast:
         return subprocess.run(
             self.words(*arguments), cwd=self.folder, capture_output=True, text=True, check=False
         )
+
+    def here(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Runs it in this process: the same output, without the second that a process takes to start."""
+        from incast.cli import command
+
+        words, before = [*map(str, arguments)], Path.cwd()
+        out, err = io.StringIO(), io.StringIO()
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = command(words)
+        except SystemExit as stop:
+            # argparse ends the process where words are wrong, or ask for help.
+            code = stop.code if isinstance(stop.code, int) else 1
+        finally:
+            os.chdir(before)
+            if "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close("all")
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """Starts it and lets it run."""

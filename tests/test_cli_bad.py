@@ -88,8 +88,12 @@ def laid_out(incast: Incast) -> Incast:
 def test_what_wrong_command_lines_are_told(laid_out: Incast) -> None:
     before = sorted(laid_out.folder.rglob("*"))
     texts = []
-    for line in BAD.splitlines():
-        done = laid_out(*shlex.split(line))
+    for number, line in enumerate(BAD.splitlines()):
+        done = laid_out.here(*shlex.split(line))
+        if number % 9 == 0:
+            # A process of its own says the same.
+            own = laid_out(*shlex.split(line))
+            assert (done.returncode, done.stdout, done.stderr) == (own.returncode, own.stdout, own.stderr)
         assert done.returncode in (1, 2), line
         assert done.stdout == "", line
         assert "Traceback" not in done.stderr, line

@@ -18,6 +18,25 @@ from helpers import PLUGIN, SLOW, Incast, wait_until
 from incast import Result, _core, report
 from incast.cli import plot
 
+RINGS = """\
+cc = { algorithm = "hpcc" }
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+
+[[traffic]]
+name = "ring"
+kind = "ring-allreduce"
+groups = "consecutive"
+group_size = 2
+size = "20KB"
+passes = 2
+"""
+"""Two rings of two hosts."""
+
 ENDLESS = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
 
 
@@ -81,19 +100,60 @@ def test_plot_tells_results_of_one_algorithm_apart(incast: Incast, scenario: Pat
     assert "OSCAR (seed 2)" in svg
 
 
-def test_every_kind_of_picture_is_drawn_where_there_are_samples(incast: Incast, scenario: Path) -> None:
+def test_every_kind_of_picture_is_drawn_where_there_is_what_it_shows(incast: Incast, scenario: Path) -> None:
     probe = ("--set", "probe.flows=['long','burst']", "--set", "traffic.burst.count=5")
-    assert incast("compare", scenario, "--cc", "oscar,hpcc", "--out", "both", *probe).returncode == 0
+    assert incast.here("compare", scenario, "--cc", "oscar,hpcc", "--out", "both", *probe).returncode == 0
+    internals = ("--set", "cc.algorithm='theta-powertcp'", "--set", "probe.internals=true")
+    assert incast.here("run", scenario, *probe, *internals, "--out", "inside").returncode == 0
+    (incast.folder / "rings.toml").write_text(RINGS)
+    assert incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "rings").returncode == 0
+    shown = dict.fromkeys(("internals", "deduced"), "inside")
+    shown |= {"operations": "rings/oscar", "jobs": "rings", "jobs-ratio": "rings"}
+    chosen = {"window": ("--flow", "burst"), "deduced": ("--flow", "0", "--port", "s0:3")}
+    chosen |= {"operations": ("--job", "ring/group1", "--hosts", "h2,h3")}
     for kind in plot.KINDS:
-        done = incast("plot", "both", "--kind", kind, "--out", f"{kind}.svg")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert (incast.folder / f"{kind}.svg").stat().st_size > 5000
+        for part in ((), chosen.get(kind, ())):
+            done = incast.here("plot", shown.get(kind, "both"), "--kind", kind, "--out", f"{kind}.svg", *part)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert (incast.folder / f"{kind}.svg").stat().st_size > 5000
 
 
-def test_a_picture_without_its_samples_is_explained(incast: Incast, scenario: Path) -> None:
-    assert incast("run", scenario, "--set", "probe={}", "--out", "bare").returncode == 0
-    for kind, named in {"queue": "no port was probed", "window": "no flow has samples"}.items():
-        done = incast("plot", "bare", "--kind", kind)
+def test_a_picture_without_what_it_shows_is_explained(incast: Incast, scenario: Path) -> None:
+    assert incast.here("run", scenario, "--set", "probe={}", "--out", "bare").returncode == 0
+    (incast.folder / "rings.toml").write_text(RINGS)
+    assert incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "rings").returncode == 0
+    missing = {
+        ("bare", "queue"): "no port was probed",
+        ("bare", "window"): "no flow has samples",
+        ("bare", "internals"): "no flow has samples of internal quantities",
+        ("bare", "deduced"): "theta-powertcp deduces them",
+        ("bare", "deduced", "--flow", "9"): "there is no flow 9",
+        ("bare", "operations"): "the result has no operations",
+        ("bare", "jobs"): "has no jobs",
+        ("bare", "jobs-ratio"): "has no jobs",
+        (
+            "bare",
+            "jobs",
+            "--job",
+            "ring/group0",
+        ): "--job has no effect on pictures of the kind jobs; kinds: operations",
+        (
+            "bare",
+            "slowdown",
+            "--port",
+            "s0:1",
+        ): "--port has no effect on pictures of the kind slowdown; kinds: ",
+        ("rings", "operations"): "a picture of this kind is of one result, and 2 are given",
+        (
+            "rings/hpcc",
+            "operations",
+            "--job",
+            "rings",
+        ): "no job is called 'rings'; jobs: ring/group0, ring/group1",
+        ("rings/hpcc", "operations", "--hosts", "h9"): "host 'h9' has no operations here",
+    }
+    for (folder, kind, *part), named in missing.items():
+        done = incast.here("plot", folder, "--kind", kind, *part)
         assert done.returncode == 1
         assert named in done.stderr
         assert "Traceback" not in done.stderr

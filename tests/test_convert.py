@@ -148,8 +148,13 @@ def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> Non
     both = (files / "topology.txt", files / "flow.txt")
     calls = [
         ((*both, "--to", "x.yaml"), 2, "the extension gives the format"),
-        ((both[0], "--to", "x.toml"), 2, "a scenario is made from two files"),
-        ((both[0], both[0], "--to", "x.toml"), 2, "this file has the format HPCC topology"),
+        ((both[0], "--to", "x.toml"), 2, "a topology alone is no scenario"),
+        ((both[0], both[0], "--to", "x.toml"), 2, "topology.txt: this file is a second topology"),
+        ((both[1], both[1], "--to", "x.toml"), 2, "flow.txt: this file is a second list of what hosts send"),
+        ((both[1], "--to", "x.toml"), 2, "a flow.txt names hosts of a topology: name its topology.txt, too"),
+        ((files / "sizes.cdf", "--to", "x.toml"), 2, "sizes.cdf: this file is a distribution of flow sizes"),
+        (("trace.et", "--to", "x.toml"), 2, "the name has no number, which is that of the rank"),
+        (("trace.0.et", "--to", "x.toml"), 2, "there is no file trace.0.et"),
         ((*both, "--to", "x.toml", "--cc", "hpc"), 2, "hpc"),
         ((both[0], "--to", "fct.txt"), 2, "expected the folder of a result"),
         ((files, "--to", "fct.txt"), 1, "holds no result"),
@@ -164,6 +169,146 @@ def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> Non
         assert "Traceback" not in done.stderr
     assert (files / "flow.txt").read_text() == FLOWS
     assert not (incast.folder / "x.toml").exists()
+
+
+GOAL = """\
+num_ranks 3
+rank 0 {
+a: calc 1500
+b: send 100000b to 1 tag 7
+b requires a
+}
+rank 1 {
+a: recv 100000b from 0 tag 7
+b: send 2000b to 2 tag 1 nic 0
+b requires a
+}
+rank 2 {
+recv 2000b from 1 tag 1
+}
+"""
+CONNECTIONS = """\
+Nodes 4
+Connections 3
+Triggers 1
+0->1 id 1 start 0 size 2000 recv_done_trigger 1
+1->2 id 2 trigger 1 size 2000
+3->2 id 3 start 5 size 2000 prio 2
+trigger id 1 oneshot
+"""
+TREE = """\
+Nodes 4
+Tiers 2
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 500
+Queue_Up 100
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 2
+Downlink_Latency_ns 500
+"""
+
+
+def varint(value: int) -> bytes:
+    """A number in Protocol Buffers' coding."""
+    low, value = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + varint(value) if value else bytes([low])
+
+
+def chakra(bytes_: int) -> bytes:
+    """A trace with one node: an all-reduce (COMM_COLL_NODE is 7, ALL_REDUCE 0)."""
+
+    def number(field: int, value: int) -> bytes:
+        return varint(field << 3) + varint(value)
+
+    def text(field: int, value: bytes) -> bytes:
+        return varint(field << 3 | 2) + varint(len(value)) + value
+
+    def attribute(name: bytes, value: int) -> bytes:
+        return text(10, text(1, name) + number(9, value))
+
+    node = number(1, 1) + text(2, b"reduce") + number(3, 7)
+    node += attribute(b"comm_type", 0) + attribute(b"comm_size", bytes_)
+    records = (text(1, b"0.0.4"), node)
+    return b"".join(varint(len(record)) + record for record in records)
+
+
+@pytest.fixture
+def workloads(incast: Incast) -> Path:
+    """A folder with a schedule, a connection matrix, a topology and traces of four ranks."""
+    folder = incast.folder / "work"
+    folder.mkdir()
+    (folder / "chain.goal").write_text(GOAL)
+    (folder / "three.cm").write_text(CONNECTIONS)
+    (folder / "tree.topo").write_text(TREE)
+    for rank in range(4):
+        (folder / f"trace.{rank}.et").write_bytes(chakra(4000))
+    return folder
+
+
+def test_workloads_become_scenarios_that_run(incast: Incast, workloads: Path) -> None:
+    traces = sorted(workloads.glob("*.et"))
+    topology = workloads / "tree.topo"
+    cases = [
+        ((workloads / "chain.goal",), "2 flows on 3 hosts, 1 switch, 3 links", 'kind = "star"\nhosts = 3\n'),
+        ((topology, workloads / "chain.goal"), "2 flows on 4 hosts, 4 switches, 8 links", '"htsim-file"'),
+        ((workloads / "three.cm", topology), "3 flows on 4 hosts, 4 switches, 8 links", 'start_unit = "1us"'),
+        # A ring of four: six steps of four messages each.
+        (tuple(traces), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
+        (tuple(traces[:1]), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
+        ((workloads / "trace.*.et",), "24 flows on 4 hosts, 1 switch, 4 links", 'kind = "chakra-trace"'),
+    ]
+    for inputs, told, written in cases:
+        done = incast.here("convert", *inputs, "--to", "made.toml", "--cc", "swift", "--force")
+        assert done.returncode == 0, done.stderr
+        assert f"made.toml: {told}" in done.stdout
+        text = (incast.folder / "made.toml").read_text()
+        assert written in text
+        assert 'algorithm = "swift"' in text
+        done = incast.here("run", "made.toml", "--out", "result", "--quiet", "--fresh")
+        assert done.returncode == 0, done.stderr
+        assert "flows finished" in done.stdout
+    done = incast.here("convert", workloads / "three.cm", topology, "--to", "made.toml", "--force")
+    assert "not taken over:" in done.stdout
+    assert "prio (1)" in done.stdout
+    assert "queue_down, queue_up: not taken over" in done.stdout
+
+
+def test_a_workload_that_is_refused_says_line_and_field(incast: Incast, workloads: Path) -> None:
+    for name, old, new, said in [
+        ("chain.goal", "100000b to 1", "100000 to 1", "chain.goal:4:"),
+        ("chain.goal", "recv 2000b from 1", "recv 2000b from -1", "chain.goal:12:"),
+        ("three.cm", "Connections 3", "Connections 4", "three.cm:2:"),
+        ("three.cm", "size 2000 prio", "size 0 prio", "three.cm:6:"),
+        ("tree.topo", "Radix_Up 2", "Radix_Up 3", "tree.topo:"),
+    ]:
+        path = workloads / name
+        good = path.read_text()
+        path.write_text(good.replace(old, new, 1))
+        done = incast.here("convert", workloads / "chain.goal", path, "--to", "made.toml")
+        if name != "tree.topo":
+            done = incast.here("convert", path, "--to", "made.toml")
+        assert done.returncode == 2
+        assert said in done.stderr
+        path.write_text(good)
+    (workloads / "trace.2.et").write_bytes(chakra(4001))
+    done = incast.here("convert", workloads / "trace.0.et", "--to", "made.toml")
+    assert done.returncode == 2
+    assert "trace.2.et" in done.stderr
+    (workloads / "trace.2.et").unlink()
+    done = incast.here("convert", workloads / "trace.0.et", "--to", "made.toml")
+    assert "there is no file" in done.stderr
+    assert not (incast.folder / "made.toml").exists()
+    # More ranks than the topology has hosts.
+    (workloads / "chain.goal").write_text(
+        GOAL.replace("num_ranks 3", "num_ranks 5") + "rank 3 {}\nrank 4 {}\n"
+    )
+    done = incast.here("convert", workloads / "chain.goal", workloads / "tree.topo", "--to", "made.toml")
+    assert "4 hosts for the 5 ranks of the file" in done.stderr
 
 
 def test_a_trace_is_what_perfetto_reads(incast: Incast, pauses: Path) -> None:

@@ -141,14 +141,11 @@ fn both_forms_of_flows_are_read() {
 fn a_scenario_names_the_files_and_runs() {
     let scratch = Scratch::new("names");
     let path = scratch.write("net.txt", TOPOLOGY);
-    scratch.write("flow.txt", FLOWS);
-    let read = [topology(TOPOLOGY)];
-    let flows = HpccFlows::parse(FLOWS, "flow.txt").unwrap();
-    let text = convert::scenario(
-        convert::Named { path: "net.txt", content: &read[0] },
-        convert::Named { path: "flow.txt", content: &flows },
-        "hpcc:paper",
-    );
+    let flows = scratch.write("flow.txt", FLOWS);
+    // The order of the two does not matter.
+    let files = [(flows, "flow.txt".to_owned()), (path.clone(), "net.txt".to_owned())];
+    let (topology, work) = convert::read_all(&files).unwrap();
+    let text = convert::scenario(topology.as_ref(), &work, "hpcc:paper").unwrap();
     let file = scratch.write("made.toml", &text);
     let scenario = Scenario::load(&file, &[]).unwrap();
     assert_eq!(scenario.groups(), ["pg3-port100", "pg3-port200"]);

@@ -60,8 +60,14 @@ fn example(name: &str) -> Scenario {
 
 #[test]
 fn the_examples_round_trip() {
-    for name in ["microburst.toml", "websearch.toml", "incast.toml", "bfc.toml"] {
-        round_trip(&example(name));
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let names =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".toml")).collect();
+    names.sort_unstable();
+    assert!(names.len() >= 6, "{names:?}");
+    for name in names {
+        round_trip(&example(&name));
     }
     assert_eq!(example("microburst.toml").name(), "microburst");
 }

@@ -105,8 +105,10 @@ fn a_ring_passes_on_after_it_has_computed() {
     assert_eq!(column(&result, TableName::Jobs, "flows"), [8]);
     assert_eq!(column(&result, TableName::Jobs, "size_bytes"), [12_000]);
     assert_eq!(texts(&result, TableName::Jobs, "job"), ["ring-allreduce"]);
-    assert_eq!(texts(&result, TableName::Jobs, "no_bound"), ["it computes"]);
-    assert_eq!(ratios(&result, "bound_ratio"), [None]);
+    assert_eq!(texts(&result, TableName::Jobs, "no_bound"), ["null"]);
+    // Nothing waits but for computations, which the bound counts.
+    assert_eq!(column(&result, TableName::Jobs, "bound_ps"), [jct]);
+    assert_eq!(ratios(&result, "bound_ratio"), [Some(1.0)]);
     let summary = &result.info.summary.unwrap().jobs[0];
     assert_eq!((summary.group.as_str(), summary.jobs, summary.unfinished), ("ring-allreduce", 1, 0));
     assert_eq!(summary.jct_ps.unwrap().max, jct as f64);

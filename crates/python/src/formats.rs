@@ -1,14 +1,10 @@
 //! Files of other programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use incast_lab::files;
-use incast_lab::formats::convert::{self, Named};
-use incast_lab::formats::hpcc_flows::HpccFlows;
-use incast_lab::formats::hpcc_topology::HpccTopology;
-use incast_lab::formats::{describe, export};
+use incast_lab::Problem;
+use incast_lab::formats::{convert, describe, export};
 use incast_lab::results::ResultFolder;
-use incast_lab::{Problem, Problems};
 use pyo3::prelude::*;
 
 use crate::error::{self, ResultError};
@@ -23,32 +19,19 @@ pub(crate) fn describe_file(py: Python<'_>, path: PathBuf) -> PyResult<Descripti
     Ok((found.format, found.rows, found.notes))
 }
 
-fn read(path: &Path) -> Result<String, Problems> {
-    let file = path.display().to_string();
-    let bytes = files::read(path, files::MAX_LIST)
-        .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
-    String::from_utf8(bytes)
-        .map_err(|_| Problem::new("this is not a text file (not UTF-8)").in_file(file).into())
-}
-
-/// The text of a scenario that names a `topology.txt` and a `flow.txt`, each a path and the name that
-/// the scenario gives it, and notes on what is dropped.
+/// The text of a scenario that names files of other programs, each a path and the name that the scenario gives it,
+/// and notes on what is dropped.
 #[pyfunction]
 pub(crate) fn scenario_of_files(
     py: Python<'_>,
-    topology: (PathBuf, String),
-    flows: (PathBuf, String),
+    files: Vec<(PathBuf, String)>,
     cc: String,
 ) -> PyResult<(String, Vec<String>)> {
     py.detach(|| {
-        let network = HpccTopology::parse(&read(&topology.0)?, &topology.0.display().to_string())?;
-        let list = HpccFlows::parse(&read(&flows.0)?, &flows.0.display().to_string())?;
-        let text = convert::scenario(
-            Named { path: &topology.1, content: &network },
-            Named { path: &flows.1, content: &list },
-            &cc,
-        );
-        Ok((text, [network.notes(), list.notes()].concat()))
+        let (topology, work) = convert::read_all(&files)?;
+        let text = convert::scenario(topology.as_ref(), &work, &cc)?;
+        let notes = topology.map(|topology| topology.content.notes()).unwrap_or_default();
+        Ok((text, [notes, work.content.notes()].concat()))
     })
     .map_err(error::problems)
 }

@@ -31,15 +31,16 @@ struct Busy {
     after: Time,
 }
 
-/// For each job how long it takes at least from its first send to its last end: the largest of
-/// - the longest chain of its sends and receives, if each flow is alone on the idle path that it takes at its
-///   earliest start;
+/// For each job how long it takes at least from its first send or computation to its last end: the largest of
+/// - the longest chain of its operations, if each flow is alone on the idle path that it takes at its earliest start,
+///   and each computation has its processor for itself;
+/// - for each processor of a host, the sum of the job's computations on it;
 /// - for each host and direction, the time for which the host's links are busy with the bytes of the job's flows,
 ///   plus what the first packet needs before and the last packet and its acknowledgement after.
 ///
 /// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
 /// jobs. For one flow it is the completion time on the idle path ([`ideal`](crate::record::FlowRecord::ideal)).
-/// `None` for a job that computes or sends nothing.
+/// `None` for a job that neither sends nor computes.
 ///
 /// # Errors
 /// When the description contradicts itself.
@@ -53,12 +54,15 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             rates[node as usize] = [rates[node as usize], link.rate].into_iter().sum();
         }
     }
-    let mut computes = vec![false; jobs];
+    let mut computing: Vec<BTreeMap<(u32, u16), Time>> = vec![BTreeMap::new(); jobs];
     let mut idle: BTreeMap<u32, Idle> = BTreeMap::new();
     let mut busy: Vec<BTreeMap<(u32, usize), Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
     for operation in operations {
         match operation.what {
-            What::Compute { time, .. } => computes[usize::from(operation.job)] |= time > Time::ZERO,
+            What::Compute { time, processor } => {
+                let sums = computing[usize::from(operation.job)].entry((operation.host, processor));
+                *sums.or_insert(Time::ZERO) += time;
+            }
             What::Receive { .. } => {}
             What::Send { flow } => {
                 let alone = alone(flow, &rates, &world);
@@ -78,8 +82,10 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
     }
     let mut longest: Vec<Time> = busy
         .iter()
-        .map(|hosts| {
-            hosts.values().map(|busy| busy.before + busy.sum + busy.after).max().unwrap_or(Time::ZERO)
+        .zip(&computing)
+        .map(|(links, processors)| {
+            let links = links.values().map(|busy| busy.before + busy.sum + busy.after);
+            links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)
         })
         .collect();
     let order = world.graph.order(operations).unwrap_or_default();
@@ -98,7 +104,8 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
                     idle.get(&flow).map_or(Time::ZERO, |f| f.delivered)
                 }
                 (What::Send { flow }, _) => idle.get(&flow).map_or(Time::ZERO, |f| f.finished),
-                _ => Time::ZERO,
+                (What::Compute { time, .. }, _) => time,
+                (What::Receive { .. }, _) => Time::ZERO,
             };
             let at = times[before as usize] + takes;
             times[event as usize] = times[event as usize].max(at);
@@ -106,8 +113,8 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
         let longest = &mut longest[usize::from(job)];
         *longest = times[event as usize].max(*longest);
     }
-    let known = longest.into_iter().zip(computes).zip(busy);
-    Ok(known.map(|((bound, computes), busy)| (!computes && !busy.is_empty()).then_some(bound)).collect())
+    // A job without a duration only receives, or computes for no time.
+    Ok(longest.into_iter().map(|bound| (bound > Time::ZERO).then_some(bound)).collect())
 }
 
 /// A flow alone. `rates` are those of all links of each host together.

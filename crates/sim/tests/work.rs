@@ -513,7 +513,7 @@ fn bounds_of_jobs_count_chains_and_host_links() {
     assert_eq!(incast_sim::job_bounds(&incast).unwrap(), [Some(Time::from_ps(bound))]);
     // The run reaches it: the acknowledgements are not in the way of the data.
     assert_eq!(run_everywhere(&incast).0.now, Time::from_ps(bound));
-    // A chain there and back, beside a job that computes, one that sends nothing, and one that depends on another.
+    // A chain there and back, beside a job that depends on another, and one that only receives.
     let sim = described(
         2,
         &[(0, 1, 1000), (1, 0, 2500), (0, 1, 1000)],
@@ -522,14 +522,72 @@ fn bounds_of_jobs_count_chains_and_host_links() {
             receive(1, 0, &[]),
             send(1, 1, &[1]),
             receive(0, 1, &[]),
-            job(1, compute(0, us(1), 0, &[])),
             job(1, send(0, 2, &[3])),
             job(2, receive(1, 2, &[])),
         ],
     );
     let (_, kept) = run_everywhere(&sim);
     let back = kept.flows.iter().find(|record| record.flow == 1).unwrap().ideal;
-    assert_eq!(incast_sim::job_bounds(&sim).unwrap(), [Some(Time::from_ps(ARRIVES) + back), None, None]);
+    let bounds = [Some(Time::from_ps(ARRIVES) + back), Some(Time::from_ps(DONE)), None];
+    assert_eq!(incast_sim::job_bounds(&sim).unwrap(), bounds);
+}
+
+#[test]
+fn bounds_of_jobs_count_computations() {
+    let bound = |sim: &Simulation| incast_sim::job_bounds(sim).unwrap()[0].unwrap().ps();
+    // Host 0 computes for 3 us and sends, host 1 computes for 5 us when it has received and answers: nothing waits.
+    let mut sim = described(
+        2,
+        &[(0, 1, 1000), (1, 0, 1000)],
+        vec![
+            compute(0, us(3), 0, &[]),
+            send(0, 0, &[0]),
+            receive(1, 0, &[]),
+            compute(1, us(5), 0, &[2]),
+            send(1, 1, &[3]),
+            receive(0, 1, &[]),
+        ],
+    );
+    assert_eq!(bound(&sim), 3_000_000 + ARRIVES + 5_000_000 + DONE);
+    assert_eq!(run_everywhere(&sim).0.now, Time::from_ps(bound(&sim)));
+    // A computation beside this counts where it is longer, and where its processor has others to do.
+    sim.operations.push(compute(1, us(11), 0, &[]));
+    assert_eq!(bound(&sim), 5_000_000 + 11_000_000);
+    sim.operations[6] = compute(1, us(11), 1, &[]);
+    assert_eq!(bound(&sim), 3_000_000 + ARRIVES + 5_000_000 + DONE);
+    sim.operations[6] = compute(1, us(15), 1, &[]);
+    assert_eq!(bound(&sim), 15_000_000);
+    // One that waits for a start does not wait for the end: the send starts after 3 us.
+    sim.operations[6] = compute(0, us(12), 1, &[]);
+    sim.operations[6].after_start = vec![1];
+    assert_eq!(bound(&sim), 3_000_000 + 12_000_000);
+    assert_eq!(run_everywhere(&sim).0.now, Time::from_ps(15_000_000));
+}
+
+#[test]
+fn no_random_graph_is_faster_than_its_bounds() {
+    let (mut reached, mut later) = (0, 0);
+    for seed in 0..150 {
+        let mut sim = random_graph(seed);
+        for (operation, index) in sim.operations.iter_mut().zip(0..) {
+            operation.job = (draw(seed ^ 0x0b, index) % 3) as u16;
+        }
+        let bounds = incast_sim::job_bounds(&sim).unwrap();
+        let (_, kept) = run_everywhere(&sim);
+        for (job, bound) in (0..).zip(bounds) {
+            let of_job = |record: &&OperationRecord| sim.operations[record.operation as usize].job == job;
+            let records: Vec<_> = kept.operations.iter().filter(of_job).collect();
+            let active = |record: &&&OperationRecord| {
+                !matches!(sim.operations[record.operation as usize].what, What::Receive { .. })
+            };
+            let first = records.iter().filter(active).map(|record| record.start).min();
+            let last = records.iter().map(|record| record.end).max();
+            let (Some(first), Some(last), Some(bound)) = (first, last, bound) else { continue };
+            assert!(last - first >= bound, "seed {seed}, job {job}: {:?} < {bound:?}", last - first);
+            *(if last - first == bound { &mut reached } else { &mut later }) += 1;
+        }
+    }
+    assert!(reached > 20 && later > 20, "{reached} {later}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 what becomes what:
-  topology.txt flow.txt --to scenario.toml   a scenario that names the two files
-                                             (HPCC, ns3-datacenter, SimAI)
-  RESULT --to fct.txt                        finished flows, as HPCC lists them
-  RESULT --to trace.pftrace                  a trace for https://ui.perfetto.dev
+  WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files, in any order
+  RESULT --to fct.txt                  finished flows, as HPCC lists them
+  RESULT --to trace.pftrace            a trace for https://ui.perfetto.dev
+
+WORK is what hosts send:
+  flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
+  schedule.goal     GOAL as text: Schedgen, ATLAHS, LogGOPSim
+  matrix.cm         connections of htsim, with triggers
+  trace.*.et        Chakra execution traces, one file of each rank
+TOPOLOGY is a topology.txt of HPCC or a .topo of htsim; without one, ranks are
+hosts at one switch.
 
 Captured packets need no conversion: with captures in the scenario's [probe], a
 run writes capture.pcapng into its result.
@@ -34,13 +42,13 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
     """Adds the command to the others."""
     sub = commands.add_parser(
         "convert",
-        help="convert files of other simulators to scenarios, results to such files",
-        description="Converts other simulators' files to a scenario, or a result to such files.",
+        help="convert files of other programs to scenarios, results to such files",
+        description="Converts other programs' files to a scenario, or a result to such files.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
-        "inputs", nargs="+", type=Path, metavar="INPUT", help="two files, or the folder of a result"
+        "inputs", nargs="+", type=Path, metavar="INPUT", help="files of a scenario, or the folder of a result"
     )
     sub.add_argument(
         "--to",
@@ -92,19 +100,13 @@ def act(options: argparse.Namespace) -> int:
 
 
 def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int:
-    """Writes a scenario that names a ``topology.txt`` and a ``flow.txt``."""
-    if len(inputs) != 2:
-        raise _core.ScenarioError("a scenario is made from two files, a topology.txt and a flow.txt")
-    formats = [_core.describe_file(os.fspath(path))[0] for path in inputs]
-    if "HPCC flows" in formats[0]:
-        inputs, formats = inputs[::-1], formats[::-1]
-    for path, format_, wanted in zip(inputs, formats, ("topology", "flows"), strict=True):
-        if not format_.endswith(wanted):
-            raise _core.ScenarioError(f"{path}: this file has the format {format_}; expected {wanted}")
+    """Writes a scenario that names files of other programs."""
     if target.exists() and not replace:
         raise _core.ResultError(f"{target}: the file already exists\n    help: --force replaces it")
-    named = [(os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in inputs]
-    text, notes = _core.scenario_of_files(named[0], named[1], cc)
+    named = [
+        (os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in traces(inputs)
+    ]
+    text, notes = _core.scenario_of_files(named, cc)
     # Refused before it is written, if it is not a scenario that runs.
     size = Scenario.from_toml(text, os.fspath(target)).size()
     try:
@@ -114,6 +116,28 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
     print(f"{target}: {size.flows:,} flows on {size.network}")
     tell("not taken over", notes)
     return 0
+
+
+def traces(inputs: list[Path]) -> list[Path]:
+    """The inputs, with one pattern in place of the Chakra traces of all ranks.
+
+    The shell makes all their names of ``trace.*.et``; one of them, or the pattern in quotes, stands for all.
+
+    Raises:
+        ScenarioError: When the name of a trace has no number.
+    """
+    found: dict[Path, None] = {}
+    for path in inputs:
+        if path.suffix == ".et" and "*" not in path.name:
+            before, rank, after = re.fullmatch(r"(.*?)(\d*)(\D*)", path.name).groups()  # type: ignore[union-attr]
+            if not rank:
+                raise _core.ScenarioError(
+                    f"{path}: the name has no number, which is that of the rank\n"
+                    "    help: traces are named like trace.0.et, trace.1.et, …"
+                )
+            path = path.with_name(f"{before}*{after}")
+        found[path] = None
+    return list(found)
 
 
 _FOREIGN = (".goal", ".cm", ".topo", ".et")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from incast import ResultError
 from incast.cli.report import folders
@@ -13,12 +16,47 @@ from incast.cli.show import open_result
 from incast.cli.tables import title
 from incast.result import Result
 from incast.store import short
+from incast.units import Time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Draw = Callable[[Mapping[str, Result], tuple[str, int] | None], "Figure"]
+
+@dataclass(frozen=True)
+class Part:
+    """The part of the results to draw; nothing for the default.
+
+    Attributes:
+        port: A port.
+        flow: Flows, as for `Result.find_flows`.
+        job: A job.
+        hosts: Hosts.
+    """
+
+    port: tuple[str, int] | None = None
+    flow: str | int | None = None
+    job: str | None = None
+    hosts: tuple[str, ...] | None = None
+
+
+Draw = Callable[[Mapping[str, Result], Part], "Figure"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of picture.
+
+    Attributes:
+        about: What it shows.
+        draw: What draws it.
+        takes: The fields of `Part` that it follows.
+    """
+
+    about: str
+    draw: Draw
+    takes: tuple[str, ...] = ()
+
 
 FORMATS = ("png", "pdf", "svg")
 """Endings of pictures."""
@@ -30,7 +68,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "plot",
         help="draw saved results",
         description="Draws saved results into one picture, sized for a two-column paper. "
-        f"Kinds: {'; '.join(f'{name}: {about}' for name, (about, _) in KINDS.items())}.",
+        f"Kinds: {'; '.join(f'{name}: {kind.about}' for name, kind in KINDS.items())}.",
     )
     sub.add_argument(
         "results",
@@ -46,6 +84,20 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--port", type=_port, metavar="NODE:PORT", help="the port to draw, like s0:15 (default: the busiest)"
     )
     sub.add_argument(
+        "--flow",
+        type=_flow,
+        metavar="FLOW",
+        help="the flows to draw: a traffic block, like burst; its fourth flow, burst.3; or a number "
+        "(default: all that have samples; of deduced the first)",
+    )
+    sub.add_argument("--job", metavar="JOB", help="the job whose operations to draw (default: all)")
+    sub.add_argument(
+        "--hosts",
+        type=_hosts,
+        metavar="HOST,…",
+        help="the hosts whose operations to draw, with commas between them (default: all)",
+    )
+    sub.add_argument(
         "--out", type=_picture, metavar="FILE", help="a .png, .pdf or .svg (default: KIND.png and KIND.pdf)"
     )
     sub.set_defaults(act=act)
@@ -56,6 +108,17 @@ def _port(text: str) -> tuple[str, int]:
     if not node or not port.isascii() or not port.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not like s0:15: a node, a colon, the port's number")
     return node, int(port)
+
+
+def _flow(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not like h0,h1: names with commas between them")
+    return names
 
 
 def _picture(text: str) -> Path:
@@ -75,9 +138,9 @@ def act(options: argparse.Namespace) -> int:
     except ImportError:
         raise ResultError("no picture without matplotlib\n    help: pip install 'incast[plot]'") from None
     kind = options.kind or ("panels" if any(r.probed_ports() for r in results.values()) else "slowdown")
-    _, draw = KINDS[kind]
+    part = _part(kind, options)
     try:
-        figure = draw(results, options.port)
+        figure = KINDS[kind].draw(results, part)
     except (KeyError, ValueError) as error:
         raise ResultError(f"{kind}: {error.args[0]}") from None
     if options.out is None:
@@ -91,6 +154,16 @@ def act(options: argparse.Namespace) -> int:
     for file in files:
         print(f"picture {file}")
     return 0
+
+
+def _part(kind: str, options: argparse.Namespace) -> Part:
+    """The part of the results that the options name; refused where the kind does not follow it."""
+    given = {name: getattr(options, name) for name in ("port", "flow", "job", "hosts")}
+    for name, value in given.items():
+        if value is not None and name not in KINDS[kind].takes:
+            kinds = ", ".join(other for other, one in KINDS.items() if name in one.takes)
+            raise ResultError(f"--{name} has no effect on pictures of the kind {kind}; kinds: {kinds}")
+    return Part(**given)
 
 
 def labelled(results: Sequence[Result]) -> dict[str, Result]:
@@ -120,19 +193,19 @@ def _folder(result: Result) -> str:
     return str(result.folder)
 
 
-def _panels(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+def _panels(results: Mapping[str, Result], part: Part) -> Figure:
     from incast import plot
 
-    chosen = port or busiest(results)
+    chosen = part.port or busiest(results)
     figure, _ = plot.queue_and_utilisation(results, chosen, _titles(results))
     figure.suptitle(f"{chosen[0]}, port {chosen[1]}", fontsize=8)
     return figure
 
 
-def _slowdown(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+def _slowdown(results: Mapping[str, Result], part: Part) -> Figure:
     from incast import plot
 
-    del port
+    del part
     for label, result in results.items():
         if not len(result.flow_times().slowdown):
             raise ResultError(f"{label}: no flow with a size finished, so there is no slowdown to draw")
@@ -141,24 +214,80 @@ def _slowdown(results: Mapping[str, Result], port: tuple[str, int] | None) -> Fi
 
 
 def _of_port(name: str) -> Draw:
-    def draw(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
         from incast import plot
 
-        axes: Axes = getattr(plot, name)(results, port or busiest(results))
+        axes: Axes = getattr(plot, name)(results, part.port or busiest(results))
         return cast("Figure", axes.figure)
 
     return draw
 
 
-def _of_flows(name: str) -> Draw:
-    def draw(results: Mapping[str, Result], port: tuple[str, int] | None) -> Figure:
+def _of_samples(name: str) -> Draw:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
         from incast import plot
 
-        del port
-        axes: Axes = getattr(plot, name)(results)
+        axes: Axes = getattr(plot, name)(results, part.flow)
         return cast("Figure", axes.figure)
 
     return draw
+
+
+def _of_all(name: str, **keywords: object) -> Draw:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
+        from incast import plot
+
+        del part
+        axes: Axes = getattr(plot, name)(results, **keywords)
+        return cast("Figure", axes.figure)
+
+    return draw
+
+
+def _internals(results: Mapping[str, Result], part: Part) -> Figure:
+    from incast import plot
+
+    figure, _ = plot.internals(_only(results), part.flow)
+    return figure
+
+
+def _deduced(results: Mapping[str, Result], part: Part) -> Figure:
+    from incast import plot
+
+    result, flow = _only(results), part.flow
+    if flow is None:
+        samples = result.internals
+        having = samples.column("flow")[samples.column("name") == "deduced_arrival"]
+        if not len(having):
+            help_ = (
+                "    help: theta-powertcp deduces them; its scenario needs [probe] flows and internals = true"
+            )
+            raise ResultError(f"no flow has samples of what it deduces of the congestion\n{help_}")
+        flow = int(having[0])
+    numbers, base_rtts = (result.flows.column(name) for name in ("flow", "base_rtt_ps"))
+    base_rtt = base_rtts[np.isin(numbers, result.find_flows(flow))]
+    if not len(base_rtt):
+        raise KeyError(f"there is no flow {flow}")
+    figure, _ = plot.deduced(result, part.port or busiest(results), flow, Time(int(base_rtt[0])))
+    return figure
+
+
+def _operations(results: Mapping[str, Result], part: Part) -> Figure:
+    from incast import plot
+
+    try:
+        axes = plot.operations(_only(results), part.job, part.hosts)
+    except ValueError as error:
+        help_ = "    help: --job JOB for one job, --hosts h0,h1 for some of the hosts"
+        raise ResultError(f"operations: {error}\n{help_}") from None
+    return cast("Figure", axes.figure)
+
+
+def _only(results: Mapping[str, Result]) -> Result:
+    """The result, where a picture is of one."""
+    if len(results) > 1:
+        raise ValueError(f"a picture of this kind is of one result, and {len(results)} are given")
+    return next(iter(results.values()))
 
 
 def busiest(results: Mapping[str, Result]) -> tuple[str, int]:
@@ -183,20 +312,34 @@ def _titles(results: Mapping[str, Result]) -> dict[str, str]:
     return {label: title(label) for label in results}
 
 
-KINDS: dict[str, tuple[str, Draw]] = {
-    "panels": ("queue and utilisation of a probed port, a panel for each algorithm", _panels),
-    "queue": ("queue of a probed port over time", _of_port("queue")),
-    "throughput": ("throughput of a probed port over time", _of_port("throughput")),
-    "phase-plane": ("queue of a probed port against its growth", _of_port("phase_plane")),
-    "window": ("windows of the probed flows over time", _of_flows("window")),
-    "rate": ("rates of the probed flows over time", _of_flows("rate")),
-    "goodput": ("goodput of the probed flows over time", _of_flows("goodput")),
-    "fairness": ("Jain's index of the goodput of the probed flows over time", _of_flows("fairness")),
-    "slowdown": ("slowdown of small and large flows, and its distribution", _slowdown),
-    "slowdown-by-size": (
-        "99th percentile of the slowdown over the flow's size",
-        _of_flows("slowdown_by_size"),
+_FLOWS = ("flow",)
+
+KINDS: dict[str, Kind] = {
+    "panels": Kind("queue and utilisation of a probed port, a panel for each algorithm", _panels, ("port",)),
+    "queue": Kind("queue of a probed port over time", _of_port("queue"), ("port",)),
+    "throughput": Kind("throughput of a probed port over time", _of_port("throughput"), ("port",)),
+    "phase-plane": Kind("queue of a probed port against its growth", _of_port("phase_plane"), ("port",)),
+    "window": Kind("windows of the probed flows over time", _of_samples("window"), _FLOWS),
+    "rate": Kind("rates of the probed flows over time", _of_samples("rate"), _FLOWS),
+    "goodput": Kind("goodput of the probed flows over time", _of_samples("goodput"), _FLOWS),
+    "fairness": Kind("Jain's index of the goodput of the probed flows over time", _of_all("fairness")),
+    "internals": Kind("internal quantities of the algorithm, of one result", _internals, _FLOWS),
+    "deduced": Kind(
+        "inflight and arrival rate of a probed port, and what a flow deduces of them, of one result",
+        _deduced,
+        ("port", "flow"),
     ),
-    "fct-cdf": ("distribution of flow completion times", _of_flows("fct_cdf")),
+    "slowdown": Kind("slowdown of small and large flows, and its distribution", _slowdown),
+    "slowdown-by-size": Kind(
+        "99th percentile of the slowdown over the flow's size", _of_all("slowdown_by_size")
+    ),
+    "fct-cdf": Kind("distribution of flow completion times", _of_all("fct_cdf")),
+    "operations": Kind(
+        "what hosts send, receive and compute over time, of one result", _operations, ("job", "hosts")
+    ),
+    "jobs": Kind("distribution of job completion times", _of_all("jobs")),
+    "jobs-ratio": Kind(
+        "distribution of job completion times divided by their lower bounds", _of_all("jobs", ratio=True)
+    ),
 }
-"""What can be drawn: what it shows, and what draws it."""
+"""What can be drawn."""

@@ -43,7 +43,8 @@ def deduced(
     names = ("deduced_inflight_bytes", "deduced_arrival")
     if any(name not in found for name in names):
         raise KeyError(
-            f"flow {flow} has no samples of {' and '.join(names)}; it needs [probe] internals = true"
+            f"flow {flow} has no samples of {' and '.join(names)}; theta-powertcp has them, with [probe] "
+            "flows and internals = true"
         )
     inflight, arrival = (found[name] for name in names)
     rate = result.port(result.find_port(port)).rate_bps

@@ -121,9 +121,9 @@ def _bars(result: Result, job: str | None, hosts: Sequence[str] | None) -> tuple
                 raise KeyError(f"host {name!r} has no operations here; hosts that have: {_some(names)}")
         names = list(dict.fromkeys(hosts))
     if len(names) > MOST_HOSTS:
-        what = "write hosts=[…] for some of them"
+        what = "choose some of them"
         if job is None and len(jobs) > 1:
-            what = f"choose a job, like job={jobs[0]!r} (jobs: {_some(jobs)}), or {what}"
+            what = f"choose a job, like {jobs[0]!r} (jobs: {_some(jobs)}), or some of the hosts"
         raise ValueError(f"{len(names)} hosts are too many for one picture, {MOST_HOSTS} at most: {what}")
     chosen &= np.isin(host, names) & ~np.isnan(table.column("start_ps").astype(np.float64))
     chosen &= ~np.isinf(_flow_starts(result))

@@ -1,90 +1,303 @@
-//! A scenario from the files of another simulator.
+//! A scenario from the files of other programs.
+
+use std::path::{Path, PathBuf};
 
 use incast_units::Time;
 
+use super::chakra_files;
+use super::chakra_workload::ChakraTrace;
+use super::describe::Format;
 use super::fields::counted;
+use super::goal::Goal;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
+use super::htsim_connections::HtsimConnections;
+use super::htsim_topology::HtsimTopology;
+use crate::grammar::foreign::read_text;
 use crate::grammar::write::Out;
+use crate::problem::{Problem, Problems};
 
 /// If there are more kinds of flows than this, they become one traffic block.
 const MOST_BLOCKS: usize = 16;
 
 /// A file's path as the scenario names it, and its content.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a, T> {
+#[derive(Clone, Debug)]
+pub struct Named<T> {
     /// The path, from the scenario's folder.
-    pub path: &'a str,
+    pub path: String,
     /// What is in the file.
-    pub content: &'a T,
+    pub content: T,
 }
 
-/// The text of a scenario that names a `topology.txt` and a `flow.txt`, with the algorithm `cc`
-/// (`name` or `name:preset`). Where flows differ in priority group or port, each kind gets a block.
-#[must_use]
-pub fn scenario(topology: Named<'_, HpccTopology>, flows: Named<'_, HpccFlows>, cc: &str) -> String {
-    let mut text = String::from("# Made by `incast convert`. The scenario refers to the original files.\n");
-    let mut line = |content: String| text.push_str(&(content + "\n"));
-    line("\n[topology]\nkind = \"hpcc-file\"".to_owned());
-    line(format!("file = {}", quoted(topology.path)));
-    if topology.content.lossy().is_some() {
-        line("# The file has links that lose packets; Incast treats them as lossless.".to_owned());
-        line("ignore_loss = true".to_owned());
+/// A file that describes a network.
+#[derive(Clone, Debug)]
+pub enum Topology {
+    /// A `topology.txt`.
+    Hpcc(HpccTopology),
+    /// A `.topo`.
+    Htsim(HtsimTopology),
+}
+
+/// A file that describes what hosts send.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// A `flow.txt`.
+    Hpcc(HpccFlows),
+    /// A GOAL schedule.
+    Goal(Goal),
+    /// A connection matrix.
+    Htsim(HtsimConnections),
+    /// The traces of all ranks; its path has `*` for the rank.
+    Chakra(ChakraTrace),
+}
+
+/// A file that a scenario can name.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A network.
+    Topology(Topology),
+    /// What hosts send.
+    Work(Work),
+}
+
+/// Reads a file, of Chakra traces the pattern of all files.
+///
+/// # Errors
+/// When it has none of the formats that a scenario names, and all that is wrong with it.
+pub fn read(path: &Path) -> Result<Content, Problems> {
+    let file = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension == "et") {
+        let trace = chakra_files::read(path)?.trace?;
+        // What cannot be expressed is told with record and field, before a scenario is made.
+        trace.workload(false)?;
+        return Ok(Content::Work(Work::Chakra(trace)));
     }
-    let mut types: Vec<&str> = Vec::new();
-    for link in &topology.content.links {
-        if let Speed::Type(name) = &link.speed
-            && !types.contains(&name.as_str())
-        {
-            types.push(name);
+    let text = read_text(path)?;
+    let wrong = |message: &str| Problem::new(message).in_file(&file);
+    Ok(match Format::of(&text) {
+        Some(Format::Topology) => Content::Topology(Topology::Hpcc(HpccTopology::parse(&text, &file)?)),
+        Some(Format::HtsimTopology) => {
+            Content::Topology(Topology::Htsim(HtsimTopology::parse(&text, &file)?))
+        }
+        Some(Format::Flows) => Content::Work(Work::Hpcc(HpccFlows::parse(&text, &file)?)),
+        Some(Format::Goal) => Content::Work(Work::Goal(Goal::parse(&text, &file)?)),
+        Some(Format::HtsimConnections) => Content::Work(Work::Htsim(HtsimConnections::parse(&text, &file)?)),
+        Some(Format::Sizes) => {
+            let message = "this file is a distribution of flow sizes, of which no scenario is made";
+            let hint = "name it in a scenario: sizes = \"FILE\" in a [[traffic]] of the kind \"poisson\"";
+            return Err(wrong(message).with_hint(hint).into());
+        }
+        None => {
+            let hint = "`incast validate FILE` says how each format begins";
+            return Err(wrong("its first line matches no known format").with_hint(hint).into());
+        }
+    })
+}
+
+/// The files of a scenario, in any order: what hosts send, and perhaps a topology. Each has the name that the
+/// scenario gives it.
+///
+/// # Errors
+/// When one cannot be read, or there is not exactly one of the first and at most one of the second.
+pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Option<Named<Topology>>, Named<Work>), Problems> {
+    let (mut topology, mut work) = (None, None);
+    for (path, name) in files {
+        let second = |what: &str| {
+            let message = format!("this file is a second {what}; a scenario is made from one");
+            Problem::new(message).in_file(path.display().to_string())
+        };
+        let found = read(path)?;
+        let path = name.clone();
+        match found {
+            Content::Topology(_) if topology.is_some() => return Err(second("topology").into()),
+            Content::Work(_) if work.is_some() => return Err(second("list of what hosts send").into()),
+            Content::Topology(content) => topology = Some(Named { path, content }),
+            Content::Work(content) => work = Some(Named { path, content }),
         }
     }
-    if !types.is_empty() {
-        line("# The file does not give the rate and delay of these types: fill them in.".to_owned());
-        line("types = [".to_owned());
-        for name in types {
-            line(format!("    {{ name = {}, rate = \"100Gbps\", delay = \"1us\" }},", quoted(name)));
+    let work = work.ok_or_else(|| {
+        Problem::new("a topology alone is no scenario").with_hint(
+            "name what the hosts send, too: a flow.txt, a GOAL schedule, a connection matrix of htsim (.cm), Chakra \
+             traces (.et)",
+        )
+    })?;
+    Ok((topology, work))
+}
+
+impl Topology {
+    /// What is not taken over.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Hpcc(topology) => topology.notes(),
+            Self::Htsim(topology) => topology.notes().to_vec(),
         }
-        line("]".to_owned());
     }
-    line(
-        "\n# HPCC's switches are lossless by PFC; their parameters are in config.txt, which is not read."
-            .to_owned(),
-    );
-    line("[switch]\npfc = true".to_owned());
+}
+
+impl Work {
+    /// What is not taken over.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Hpcc(flows) => flows.notes(),
+            Self::Goal(goal) => goal.workload.notes.clone(),
+            Self::Htsim(matrix) => matrix.notes().to_vec(),
+            // It has been read, and so can be expressed.
+            Self::Chakra(trace) => trace.workload(false).map(|work| work.notes).unwrap_or_default(),
+        }
+    }
+
+    /// How many ranks or nodes it has; `None` for flows between the hosts of a topology.
+    fn ranks(&self) -> Option<usize> {
+        match self {
+            Self::Hpcc(_) => None,
+            Self::Goal(goal) => Some(goal.workload.ranks as usize),
+            Self::Htsim(matrix) => Some(matrix.nodes() as usize),
+            Self::Chakra(trace) => Some(trace.ranks.len()),
+        }
+    }
+}
+
+/// The text of a scenario that names the files, with the algorithm `cc` (`name` or `name:preset`). Where flows of
+/// a `flow.txt` differ in priority group or port, each kind gets a block. Without a topology each rank has a host
+/// at one switch.
+///
+/// # Errors
+/// When the file needs a topology and there is none.
+pub fn scenario(topology: Option<&Named<Topology>>, work: &Named<Work>, cc: &str) -> Result<String, Problem> {
+    let mut text =
+        Text("# Made by `incast convert`. The scenario refers to the original files.\n".to_owned());
+    match topology {
+        Some(Named { path, content: Topology::Hpcc(topology) }) => text.hpcc_topology(path, topology),
+        Some(Named { path, content: Topology::Htsim(_) }) => {
+            text.line("\n[topology]\nkind = \"htsim-file\"");
+            text.file(path);
+        }
+        None => {
+            let Some(ranks) = work.content.ranks() else {
+                let message = "a flow.txt names hosts of a topology: name its topology.txt, too";
+                return Err(Problem::new(message).in_file(&work.path));
+            };
+            text.line("\n# The file describes no network: its ranks are hosts at one switch.");
+            text.line(&format!("[topology]\nkind = \"star\"\nhosts = {}", ranks.max(2)));
+            text.line("rate = \"100Gbps\"\ndelay = \"1us\"");
+        }
+    }
     let (name, preset) = cc.split_once(':').unwrap_or((cc, ""));
-    line(format!("\n[cc]\nalgorithm = {}", quoted(name)));
+    text.line(&format!("\n[cc]\nalgorithm = {}", quoted(name)));
     if !preset.is_empty() {
-        line(format!("preset = {}", quoted(preset)));
+        text.line(&format!("preset = {}", quoted(preset)));
     }
-    let kinds = flows.content.kinds();
-    let apart = kinds.len() > 1 && kinds.len() <= MOST_BLOCKS;
-    let start = flows.content.first_start();
-    if start != Time::ZERO {
-        line(format!(
-            "\n# The file's first flow starts at {start}; first = \"0s\" moves all flows to the beginning."
-        ));
-    }
-    for (&(pg, dport), &number) in
-        if apart { kinds.iter().collect() } else { kinds.iter().take(1).collect::<Vec<_>>() }
-    {
-        let number = if apart { number } else { flows.content.flows().len() };
-        let port = dport.map(|port| format!("-port{port}")).unwrap_or_default();
-        let block = if apart { format!("pg{pg}{port}") } else { "flows".to_owned() };
-        line(format!("\n# {}", counted(number, "flow")));
-        line(format!("[[traffic]]\nname = \"{block}\"\nkind = \"hpcc-file\""));
-        line(format!("file = {}", quoted(flows.path)));
-        if apart || kinds.len() == 1 {
-            line(format!("pg = {pg}"));
-            if let Some(port) = dport {
-                line(format!("dport = {port}"));
+    let path = &work.path;
+    match &work.content {
+        Work::Hpcc(flows) => text.hpcc_flows(path, flows),
+        Work::Goal(_) => text.block("goal-file", path),
+        Work::Htsim(matrix) => text.htsim_connections(path, matrix),
+        Work::Chakra(trace) => {
+            text.block("chakra-trace", path);
+            if trace.has_ctrl_deps() {
+                text.line(
+                    "# ctrl_deps = true also waits for the traces' ctrl_deps, and not for data_deps alone.",
+                );
             }
         }
-        if start != Time::ZERO {
-            line("first = \"0s\"".to_owned());
+    }
+    Ok(text.0)
+}
+
+/// The text of a scenario, written line by line.
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+
+    fn file(&mut self, path: &str) {
+        self.line(&format!("file = {}", quoted(path)));
+    }
+
+    fn block(&mut self, kind: &str, path: &str) {
+        self.line(&format!("\n[[traffic]]\nkind = \"{kind}\""));
+        self.file(path);
+    }
+
+    fn hpcc_topology(&mut self, path: &str, topology: &HpccTopology) {
+        self.line("\n[topology]\nkind = \"hpcc-file\"");
+        self.file(path);
+        if topology.lossy().is_some() {
+            self.line("# The file has links that lose packets; Incast treats them as lossless.");
+            self.line("ignore_loss = true");
+        }
+        let mut types: Vec<&str> = Vec::new();
+        for link in &topology.links {
+            if let Speed::Type(name) = &link.speed
+                && !types.contains(&name.as_str())
+            {
+                types.push(name);
+            }
+        }
+        if !types.is_empty() {
+            self.line("# The file does not give the rate and delay of these types: fill them in.");
+            self.line("types = [");
+            for name in types {
+                self.line(&format!(
+                    "    {{ name = {}, rate = \"100Gbps\", delay = \"1us\" }},",
+                    quoted(name)
+                ));
+            }
+            self.line("]");
+        }
+        self.line(
+            "\n# HPCC's switches are lossless by PFC; their parameters are in config.txt, which is not read.",
+        );
+        self.line("[switch]\npfc = true");
+    }
+
+    fn htsim_connections(&mut self, path: &str, matrix: &HtsimConnections) {
+        self.block("htsim-connections", path);
+        if matrix.has_starts() {
+            self.line("# The file does not say the unit of its start times: 1us in files of htsim_uec, 1ps of htsim_ndp.");
+            self.line("start_unit = \"1us\"");
+        }
+        if matrix.moved().is_some() {
+            self.line("# Some connections start at one end of another when that completes at its other end; here they");
+            self.line("# start when it completes at this end.");
+            self.line("nearest_end = true");
         }
     }
-    text
+
+    fn hpcc_flows(&mut self, path: &str, flows: &HpccFlows) {
+        let kinds = flows.kinds();
+        let apart = kinds.len() > 1 && kinds.len() <= MOST_BLOCKS;
+        let start = flows.first_start();
+        if start != Time::ZERO {
+            self.line(&format!(
+                "\n# The file's first flow starts at {start}; first = \"0s\" moves all flows to the beginning."
+            ));
+        }
+        for (&(pg, dport), &number) in
+            if apart { kinds.iter().collect() } else { kinds.iter().take(1).collect::<Vec<_>>() }
+        {
+            let number = if apart { number } else { flows.flows().len() };
+            let port = dport.map(|port| format!("-port{port}")).unwrap_or_default();
+            let block = if apart { format!("pg{pg}{port}") } else { "flows".to_owned() };
+            self.line(&format!("\n# {}", counted(number, "flow")));
+            self.line(&format!("[[traffic]]\nname = \"{block}\"\nkind = \"hpcc-file\""));
+            self.file(path);
+            if apart || kinds.len() == 1 {
+                self.line(&format!("pg = {pg}"));
+                if let Some(port) = dport {
+                    self.line(&format!("dport = {port}"));
+                }
+            }
+            if start != Time::ZERO {
+                self.line("first = \"0s\"");
+            }
+        }
+    }
 }
 
 /// A text as TOML writes it.

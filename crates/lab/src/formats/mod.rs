@@ -27,6 +27,7 @@ pub mod htsim_topology;
 pub mod pcapng;
 pub mod perfetto;
 
+pub(crate) mod chakra_files;
 pub(crate) mod fields;
 mod frame;
 mod protobuf;

@@ -28,7 +28,7 @@ pub struct JobRecord {
     pub last: Option<(u32, u32)>,
     /// When half of its hosts had ended all their operations; [`Time::NEVER`] unless all have.
     pub median_end: Time,
-    /// How long it takes at least with empty queues; `None` if it computes or sends nothing.
+    /// How long it takes at least with empty queues; `None` if it neither sends nor computes.
     pub bound: Option<Time>,
 }
 

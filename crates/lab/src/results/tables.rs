@@ -359,7 +359,7 @@ const JOBS: &[Column] = &[
         INT,
         "ps",
         MAYBE,
-        "lower bound of its completion time with empty queues; null if it computes or sends nothing",
+        "lower bound of its completion time with empty queues; null if it neither sends nor computes",
     ),
     Column("bound_ratio", DataType::Float64, "", MAYBE, "completion time divided by its lower bound"),
     Column("bound_increase", DataType::Float64, "", MAYBE, "that ratio minus one"),
@@ -600,11 +600,7 @@ impl Labels<'_> {
         let time = |value: Option<Time>| value.unwrap_or(Time::NEVER).ps();
         let ratio = |r: &JobRecord| Some(r.time()?.ps() as f64 / r.bound?.ps() as f64);
         let hosts = records.iter().map(|r| r.last.map(|(_, host)| self.node(host)));
-        let no_bound = |r: &JobRecord| match r.flows {
-            _ if r.bound.is_some() => None,
-            0 => Some("it sends nothing"),
-            _ => Some("it computes"),
-        };
+        let no_bound = |r: &JobRecord| r.bound.is_none().then_some("it neither sends nor computes");
         rows(
             TableName::Jobs,
             vec![

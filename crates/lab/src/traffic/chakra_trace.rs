@@ -1,7 +1,6 @@
 //! The work of Chakra execution traces.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use incast_cc::Fixed;
@@ -9,8 +8,7 @@ use incast_cc::Fixed;
 use super::hosts::Hosts;
 use super::placed::Placed;
 use super::{Faults, Setting};
-use crate::files;
-use crate::formats::chakra::ChakraRank;
+use crate::formats::chakra_files::{self, ChakraFiles};
 use crate::formats::chakra_workload::ChakraTrace as Trace;
 use crate::grammar::foreign::Pinned;
 use crate::grammar::reading::Reading;
@@ -18,8 +16,7 @@ use crate::grammar::section::section;
 use crate::grammar::setting::{Bound, Setting as Value, Shape, wrong_type};
 use crate::grammar::tree;
 use crate::grammar::write::Out;
-use crate::hash::Digest;
-use crate::problem::{Problem, Problems, fault};
+use crate::problem::fault;
 
 section! {
     /// The messages, collectives and computations of Chakra execution traces (MLCommons), as ASTRA-sim reads
@@ -72,34 +69,6 @@ impl PartialEq for Ranks {
     }
 }
 
-/// The files of a pattern, by rank.
-fn files_of(pattern: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let name = pattern.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let Some((before, after)) = name.split_once('*').filter(|(_, after)| !after.contains('*')) else {
-        return Err("names the file of each rank with one * for its number, like \"trace.*.et\"".into());
-    };
-    let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = |error: std::io::Error| Problem::new(format!("cannot read {}: {error}", folder.display()));
-    let mut ranks = Vec::new();
-    for entry in fs::read_dir(folder).map_err(cannot)? {
-        let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
-        let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-        // As it would be written: `01` is another file than `1`.
-        ranks.extend(number.and_then(|text| text.parse::<usize>().ok().filter(|n| n.to_string() == text)));
-    }
-    ranks.sort_unstable();
-    let file = |rank: usize| folder.join(format!("{before}{rank}{after}"));
-    if ranks.is_empty() {
-        return Err(format!("there is no file {}", file(0).display()).into());
-    }
-    match ranks.iter().enumerate().find(|(i, rank)| i != *rank) {
-        Some((i, rank)) => {
-            Err(format!("there is no file {}, but one of rank {rank}", file(i).display()).into())
-        }
-        None => Ok(ranks.into_iter().map(file).collect()),
-    }
-}
-
 impl Value for Ranks {
     fn shape() -> Shape {
         Shape::Either(vec![Shape::Text("files like \"trace.*.et\""), Pinned::shape()])
@@ -112,44 +81,29 @@ impl Value for Ranks {
             _ => return wrong_type(node, key, reading),
         };
         let pattern = reading.folder.join(&pinned.path);
-        let paths = match files_of(&pattern) {
-            Ok(paths) => paths,
+        let ChakraFiles { paths, fingerprint, trace } = match chakra_files::read(&pattern) {
+            Ok(files) => files,
             Err(problem) => {
                 reading.wrong(node.place, key, problem);
                 return None;
             }
         };
-        let mut digest = Digest::default();
-        let mut ranks = Vec::new();
-        let mut wrong = Problems::default();
-        for path in &paths {
-            let bytes = match files::read(path, files::MAX_LIST) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    reading.wrong(node.place, key, format!("cannot read {}: {error}", path.display()));
-                    return None;
-                }
-            };
-            digest.update(&bytes);
-            match ChakraRank::parse(&bytes, &path.display().to_string()) {
-                Ok(rank) => ranks.push(rank),
-                Err(problems) => wrong.0.extend(problems.0),
-            }
-        }
-        let fingerprint = digest.finish();
         if pinned.fingerprint.is_some_and(|wanted| wanted != fingerprint) {
             let message = format!("{} has changed since this scenario was made", pattern.display());
             reading.wrong(node.place, key, message);
             return None;
         }
-        if !wrong.is_empty() {
-            wrong.0.into_iter().for_each(|problem| reading.report(node.place, problem));
-            return None;
-        }
+        let trace = match trace {
+            Ok(trace) => Arc::new(trace),
+            Err(problems) => {
+                problems.0.into_iter().for_each(|problem| reading.report(node.place, problem));
+                return None;
+            }
+        };
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         reading.files.extend(paths.into_iter().map(absolute));
         let path = absolute(pattern).display().to_string();
-        Some(Self { path, fingerprint, trace: Arc::new(Trace { ranks }) })
+        Some(Self { path, fingerprint, trace })
     }
 
     fn write(&self) -> Option<Out> {
