@@ -249,6 +249,44 @@ mod tests {
     }
 
     #[test]
+    fn levels_of_web_search_traffic() {
+        // The distribution in points of (size, share in percent), 20 sizes for each percent.
+        let points = [
+            (0, 0),
+            (10_000, 15),
+            (20_000, 20),
+            (30_000, 30),
+            (50_000, 40),
+            (80_000, 53),
+            (200_000, 60),
+            (1_000_000, 70),
+            (2_000_000, 80),
+            (5_000_000, 90),
+            (10_000_000, 97),
+            (30_000_000, 100),
+        ];
+        let between = |two: &[(u64, u64)]| {
+            let [(low, before), (high, after)] = [two[0], two[1]];
+            let count = 20 * (after - before);
+            (0..count).map(move |i| low + (high - low) * (2 * i + 1) / (2 * count)).collect::<Vec<_>>()
+        };
+        let sizes: Vec<u64> = points.windows(2).flat_map(between).collect();
+        assert_eq!(sizes.len(), 2_000);
+        let with = |unscheduled| {
+            let set = |s: &mut Simulation| {
+                s.transport.homa.rtt_bytes = Some(Bytes::new(90_500));
+                s.transport.homa.unscheduled = unscheduled;
+            };
+            of(&sizes, set).unwrap()
+        };
+        // 3.44 % of the bytes are unscheduled: 0.28 of eight levels. Two levels are cut at 794 KB; sizes are 4 KB apart
+        // there, and RTTbytes are 91 packets.
+        assert_eq!(with(UnscheduledLevels::Rule).unscheduled, 1);
+        let cutoffs = with(UnscheduledLevels::Count(2)).cutoffs;
+        assert!(cutoffs.len() == 1 && cutoffs[0].abs_diff(794_000) < 8_000, "{cutoffs:?}");
+    }
+
+    #[test]
     fn scheduled_levels_leave_room_above_or_below() {
         let levels = |order, active: usize| {
             let some = of(&[1], |s| s.transport.homa.scheduled = order).unwrap();
