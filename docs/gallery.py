@@ -72,8 +72,6 @@ def homa() -> Figure:
         figure, panels = plt.subplots(1, 2, sharey=True, figsize=(style.PAGE, 2.2), layout="constrained")
     for rank, axes in zip((50, 99), panels, strict=True):
         plot.slowdown_by_size(results, rank=rank, axes=axes)
-        # The name of a transport protocol is not in the list of algorithms.
-        axes.lines[0].set_label("Homa")
     highest = max(line.get_ydata().max() for axes in panels for line in axes.lines)
     panels[0].set_ylim(1, 1.1 * highest)
     with style.look():

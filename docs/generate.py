@@ -11,7 +11,7 @@ import math
 import sys
 from pathlib import Path
 
-from incast import _core
+from incast import Scenario, ScenarioError, _core
 
 MADE = "<!-- Made from the code by docs/generate.py: change it there. -->"
 
@@ -64,7 +64,9 @@ def scenario() -> str:
             parts += [f"## {title} {{ #{section.name.replace('.', '-')} }}", section.summary]
             parts += [table(section.keys)] if section.keys else []
         if section.name == "topology":
-            parts += kinds(_core.topologies(), "topology")
+            named = {entry.name for entry in _core.named_topologies()}
+            parts += kinds([entry for entry in _core.topologies() if entry.name not in named], "topology")
+            parts += named_topologies()
         if section.name == "traffic":
             parts += kinds(_core.traffic(), "traffic")
         if section.name == "cc":
@@ -80,6 +82,31 @@ def kinds(entries: list[_core.Kind], of: str) -> list[str]:
         parts += [f'### `kind = "{entry.name}"` {{ #{anchor} }}', entry.summary]
         parts += [table(entry.keys)] if entry.keys else []
     return parts
+
+
+def named_topologies() -> list[str]:
+    """The topologies of papers in one table: what they set of the keys of their kinds."""
+    rows = [
+        f'| <span id="topology-{t.name}">`{t.name}`</span> | {hosts(t)} | [`{t.kind}`](#topology-{t.kind}): '
+        f"{', '.join(f'`{key} = {value}`' for key, value in t.keys)} | {cell(t.meaning)} | {cell(t.source)} |"
+        for t in _core.named_topologies()
+    ]
+    lead = (
+        "These are kinds with keys that are set. Those that are not set have the kind's defaults, or are "
+        "required as there; a key that is written beside the name replaces the one of the table."
+    )
+    head = ["| kind | hosts | is | what it is | source |", "| --- | --- | --- | --- | --- |"]
+    return ["### Topologies of papers { #topology-named }", lead, "\n".join([*head, *rows])]
+
+
+def hosts(topology: _core.NamedTopology) -> str:
+    """The number of hosts of a topology, if it says so."""
+    text = f'topology = {{ kind = "{topology.name}" }}\ncc = {{ algorithm = "constant" }}\n'
+    text += '[[traffic]]\nkind = "permutation"\nsize = "1KB"\n'
+    try:
+        return Scenario.from_toml(text).size().network.split()[0]
+    except ScenarioError:
+        return "any"
 
 
 def algorithms() -> list[str]:

@@ -83,6 +83,29 @@ def test_every_section_can_be_built() -> None:
         change=sections.Change(at="1us", between=["leaf0", "spine0"], state="down"),
     )
     assert 'policy = "reps"\npaths = 32' in spread.to_toml()
+    # Transports without an algorithm at the sender, each with what it needs of the switches.
+    for transport, switch in [
+        (sections.Transport(kind="ndp", ndp=sections.Ndp(first_window=20)), sections.Switch(trimming=True)),
+        (
+            sections.Transport(kind="ndp"),
+            sections.Switch(trimming=sections.Trimming(data="24KB", headers=KB(12))),
+        ),
+        (sections.Transport(kind="homa", homa=sections.Homa(unscheduled=3)), sections.Switch(queues=8)),
+    ]:
+        alone = incast.Scenario.build(
+            topology=sections.Star(hosts=3, rate="100Gbps", delay="1us"),
+            switch=switch,
+            transport=transport,
+            traffic=sections.Incast(to="h0", from_="h1-h2", size="100KB"),
+        )
+        assert alone.run().sound
+    paused = incast.Scenario.build(
+        topology=sections.LeafSpine(leaves=2, spines=1, hosts=2, rate="100Gbps", delay="1us"),
+        switch=sections.Switch(bfc=sections.Bfc(queues=8)),
+        cc="constant",
+        traffic=sections.FileRequests(size="10KB", interval="10us", requests=2, responders=2),
+    )
+    assert paused.run().sound
     with pytest.raises(incast.ScenarioError, match="balance: unknown key"):
         incast.Scenario.build(
             topology=sections.Star(hosts=2, rate="100Gbps", delay="1us"),

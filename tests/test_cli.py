@@ -37,7 +37,7 @@ def test_list_has_a_line_for_everything(incast: Incast) -> None:
 
 @pytest.mark.parametrize("name", [a.name for a in _core.algorithms()])
 def test_list_shows_each_parameter_with_default_range_and_source(incast: Incast, name: str) -> None:
-    done = incast("list", name)
+    done = incast.here("list", name)
     assert done.returncode == 0
     assert fits(done.stdout)
     shown = " ".join(done.stdout.split())
@@ -49,12 +49,22 @@ def test_list_shows_each_parameter_with_default_range_and_source(incast: Incast,
 
 
 def test_list_shows_topologies_traffic_and_distributions(incast: Incast) -> None:
+    named = {topology.name: topology for topology in _core.named_topologies()}
     for kind in [*_core.topologies(), *_core.traffic()]:
-        done = incast("list", kind.name)
+        done = incast.here("list", kind.name)
         assert done.returncode == 0
         assert fits(done.stdout)
+        if kind.name in named:
+            # What it sets; the other keys are those of its kind, which it names.
+            topology = named[kind.name]
+            for name, value in topology.keys:
+                assert f"\n  {name} = {value}\n" in done.stdout
+            assert f"incast list {topology.kind}." in " ".join(done.stdout.split())
+            assert topology.source in " ".join(done.stdout.split())
+            continue
         for key in kind.keys:
             assert re.search(rf"^  {key.name} (= \S|\()", done.stdout, re.MULTILINE)
+    assert len(named) > 10
     done = incast("list", "websearch")
     assert "1,711,250 B" in done.stdout
 
@@ -70,7 +80,7 @@ def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) 
     done = incast("validate", scenario)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{scenario}: fine" in done.stdout
-    assert "4 hosts, 1 switches, 4 links" in done.stdout
+    assert "4 hosts, 1 switch, 4 links" in done.stdout
     assert re.search(r"flows +3\n", done.stdout)
     assert re.search(r"traffic +2.40 MB\n", done.stdout)
     assert not (incast.folder / "incast-results").exists()

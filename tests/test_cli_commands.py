@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
-from helpers import PLUGIN, SLOW, Incast, wait_until
+from helpers import PLUGIN, SLOW, SMALL, Incast, wait_until
 from incast import Result, _core, report
 from incast.cli import plot
 
@@ -61,6 +61,45 @@ def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
     used = 100 * sent * 8e12 / (rate * result.info["outcome"]["now_ps"])
     row = next(line for line in done.stdout.splitlines() if line.startswith("s0 port 3"))
     assert float(row.split()[4]) == pytest.approx(used, rel=0.01)
+
+
+def test_jobs_are_in_what_run_compare_and_show_print(incast: Incast) -> None:
+    (incast.folder / "rings.toml").write_text(RINGS)
+    ran = incast.here("run", "rings.toml", "--out", "out")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    of = Result.open(incast.folder / "out").info["summary"]["jobs"][0]
+    rows = [line.split() for line in ran.stdout.partition("\njobs\n")[2].splitlines()]
+    assert rows[0] == ["algorithm", "traffic", "jobs", "mean", "slowest", "time", "/", "bound", "straggler"]
+    name, traffic, jobs, mean, slowest, ratio, worst, straggler = rows[3]
+    assert (name, traffic, jobs, straggler) == ("HPCC", "ring", "2", of["straggler_host"])
+    for text, value in [(mean, of["jct_ps"]["mean"]), (slowest, of["jct_ps"]["max"])]:
+        assert float(text) == pytest.approx(value / 1e6, rel=5e-3)
+    for text, key in [(ratio, "mean"), (worst, "max")]:
+        assert float(text) == pytest.approx(of["bound_ratio"][key], rel=5e-3)
+    assert "\njobs\n" in incast.here("show", "out").stdout
+    both = incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "both").stdout
+    assert "\njobs\n" in both
+    assert fits(both)
+    cut = incast.here("run", "rings.toml", "--set", "run.until='3us'", "--out", "cut").stdout
+    assert re.search(r"^HPCC +ring +0 of 2 +– +– +– +– +–$", cut, re.MULTILINE)
+
+
+def test_a_transport_without_an_algorithm_has_its_name_and_trims_are_counted(incast: Incast) -> None:
+    text = SMALL.replace('[cc]\nalgorithm = "oscar"\n', '[transport]\nkind = "ndp"\n')
+    text = text.replace('buffer = "unlimited"', 'trimming = { data = "12KB" }').replace("2MB", "500KB")
+    (incast.folder / "trims.toml").write_text(text)
+    ran = incast.here("run", "trims.toml", "--out", "out")
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^NDP +\d", ran.stdout, re.MULTILINE)
+    result = Result.open(incast.folder / "out")
+    trimmed = result.info["outcome"]["packets_trimmed"]
+    assert trimmed > 0
+    assert f", {trimmed:,} trimmed;" in ran.stdout
+    assert fits(ran.stdout)
+    shown = incast.here("show", "out").stdout
+    assert fits(shown)
+    row = next(line for line in shown.splitlines() if line.startswith("s0 port 3"))
+    assert row.split()[-1] == f"{trimmed:,}"
 
 
 def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, scenario: Path) -> None:

@@ -111,11 +111,17 @@ def _kinds(schema: Schema) -> dict[str, Schema]:
 def _tables(key: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
     """The tables of a section with the names of their classes: those that a key of it can be, then itself."""
     table = _table(schema)
-    for inner in ("pfc", "ecn"):
-        if inner in table.get("properties", ()):
-            yield from _tables(inner, table["properties"][inner])
+    for inner, one in table.get("properties", {}).items():
+        if _is_section(one):
+            yield from _tables(inner, one)
     if "properties" in table:
         yield _camel(key), table
+
+
+def _is_section(schema: Schema) -> bool:
+    """Whether a key is a table with keys of its own, or a flag that stands for its defaults."""
+    types = [one.get("type") for one in schema.get("anyOf", ())]
+    return types[:1] == ["object"] and "properties" in schema["anyOf"][0]
 
 
 def _table(schema: Schema) -> Schema:
@@ -124,7 +130,7 @@ def _table(schema: Schema) -> Schema:
 
 
 def _class(name: str, table: Schema, kind: str | None) -> str:
-    keys = {key: schema for key, schema in table["properties"].items() if key != "kind"}
+    keys = {key: schema for key, schema in table["properties"].items() if kind is None or key != "kind"}
     needed = [key for key in keys if key in table["required"]]
     rest = [key for key in keys if key not in needed]
     lines = ["", "@dataclasses.dataclass(frozen=True, kw_only=True)", f"class {name}(Section):"]
@@ -161,8 +167,8 @@ def _meaning(schema: Schema) -> str:
 
 def _type(schema: Schema, key: str) -> str:
     """The Python type of a key."""
-    if key in ("pfc", "ecn"):
-        return f"{key.capitalize()} | bool | Mapping[str, object]"
+    if _is_section(schema):
+        return f"{_camel(key)} | bool | Mapping[str, object]"
     if "$ref" in schema or any("$ref" in one for one in schema.get("anyOf", ())):
         return "Cc | Mapping[str, object]"
     if "anyOf" in schema:

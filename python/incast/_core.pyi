@@ -220,6 +220,28 @@ class Parameter:
     @property
     def source(self) -> str: ...
 
+class NamedTopology:
+    """A topology of a paper: a kind with some of its keys.
+
+    Attributes:
+        name: Its name in scenario files.
+        meaning: What it is, a sentence without its full stop.
+        source: Where it comes from.
+        kind: The kind.
+        keys: The keys that it sets, each with its value as a scenario file has it.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def keys(self) -> list[tuple[str, str]]: ...
+
 class Kind:
     """A section of a scenario file, or a kind of topology or of traffic."""
 
@@ -276,12 +298,12 @@ def write_parquet(path: str, columns: Sequence[tuple[str, str, Sequence[object]]
 def describe_file(path: str) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Checks a file of another program: its format, rows of names and texts, notes on what is dropped."""
 
-def scenario_of_files(topology: tuple[str, str], flows: tuple[str, str], cc: str) -> tuple[str, list[str]]:
-    """The text of a scenario that names two files, and notes on what is dropped.
+def scenario_of_files(files: list[tuple[str, str]], cc: str) -> tuple[str, list[str]]:
+    """The text of a scenario that names files of other programs, and notes on what is dropped.
 
     Args:
-        topology: The path of a ``topology.txt``, and the path that the scenario gives it.
-        flows: The same of a ``flow.txt``.
+        files: The paths of what hosts send and, if there is one, of the topology, in any order; each with the
+            path that the scenario gives it. Of Chakra traces the pattern, with ``*`` for the rank.
         cc: The algorithm, ``name`` or ``name:preset``.
     """
 
@@ -295,6 +317,7 @@ def algorithms() -> list[Algorithm]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...
 def sections() -> list[Kind]: ...
 def topologies() -> list[Kind]: ...
+def named_topologies() -> list[NamedTopology]: ...
 def traffic() -> list[Kind]: ...
 def distributions() -> list[Distribution]: ...
 def schema() -> str: ...

@@ -1244,6 +1244,57 @@ class Run(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Bfc(Section):
+    """Backpressure flow control.
+
+    Attributes:
+        entries: Entries of a port's table of flows for each queue. Flows with the same entry have the
+            same queue. (the authors' simulator; that of OSCAR's authors: 100). Default: 200.
+        factor: A queue is paused when it holds more than this times 2 × delay of the link by which the
+            packet came × rate of the port, divided by the number of queues with data that are not
+            paused. (the authors' simulator; that of OSCAR's authors: 1). Default: 1.5.
+        interval: With signal = "map": time between two maps; by default the delay of the link.
+        queues: Queues for data at each port of a switch; control packets have another one, which is
+            served first. (OSCAR's paper, BFC-32; the authors' simulator has 31). Default: 32.
+        signal: How the far end of a link is told. (the authors' simulator; that of OSCAR's authors: at-
+            once). Default: map.
+        single_packet: Whether a packet causes no pause if its flow has no other in the port. (the
+            authors' simulator; that of OSCAR's authors: false). Default: True.
+        sticky: A flow without packets in the port keeps its queue for this times 2 × delay of the link
+            by which its next packet comes. (the authors' simulator; that of OSCAR's authors: 2).
+            Default: 3.
+    """
+
+    entries: int | None = None
+    factor: float | None = None
+    interval: str | Time | None = None
+    queues: int | None = None
+    signal: Literal["map", "at-once"] | None = None
+    single_packet: bool | None = None
+    sticky: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ecn(Section):
+    """ECN marking.
+
+    Attributes:
+        kmax: All packets are marked above this length.
+        kmin: No marks up to this length.
+        pmax: Probability of a mark just below ``kmax``.
+        at: When it is decided whether to mark a packet. (HPCC's public artifact). Default: dequeue.
+        reference: The port rate to which ``kmin`` and ``kmax`` apply; they scale with a port's rate. By
+            default they are the same at every rate.
+    """
+
+    kmax: str | Bytes
+    kmin: str | Bytes
+    pmax: float
+    at: Literal["dequeue", "enqueue"] | None = None
+    reference: str | Rate | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Pfc(Section):
     """Priority flow control; without it the fabric drops packets.
 
@@ -1265,23 +1316,24 @@ class Pfc(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Ecn(Section):
-    """ECN marking.
+class Trimming(Section):
+    """Packet trimming: a full port removes the payload of packets and sends their headers first.
 
     Attributes:
-        kmax: All packets are marked above this length.
-        kmin: No marks up to this length.
-        pmax: Probability of a mark just below ``kmax``.
-        at: When it is decided whether to mark a packet. (HPCC's public artifact). Default: dequeue.
-        reference: The port rate to which ``kmin`` and ``kmax`` apply; they scale with a port's rate. By
-            default they are the same at every rate.
+        data: Limit of the data queue of each port. (NDP: 8 packets of 9,000 B). Default: 72KB.
+        headers: Limit of its queue of headers and control packets; by default that of its data queue.
+        ratio: While both queues hold packets: at most so many headers are sent after each data packet.
+            (NDP; its authors' simulator). Default: 10.
+        return_to_sender: Whether a header for which there is no room is returned to its sender, once,
+            or dropped. (NDP; on in its authors' runs). Default: True.
+        size: Size of a header without its payload. (public simulators of NDP). Default: 64B.
     """
 
-    kmax: str | Bytes
-    kmin: str | Bytes
-    pmax: float
-    at: Literal["dequeue", "enqueue"] | None = None
-    reference: str | Rate | None = None
+    data: str | Bytes | None = None
+    headers: str | Bytes | None = None
+    ratio: int | None = None
+    return_to_sender: bool | None = None
+    size: str | Bytes | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1327,7 +1379,7 @@ class Switch(Section):
             queues not listed. Default: [].
     """
 
-    bfc: Mapping[str, object] | bool | None = None
+    bfc: Bfc | bool | Mapping[str, object] | None = None
     buffer: str | Bytes | Literal["unlimited"] | Mapping[str, object] | None = None
     buffers: Sequence[Mapping[str, object]] | None = None
     ecn: Ecn | bool | Mapping[str, object] | None = None
@@ -1344,8 +1396,62 @@ class Switch(Section):
     reserve: str | Bytes | None = None
     scheduler: Literal["strict-priority", "round-robin", "drr", "wrr"] | None = None
     strict: int | None = None
-    trimming: Mapping[str, object] | bool | None = None
+    trimming: Trimming | bool | Mapping[str, object] | None = None
     weights: Sequence[int] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Homa(Section):
+    """Settings of kind = "homa".
+
+    Attributes:
+        cap: No grants while more than this is granted or unscheduled and has not arrived, over all
+            messages to a host; by default there is no such limit.
+        cutoffs: Largest size of the messages of each unscheduled level but the last; by default so that
+            each level carries about the same number of unscheduled bytes of the scenario's flows.
+            Default: [].
+        levels: Number of priority levels; by default one for each queue.
+        overcommitment: Number of messages that a receiver grants at the same time. (PowerTCP, section
+            4.1). Default: 1.
+        resend_timeout: A receiver that has received nothing new of a message for this long, although
+            more of it may be sent, requests what is missing; a sender that has heard nothing for twice
+            this long sends the first packet again. (chosen here). Default: 1ms.
+        resend_tries: How often in a row they do so. (the kernel module of Homa's authors). Default: 5.
+        rtt_bytes: Bytes of a message that are sent without a grant, and how far grants exceed what has
+            arrived; by default the largest base RTT of the network times the highest rate of a host.
+        scheduled: Which of the scheduled levels are used while fewer messages are granted than there
+            are levels. (the Homa paper; the highest: a public ns-3 port). Default: lowest.
+        unscheduled: Number of levels for unscheduled packets, the highest ones. (a public ns-3 port of
+            Homa). Default: 2.
+    """
+
+    cap: str | Bytes | None = None
+    cutoffs: Sequence[str | Bytes] | None = None
+    levels: int | None = None
+    overcommitment: int | None = None
+    resend_timeout: str | Time | None = None
+    resend_tries: int | None = None
+    rtt_bytes: str | Bytes | None = None
+    scheduled: Literal["lowest", "highest"] | None = None
+    unscheduled: int | Literal["rule"] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ndp(Section):
+    """Settings of kind = "ndp".
+
+    Attributes:
+        first_window: Packets that a flow sends without being pulled. (the authors' runs of Figures 14,
+            16 and 21). Default: 23.
+        pull_rate: Rate of a receiver's pulls in full packets: this part of the rate of its first link.
+            (the authors' simulator). Default: 1.0.
+        rto: A packet that was not answered for this long is sent again; doubles with each consecutive
+            expiry, up to 64 times this. (the authors' runs of short flows). Default: 1ms.
+    """
+
+    first_window: int | None = None
+    pull_rate: float | None = None
+    rto: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1370,6 +1476,7 @@ class Transport(Section):
         header: Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH
             12. (OSCAR's public artifact). Default: 54B.
         homa: Settings of kind = "homa".
+        kind: The transport protocol. Default: window.
         nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
             artifact). Default: 500us.
         ndp: Settings of kind = "ndp".
@@ -1396,9 +1503,10 @@ class Transport(Section):
     cnp_queue: int | None = None
     counting: Literal["wire", "payload"] | None = None
     header: str | Bytes | None = None
-    homa: Mapping[str, object] | bool | None = None
+    homa: Homa | bool | Mapping[str, object] | None = None
+    kind: Literal["window", "ndp", "homa"] | None = None
     nack_interval: str | Time | None = None
-    ndp: Mapping[str, object] | bool | None = None
+    ndp: Ndp | bool | Mapping[str, object] | None = None
     payload: str | Bytes | None = None
     recovery: Literal["go-back-n", "selective"] | None = None
     repair: Literal["threshold", "lazy", "never"] | None = None
@@ -1411,6 +1519,7 @@ class Transport(Section):
 __all__ = [
     "AllToAll",
     "Balancing",
+    "Bfc",
     "Bfc128",
     "Cc",
     "CccLeafSpine",
@@ -1429,6 +1538,7 @@ __all__ = [
     "Flows",
     "GoalFile",
     "Graph",
+    "Homa",
     "HpccFileTopology",
     "HpccFileTraffic",
     "Hsdp",
@@ -1436,6 +1546,7 @@ __all__ = [
     "HtsimFile",
     "Incast",
     "LeafSpine",
+    "Ndp",
     "OnOff",
     "OscarFig14",
     "OscarStar",
@@ -1458,4 +1569,5 @@ __all__ = [
     "Star",
     "Switch",
     "Transport",
+    "Trimming",
 ]

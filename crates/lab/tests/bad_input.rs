@@ -403,6 +403,7 @@ fn what_trimming_and_ndp_can_get_wrong() {
             trimming("").replace("[cc]", "[transport.ndp]\nfirst_window = 8\n\n[cc]"),
         ),
         ("pulls of nothing", ndp("ndp = { first_window = 0, pull_rate = 1.5, rto = \"0us\" }")),
+        ("sections at the wrong place", ndp("").replace("[run]", "[bfc]\n\n[ndp]\n\n[switch.homa]\n\n[run]")),
         ("an unknown transport", ndp("").replace("\"ndp\"", "\"npd\"")),
     ];
     let mut seen = String::new();

@@ -52,7 +52,7 @@ fn names_have_the_numbers_of_their_papers() {
         ("sqcc-star", 4_900_000, 5_100_000),
     ] {
         let (summary, base_rtt) = measured(&format!("{{ kind = \"{name}\", hosts = 9 }}"), "h8");
-        assert_eq!(summary, "9 hosts, 1 switches, 9 links", "{name}");
+        assert_eq!(summary, "9 hosts, 1 switch, 9 links", "{name}");
         assert!((from..until).contains(&base_rtt), "{name}: {base_rtt}");
     }
     let (summary, _) = measured("{ kind = \"sqcc-dumbbell\", left = 40 }", "h40");

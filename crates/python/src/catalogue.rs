@@ -34,6 +34,21 @@ pub(crate) struct Key {
     source: Option<&'static str>,
 }
 
+/// A topology of a paper: a kind with some of its keys.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct NamedTopology {
+    /// Its name in scenario files.
+    name: &'static str,
+    /// What it is, a sentence without its full stop.
+    meaning: &'static str,
+    /// Where it comes from.
+    source: &'static str,
+    /// The kind.
+    kind: String,
+    /// The keys that it sets, each with its value as a scenario file has it.
+    keys: Vec<(String, String)>,
+}
+
 /// A built-in distribution of flow sizes.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Distribution {
@@ -59,6 +74,21 @@ pub(crate) fn sections() -> Vec<Kind> {
 #[pyfunction]
 pub(crate) fn topologies() -> Vec<Kind> {
     catalogue::topologies().into_iter().map(kind).collect()
+}
+
+/// The topologies of papers, each as a kind with some of its keys.
+#[pyfunction]
+pub(crate) fn named_topologies() -> Vec<NamedTopology> {
+    let known = catalogue::named_topologies().into_iter();
+    known
+        .map(|named| NamedTopology {
+            name: named.name,
+            meaning: named.meaning,
+            source: named.source,
+            kind: named.kind,
+            keys: named.keys,
+        })
+        .collect()
 }
 
 /// The kinds of traffic.

@@ -23,7 +23,10 @@ mod _core {
     use crate::algorithms::{Algorithm, Parameter, algorithm, algorithms};
 
     #[pymodule_export]
-    use crate::catalogue::{Distribution, Key, Kind, distributions, sections, topologies, traffic};
+    use crate::catalogue::{
+        Distribution, Key, Kind, NamedTopology, distributions, named_topologies, sections, topologies,
+        traffic,
+    };
 
     #[pymodule_export]
     use crate::error::{PyProblem, ResultError, ScenarioError, scenario_error};

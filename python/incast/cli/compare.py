@@ -15,7 +15,7 @@ from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending
 from incast.cli.run import run_one, warn
-from incast.cli.tables import queue_table, slowdown_table, title
+from incast.cli.tables import jobs_table, queue_table, slowdown_table, title
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
@@ -93,7 +93,7 @@ def finish(
     for label, result in results.items():
         if not result.sound:
             print(ending(title(label), result))
-    for text in (queue_table(results), slowdown_table(results)):
+    for text in (queue_table(results), slowdown_table(results), jobs_table(results)):
         if text:
             print(f"\n{text}")
     folders = [result.folder for result in results.values() if result.folder]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 what becomes what:
-  WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files, in any order
+  WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files
   RESULT --to fct.txt                  finished flows, as HPCC lists them
   RESULT --to trace.pftrace            a trace for https://ui.perfetto.dev
 
@@ -114,7 +114,7 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
     except OSError as error:
         raise _core.ResultError(f"cannot write {target}: {error.strerror}") from None
     print(f"{target}: {size.flows:,} flows on {size.network}")
-    tell("not taken over", notes)
+    tell("dropped or different", notes)
     return 0
 
 
@@ -126,7 +126,7 @@ def traces(inputs: list[Path]) -> list[Path]:
     Raises:
         ScenarioError: When the name of a trace has no number.
     """
-    found: dict[Path, None] = {}
+    found: list[Path] = []
     for path in inputs:
         if path.suffix == ".et" and "*" not in path.name:
             before, rank, after = re.fullmatch(r"(.*?)(\d*)(\D*)", path.name).groups()  # type: ignore[union-attr]
@@ -135,9 +135,12 @@ def traces(inputs: list[Path]) -> list[Path]:
                     f"{path}: the name has no number, which is that of the rank\n"
                     "    help: traces are named like trace.0.et, trace.1.et, …"
                 )
-            path = path.with_name(f"{before}*{after}")
-        found[path] = None
-    return list(found)
+            pattern = path.with_name(f"{before}*{after}")
+            if pattern in found:
+                continue
+            path = pattern
+        found.append(path)
+    return found
 
 
 _FOREIGN = (".goal", ".cm", ".topo", ".et")

@@ -77,6 +77,9 @@ def entry(name: str) -> str | None:
     algorithm = _core.algorithm(plain, preset or None)
     if algorithm is not None:
         return _algorithm(algorithm, preset)
+    for named in _core.named_topologies():
+        if named.name == name:
+            return _named(named)
     # A kind of topology and one of traffic may share their name, as the two files of one format do.
     kinds = [("topology", _core.topologies()), ("traffic", _core.traffic())]
     texts = [_kind(kind, section) for section, of in kinds for kind in of if kind.name == name]
@@ -108,6 +111,18 @@ def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
 def _toml(parameter: _core.Parameter) -> str:
     quoted = parameter.kind in ("time", "bytes", "rate", "choice")
     return f'"{parameter.value}"' if quoted else parameter.value
+
+
+def _named(topology: _core.NamedTopology) -> str:
+    keys = [f"  {key} = {value}" for key, value in topology.keys]
+    more = (
+        f"Other keys are those of the kind: incast list {topology.kind}. A key that is written beside the "
+        "name replaces the one here."
+    )
+    lead = paragraph(f"{topology.meaning}. Source: {topology.source}.")
+    return "\n".join(
+        [f"topology {topology.name}", lead, "", f"kind {topology.kind} with", *keys, "", paragraph(more)]
+    )
 
 
 def _kind(kind: _core.Kind, section: str) -> str:

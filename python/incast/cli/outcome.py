@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from incast._terminal import WIDTH, cells
 from incast.cli.table import number, paragraph
 from incast.progress import Progress, ProgressLine, duration
 from incast.result import Result
@@ -46,16 +47,19 @@ def ending(label: str, result: Result) -> str:
 
 
 def totals(result: Result) -> str:
-    """Packet-hops, speed, losses and fingerprint of a run, on one line."""
+    """Packet-hops, speed, losses and fingerprint of a run; on two lines where one is too short."""
     outcome = result.info["outcome"]
     speed = f"{outcome['hops']:,} packet-hops in {seconds(outcome['wall_s'])}"
     if outcome["wall_s"] > 0:
         speed += f" ({number(outcome['hops_per_s'] / 1e6)} M/s)"
     dropped = outcome["packets_dropped"]
     loss = f", {dropped:,} packets dropped" if dropped else ""
+    if trimmed := outcome.get("packets_trimmed", 0):
+        loss += f", {trimmed:,} trimmed"
     if lost := outcome.get("packets_lost", 0):
         loss += f", {lost:,} lost by links that failed"
-    return f"{speed}{loss}; fingerprint {outcome['fingerprint']}"
+    line, last = f"{speed}{loss};", f"fingerprint {outcome['fingerprint']}"
+    return f"{line} {last}" if cells(f"{line} {last}") <= WIDTH else f"{line}\n{last}"
 
 
 def seconds(wall: float) -> str:

@@ -10,7 +10,7 @@ from incast import store
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, totals
-from incast.cli.tables import queue_table, slowdown_table
+from incast.cli.tables import jobs_table, queue_table, slowdown_table
 from incast.progress import ProgressLine
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -92,6 +92,6 @@ def show(label: str, result: Result) -> None:
     print(ending(label, result))
     print(totals(result))
     results = {label: result}
-    for text in (queue_table(results), slowdown_table(results)):
+    for text in (queue_table(results), slowdown_table(results), jobs_table(results)):
         if text:
             print(f"\n{text}")

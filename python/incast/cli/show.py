@@ -11,7 +11,7 @@ import numpy as np
 from incast import ResultError
 from incast.cli.outcome import ending, totals
 from incast.cli.table import Column, number, paragraph, table
-from incast.cli.tables import queue_table, slowdown_table
+from incast.cli.tables import jobs_table, queue_table, slowdown_table
 from incast.progress import simulated
 from incast.result import Result
 from incast.store import short
@@ -81,7 +81,8 @@ def text(folder: Path, result: Result) -> str:
         lines.append(paragraph(f"NOT COMPLETE: the run {now}; written so far: {rows}"))
     parts = ["\n".join(lines)]
     if info.get("outcome"):
-        parts += [queue_table({label: result}), slowdown_table({label: result}), ports_table(result)]
+        tables = (queue_table, slowdown_table, jobs_table)
+        parts += [*(table_({label: result}) for table_ in tables), ports_table(result)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -107,6 +108,9 @@ def ports_table(result: Result) -> str:
         Column("dropped", "packets"),
         Column("paused"),
     ]
+    trimmed = ports.column("trimmed_packets")
+    if trimmed.any():
+        columns.append(Column("trimmed", "packets"))
     rows = [
         [
             f"{ports.column('node')[n]} port {ports.column('port')[n]}",
@@ -116,6 +120,7 @@ def ports_table(result: Result) -> str:
             f"{int(ports.column('marked_packets')[n]):,}",
             f"{int(ports.column('dropped_packets')[n]):,}",
             simulated(int(ports.column("paused_ps")[n])) if ports.column("paused_ps")[n] else "–",
+            *([f"{int(trimmed[n]):,}"] if trimmed.any() else []),
         ]
         for n in busiest
     ]

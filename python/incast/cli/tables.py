@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import _core, stats
+from incast._titles import other
 from incast.cli.table import Column, number, paragraph, table
 from incast.result import Result
 
@@ -17,7 +18,7 @@ def title(label: str) -> str:
     name, _, preset = label.partition(":")
     algorithm = _core.algorithm(name)
     if algorithm is None:
-        return label
+        return other(label)
     return f"{algorithm.title} ({preset})" if preset else algorithm.title
 
 
@@ -136,6 +137,46 @@ def _burst_row(result: Result, node: str, port: int) -> list[str]:
         "–" if lost is None else number(lost * 8e6 / series.rate_bps),
         "–" if after.lost_share is None else number(100 * after.lost_share),
     ]
+
+
+def jobs_table(results: Mapping[str, Result]) -> str:
+    """Completion times of the jobs of each traffic block; empty if there is none.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+    """
+    columns = [
+        Column("algorithm", left=True),
+        Column("traffic", left=True),
+        Column("jobs"),
+        Column("mean", "us"),
+        Column("slowest", "us"),
+        Column("time / bound", "mean"),
+        Column("", "max"),
+        Column("straggler", left=True),
+    ]
+    rows = []
+    for label, result in results.items():
+        for group in result.info["summary"].get("jobs", []):
+            time, ratio = group["jct_ps"], group["bound_ratio"]
+            total = group["jobs"] + group["unfinished"]
+            rows.append(
+                [
+                    title(label),
+                    group["group"],
+                    f"{total:,}" if not group["unfinished"] else f"{group['jobs']:,} of {total:,}",
+                    *(number(time[key] / 1e6) if time else "–" for key in ("mean", "max")),
+                    *(number(ratio[key]) if ratio else "–" for key in ("mean", "max")),
+                    group["straggler_host"] or "–",
+                ]
+            )
+    if not rows:
+        return ""
+    notes = (
+        "Job completion times. Bound: the time that the job takes at least with empty queues (no unit). "
+        "Straggler: the host at which the slowest job ended last."
+    )
+    return f"jobs\n{table(columns, rows)}\n{paragraph(notes)}"
 
 
 def slowdown_table(results: Mapping[str, Result]) -> str:

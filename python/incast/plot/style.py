@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _core
+from incast._titles import other
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,7 +133,7 @@ def title(label: str) -> str:
     name, _, preset = label.partition(":")
     known = _core.algorithm(name, preset or None)
     if known is None:
-        return {"homa": "Homa", "ndp": "NDP"}.get(label, label)
+        return other(label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 

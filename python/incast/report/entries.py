@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incast import _core
+from incast._titles import other
 from incast.plot import style
 from incast.result import Result
 
@@ -79,7 +80,7 @@ def _title(label: str) -> str:
     name, _, preset = label.partition(":")
     known = _core.algorithm(name)
     if known is None:
-        return label
+        return other(label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 

@@ -12,7 +12,7 @@ use crate::problem::{Problem, Problems};
 /// Where each key was written, by its path; keys that were not written are absent.
 pub(crate) type Places = BTreeMap<String, Place>;
 
-/// Finds what has a key of this name, if the table at this path does not.
+/// Says where a key of this name belongs, if it does not to the table at this path.
 pub(crate) type Owner = fn(name: &str, path: &str) -> Option<String>;
 
 /// One reading of one scenario.
@@ -259,7 +259,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         for (name, place, _) in unasked {
             let keys = format!("the keys of {title} are {}", self.known.join(", "));
             let problem = match (self.reading.owner)(name, &self.path) {
-                Some(owner) => format!("does not belong here: it is a key of {owner}; {keys}").into(),
+                Some(owner) => format!("does not belong here: {owner}; {keys}").into(),
                 None => unknown(format!("unknown key; {keys}"), name, self.known.iter().copied()),
             };
             self.reading.wrong(*place, &self.path(name), problem);

@@ -7,8 +7,10 @@ use crate::cc;
 use crate::grammar::section::Section;
 use crate::grammar::{Entry, KeyInfo, Shape};
 use crate::sizes::BUILT_IN;
-use crate::topology::Topology;
+use crate::topology::{Topology, named};
 use crate::traffic::Block;
+
+pub use crate::topology::named::NamedTopology;
 
 /// The sections with their keys, in the order of a file. The first, without a name, is the top of the
 /// file.
@@ -38,6 +40,12 @@ pub fn topologies() -> Vec<Entry> {
     Topology::entries()
 }
 
+/// The topologies of papers, which have names; [`topologies`] has them, too.
+#[must_use]
+pub fn named_topologies() -> Vec<NamedTopology> {
+    named::all()
+}
+
 /// The kinds of traffic.
 #[must_use]
 pub fn traffic() -> Vec<Entry> {
@@ -64,27 +72,32 @@ pub fn algorithms() -> Vec<Entry> {
     incast_cc::any::CATALOGUE.iter().filter_map(|info| cc::entry(info.name)).collect()
 }
 
-/// What has a key called `name`, if the table at `path` does not.
+/// Where a key called `name` belongs, if it does not to the table at `path`: `it is a key of [switch]`.
 pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
-    let holds = |entries: Vec<Entry>| {
-        entries
-            .into_iter()
-            .find(|entry| entry.keys.iter().any(|key| key.name == name))
-            .map(|entry| entry.name)
+    let holder = |entries: Vec<Entry>| {
+        let holds = |entry: &Entry| entry.keys.iter().any(|key| key.name == name);
+        entries.into_iter().find(holds)
     };
-    let elsewhere = || holds(sections()).filter(|found| found != path);
-    let section = |found: String| {
-        if found.is_empty() { "the top of the file".to_owned() } else { format!("[{found}]") }
+    let is_key = |of: String| format!("it is a key of {of}");
+    let elsewhere = || {
+        let found = holder(sections()).filter(|found| found.name != path)?;
+        let is_section = found.keys.iter().any(|key| key.name == name && key.section.is_some());
+        Some(match found.name.as_str() {
+            "" => is_key("the top of the file".to_owned()),
+            section if is_section => format!("write [{section}.{name}]"),
+            section => is_key(format!("[{section}]")),
+        })
     };
+    let kind_of = |entries: Vec<Entry>| holder(entries).map(|entry| entry.name);
     if path == "cc" || path.ends_with(".cc") {
-        return holds(algorithms());
+        return kind_of(algorithms()).map(is_key);
     }
     let kind = match path.split('.').next() {
-        Some("topology") => holds(topologies()).map(|kind| format!("a {kind} topology")),
-        Some("traffic") => holds(traffic()).map(|kind| format!("{kind} traffic")),
+        Some("topology") => kind_of(topologies()).map(|kind| format!("a {kind} topology")),
+        Some("traffic") => kind_of(traffic()).map(|kind| format!("{kind} traffic")),
         _ => None,
     };
-    kind.or_else(|| elsewhere().map(section))
+    kind.map(is_key).or_else(elsewhere)
 }
 
 #[cfg(test)]

@@ -248,12 +248,9 @@ impl Fabric {
     #[must_use]
     pub fn summary(&self) -> String {
         let network = &self.network;
-        let mut text = format!(
-            "{} hosts, {} switches, {} links",
-            network.hosts,
-            network.nodes.len() - network.hosts as usize,
-            network.links.len()
-        );
+        let switches = network.nodes.len() - network.hosts as usize;
+        let word = if switches == 1 { "switch" } else { "switches" };
+        let mut text = format!("{} hosts, {switches} {word}, {} links", network.hosts, network.links.len());
         for tier in self.tiers() {
             let hundredths = tier.down.times_ratio(100, tier.up.bps()).bps();
             let (whole, part) = (hundredths / 100, hundredths % 100);

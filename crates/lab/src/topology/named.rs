@@ -187,6 +187,37 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NAMED.iter().map(|named| named.name)
 }
 
+/// A topology of a paper, as a kind with some of its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTopology {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, a sentence without its full stop.
+    pub meaning: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// The kind.
+    pub kind: String,
+    /// The keys that it sets, each with its value as a scenario file has it.
+    pub keys: Vec<(String, String)>,
+}
+
+/// The topologies of papers.
+pub(crate) fn all() -> Vec<NamedTopology> {
+    let describe = |named: &Named| {
+        let mut kind = String::new();
+        let mut keys = Vec::new();
+        for (key, _, node) in named.table(Place::default()).0 {
+            match node.value {
+                Value::Text(text) if key == "kind" => kind = text,
+                value => keys.push((key, value.shown())),
+            }
+        }
+        NamedTopology { name: named.name, meaning: named.meaning, source: named.source, kind, keys }
+    };
+    NAMED.iter().map(describe).collect()
+}
+
 /// The description of each, from that of its kind.
 pub(crate) fn entries(kinds: &[Entry]) -> Vec<Entry> {
     let entry = |named: &Named| {

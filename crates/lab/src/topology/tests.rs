@@ -59,7 +59,7 @@ fn star() {
     sound(&fabric, 16, 1, 16);
     assert_eq!(census(&fabric), [(2, 15)]);
     assert_eq!(fabric.port_name(16, 15), "s0->h15");
-    assert_eq!(fabric.summary(), "16 hosts, 1 switches, 16 links");
+    assert_eq!(fabric.summary(), "16 hosts, 1 switch, 16 links");
 }
 
 #[test]
