@@ -633,7 +633,7 @@ class Flows(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Poisson(Section):
-    """Flows that arrive as a Poisson process, each from a random sender to a random other receiver.
+    """Flows that arrive as a Poisson process.
 
     Attributes:
         load: Offered payload as a share of capacity.
@@ -644,9 +644,12 @@ class Poisson(Section):
         duration: Duration of the process.
         flows: Number of flows.
         from_: Senders; each is drawn in proportion to its capacity. Default: all.
+        gaps: Distribution of the times between flows. Default: exponential.
         load_of: The capacity to which ``load`` is relative. Default: senders.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        sigma: Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the
+            BFC artifact.
         start: Start of the process. Default: 0ps.
         to: Receivers; each is equally likely. Default: all.
     """
@@ -659,9 +662,11 @@ class Poisson(Section):
     duration: str | Time | None = None
     flows: int | None = None
     from_: str | Sequence[str] | None = None
+    gaps: Literal["exponential", "lognormal", "constant"] | None = None
     load_of: Literal["senders", "receivers", "uplinks"] | None = None
     name: str | None = None
     queue: int | None = None
+    sigma: float | None = None
     start: str | Time | None = None
     to: str | Sequence[str] | None = None
 
@@ -678,12 +683,15 @@ class Incast(Section):
         duration: Duration of the process.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders. Default: all.
+        gaps: Distribution of the times between requests; by default exponential.
         interval: Mean time between two requests.
         jitter: Each sender is delayed by a random time, uniform from zero to this. Default: 0ps.
         load: Requested payload as a share of the capacity of the links of all hosts of ``from``.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         requests: Number of requests.
+        sigma: Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the
+            BFC artifact.
         spread: Where the senders of one request are. Default: anywhere.
         stagger: Time between the starts of successive senders of a request. Default: 0ps.
         start: Time of the single request, or start of the process. Default: 0ps.
@@ -697,12 +705,14 @@ class Incast(Section):
     duration: str | Time | None = None
     fan_in: int | None = None
     from_: str | Sequence[str] | None = None
+    gaps: Literal["exponential", "lognormal", "constant"] | None = None
     interval: str | Time | None = None
     jitter: str | Time | None = None
     load: float | None = None
     name: str | None = None
     queue: int | None = None
     requests: int | None = None
+    sigma: float | None = None
     spread: Literal["anywhere", "one-other-rack"] | None = None
     stagger: str | Time | None = None
     start: str | Time | None = None
@@ -1490,6 +1500,9 @@ class Transport(Section):
             "threshold". (RFC 6675, DupThresh). Default: 3.
         rto: Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles
             with each consecutive expiry, up to 64 times this. (OSCAR's public artifact). Default: 10ms.
+        sample: The packet whose send time, and other values on record at the sender, an acknowledgement
+            is a sample of. (chosen here, as OSCAR's header has it; its public artifact takes the
+            cumulative number's). Default: packet.
         smallest: Smallest packet on the wire. (Ethernet). Default: 64B.
     """
 
@@ -1513,6 +1526,7 @@ class Transport(Section):
     repair_delay: str | Time | None = None
     repair_threshold: int | None = None
     rto: str | Time | None = None
+    sample: Literal["packet", "cumulative"] | None = None
     smallest: str | Bytes | None = None
 
 
