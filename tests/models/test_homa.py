@@ -38,13 +38,14 @@ def test_messages_wait_for_grants_and_as_much_is_lost_as_in_the_model(
     assert met["request"] > 0.3 * len(SEEDS)
     assert min(met["drops"], met["timeouts"]) > 0.2 * len(SEEDS)
     assert min(met["given up"], met["capped"]) > 0.05 * len(SEEDS)
+    assert met["oldest"] > 0.2 * len(SEEDS)
 
 
 def test_timers_of_senders_come_before_those_of_receivers() -> None:
     # The first packet of f0 arrives at h0 after 10,516,320 ps, and the timer expires 6 us later, before the
-    # second arrives. At that instant h0 has waited 12 us for an answer about f1, and sends its packet again. So
-    # the request of f0's second packet is at h2 after 19,117,760 ps, when f2 is being sent; it would have been
-    # there after 19,033,440. The acknowledgement overtakes what would be sent again.
+    # second arrives. At that instant h0 has waited 12 us for an answer about f1, and sends its packet again.
+    # So the request of f0's second packet is at h2 after 19,117,760 ps, when f2 is being sent; it would have
+    # been there after 19,033,440. The acknowledgement overtakes what would be sent again.
     case = HomaCase(
         (
             Link("h0", "s0", 100 * GBPS, US),
