@@ -5,10 +5,12 @@ Written from docs/network/homa.md (and those that plain.py names); switches and 
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from incast import Scenario
 from models import plain, spreading
@@ -18,9 +20,9 @@ from models.plain import START, Clock, Outcome, Wire, duration
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
 """What happens at a host after starts at the same instant."""
 
-COUNTED = ("grant", "request", "ack", "given up", "waiting", "capped")
-"""What hosts count: control packets, messages given up, and how often a message had to wait for others, or
-for the cap, when grants were chosen."""
+COUNTED = ("grant", "request", "ack", "given up", "waiting", "capped", "oldest")
+"""What hosts count: control packets, messages given up, how often a message had to wait for others, or for
+the cap, when grants were chosen, and how often the oldest message was granted its share."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Settings:
     resend_timeout: int = 1000 * US
     resend_tries: int = 5
     cap: int | None = None
+    oldest_share: Fraction = Fraction(0)
+    oldest_step: int = 50_000
+    last_rtt_bytes: str = "scheduled"
 
     def keys(self) -> dict[str, object]:
         """The same for a scenario."""
@@ -45,7 +50,10 @@ class Settings:
             "scheduled": self.scheduled,
             "resend_timeout": f"{self.resend_timeout}ps",
             "resend_tries": self.resend_tries,
+            "last_rtt_bytes": self.last_rtt_bytes,
         }
+        if self.oldest_share > 0:
+            keys |= {"oldest_share": float(self.oldest_share), "oldest_step": f"{self.oldest_step}B"}
         for name, size in (("rtt_bytes", self.rtt_bytes), ("cap", self.cap)):
             if size is not None:
                 keys[name] = f"{size}B"
@@ -131,6 +139,11 @@ class Plan:
                 )
                 self.cutoffs.append(next(reached))
         self.cap = None if homa.cap is None else homa.cap // payload
+        self.step = max(1, homa.oldest_step // payload)
+        self.every: int | None = None
+        if homa.oldest_share > 0:
+            others = self.step * (1 - homa.oldest_share) / homa.oldest_share
+            self.every = max(1, math.floor(others + Fraction(1, 2)))
 
     def unscheduled_level(self, size: int) -> int:
         """The level of the first packets of a message."""
@@ -202,7 +215,10 @@ class Outgoing:
         else:
             number, level = self.next, self.level
             self.next += 1
-            if number < self.at_once:
+            at_end = (
+                self.plan.homa.last_rtt_bytes == "unscheduled" and number >= self.packets - self.plan.at_once
+            )
+            if number < self.at_once or at_end:
                 level = self.plan.unscheduled_level(self.flow.size)
         self.last = self.host.clock.now
         payload = self.payload(number)
@@ -258,7 +274,7 @@ class Incoming:
         self.missing = outgoing.flow.size
         self.level = self.plan.levels - 1
         self.known = self.given_up = False
-        self.expiries = self.last = 0
+        self.expiries = self.last = self.began = 0
         self.delivered: int | None = None
 
     def outstanding(self) -> int:
@@ -272,7 +288,8 @@ class Incoming:
             if number == 0:
                 self.reply("ack")
             return
-        self.known = True
+        if not self.known:
+            self.known, self.began = True, now
         if self.given_up:
             self.given_up, self.expiries, self.last = False, 0, now
         if number in self.arrived:
@@ -344,6 +361,7 @@ class Host:
         self.incoming: list[Incoming] = []
         self.finished = 0
         self.counts = dict.fromkeys(COUNTED, 0)
+        self.since_oldest = 0
 
     def start(self, message: Outgoing) -> None:
         """A message begins."""
@@ -398,16 +416,33 @@ class Host:
         )
         for place, message in enumerate(active):
             wanted = min(message.outgoing.packets, len(message.arrived) + self.plan.at_once)
-            limit = wanted
-            if self.plan.cap is not None:
-                outstanding = sum(other.outstanding() for other in self.incoming)
-                limit = min(wanted, message.limit + max(0, self.plan.cap - outstanding))
-            self.counts["capped"] += limit < wanted
-            if limit > message.limit:
-                message.limit, message.last = limit, self.clock.now
-                message.level = self.plan.scheduled_level(place, len(active))
-                message.reply("grant", end=limit, level=message.level)
-                message.watch()
+            self.since_oldest += self.allow(message, wanted, self.plan.scheduled_level(place, len(active)))
+        if self.plan.every is not None and self.since_oldest >= self.plan.every:
+            self.since_oldest -= self.plan.every
+            few = [
+                message
+                for message in candidates
+                if message.limit < message.outgoing.packets and message.outstanding() <= self.plan.at_once
+            ]
+            if few:
+                oldest = min(few, key=lambda message: (message.began, message.index))
+                wanted = min(oldest.outgoing.packets, oldest.limit + self.plan.step)
+                self.counts["oldest"] += self.allow(oldest, wanted, self.plan.unscheduled) > 0
+
+    def allow(self, message: Incoming, wanted: int, level: int) -> int:
+        """Raises the limit of a message up to `wanted` if the cap permits, with a grant; says by how much."""
+        limit = wanted
+        if self.plan.cap is not None:
+            outstanding = sum(other.outstanding() for other in self.incoming)
+            limit = min(wanted, message.limit + max(0, self.plan.cap - outstanding))
+        self.counts["capped"] += limit < wanted
+        more = limit - message.limit
+        if more <= 0:
+            return 0
+        message.limit, message.last, message.level = limit, self.clock.now, level
+        message.reply("grant", end=limit, level=level)
+        message.watch()
+        return more
 
 
 class Switch(plain.Switch):
@@ -587,6 +622,14 @@ def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
         resend_tries=draw.choice([1, 2, draw.randint(1, 8)]),
         cap=int(transport.payload * draw.uniform(1, 4 * packets + 4)) if draw.random() < 0.3 else None,
     )
+    if draw.random() < 0.4:
+        settings = replace(
+            settings,
+            oldest_share=Fraction(draw.randint(1, 128), 256),
+            oldest_step=draw.randint(1, draw.choice([2, 20]) * transport.payload),
+        )
+    if draw.random() < 0.3:
+        settings = replace(settings, last_rtt_bytes="unscheduled")
     strict = draw.random() < 0.2
     return HomaCase(
         links,

@@ -345,6 +345,50 @@ fn a_cap_counts_unscheduled_bytes_too() {
 }
 
 #[test]
+fn the_end_of_a_message_takes_the_unscheduled_level_if_asked() {
+    // 40 packets, of which 10 come without a grant; a shorter message makes two unscheduled levels differ.
+    let mut sim = homa(3, &[(0, 2, 40_000, 0), (1, 2, 10_000, 0)]);
+    let levels = |sim: &Simulation| {
+        let packets = captured(sim, &[(0, 0)]);
+        let mut levels: Vec<_> = packets.iter().map(|p| (p.sequence / 1000, p.queue)).collect();
+        levels.dedup_by_key(|(_, level)| *level);
+        levels
+    };
+    assert_eq!(levels(&sim), [(0, 1), (10, 7)]);
+    sim.transport.homa.last_rtt_bytes = incast_sim::describe::transport::LastRttBytes::Unscheduled;
+    completed(&sim);
+    assert_eq!(levels(&sim), [(0, 1), (10, 7), (30, 1)]);
+    // Of 15 packets the last 5 follow the first 10.
+    sim.flows[0].size = Bytes::new(15_000);
+    assert_eq!(levels(&sim), [(0, 1)]);
+}
+
+#[test]
+fn the_oldest_message_gets_its_share() {
+    // 300 KB, and all the time shorter messages of three other hosts, 30 of 40 KB.
+    let others = (0..30).map(|i| (1 + i % 3, 4, 40_000, 1_000_000 + u64::from(i) * 3_000_000));
+    let messages: Vec<_> = std::iter::once((0, 4, 300_000, 0)).chain(others).collect();
+    let mut sim = homa(5, &messages);
+    let last = |records: &[FlowRecord]| records[1..].iter().map(|record| record.finish).max().unwrap();
+    let steps = |sim: &Simulation, until: Time| {
+        let packets = captured(sim, &[(4, 0)]);
+        let grants = packets.iter().filter(|p| p.kind == PacketKind::Grant && p.flow == Some(0));
+        let limits: Vec<u64> = grants.filter(|p| p.time < until).map(|p| p.sequence / 1000).collect();
+        limits.windows(2).filter(|two| two[1] - two[0] == 5).count()
+    };
+    let (_, without) = completed(&sim);
+    assert_eq!(steps(&sim, last(&without)), 0);
+    // A tenth in steps of 5 packets: one after 45 others. 900 packets of the others are granted, and some of the
+    // long message while there is no other.
+    sim.transport.homa.oldest_share = incast_cc::Fixed::ratio(1, 10);
+    sim.transport.homa.oldest_step = Bytes::new(5_000);
+    let (_, with) = completed(&sim);
+    let counted = steps(&sim, last(&with));
+    assert!((15..=25).contains(&counted), "{counted}");
+    assert!(with[0].finish < without[0].finish, "{:?} {:?}", with[0].finish, without[0].finish);
+}
+
+#[test]
 fn paused_levels_wait_and_others_pass() {
     let mut sim = homa(6, &(0..5).map(|host| (host, 5, 200_000, 0)).collect::<Vec<_>>());
     sim.switch.pfc = common::lossless_switch().pfc;

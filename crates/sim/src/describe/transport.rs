@@ -155,6 +155,14 @@ named! {
     }
 }
 
+named! {
+    /// The level of a message's last RTTbytes, where these need a grant.
+    pub enum LastRttBytes {
+        "scheduled" => Scheduled: "that of its grants",
+        "unscheduled" => Unscheduled: "that of its first packets",
+    }
+}
+
 /// The number of priority levels of unscheduled packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnscheduledLevels {
@@ -186,6 +194,8 @@ pub struct Homa {
     pub cutoffs: Vec<Bytes>,
     /// Which scheduled levels are used when not all are needed.
     pub scheduled: ScheduledOrder,
+    /// The level of a message's last RTTbytes.
+    pub last_rtt_bytes: LastRttBytes,
     /// A receiver that has granted bytes and has received nothing new of a message for this long requests the
     /// missing packets; a sender that has heard nothing for twice this long sends the first packet again.
     pub resend_timeout: Time,
@@ -194,6 +204,10 @@ pub struct Homa {
     /// Largest number of bytes that a receiver has granted and not received, over all messages and with
     /// unscheduled bytes included, at which it grants more; `None`: no limit.
     pub cap: Option<Bytes>,
+    /// The part of what a receiver grants that goes to the oldest message; at most a half, zero for none.
+    pub oldest_share: Fixed,
+    /// How much the oldest message is granted at a time, rounded down to whole packets.
+    pub oldest_step: Bytes,
 }
 
 impl Default for Homa {
@@ -205,9 +219,12 @@ impl Default for Homa {
             unscheduled: UnscheduledLevels::Count(2),
             cutoffs: Vec::new(),
             scheduled: ScheduledOrder::Lowest,
+            last_rtt_bytes: LastRttBytes::Scheduled,
             resend_timeout: Time::from_ms(1),
             resend_tries: 5,
             cap: None,
+            oldest_share: Fixed::ZERO,
+            oldest_step: Bytes::new(50_000),
         }
     }
 }

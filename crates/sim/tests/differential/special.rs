@@ -6,7 +6,9 @@ use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::switch::{Buffer, Scheduler, Trimming};
-use incast_sim::describe::transport::{Homa, Kind, Ndp, Recovery, ScheduledOrder, UnscheduledLevels};
+use incast_sim::describe::transport::{
+    Homa, Kind, LastRttBytes, Ndp, Recovery, ScheduledOrder, UnscheduledLevels,
+};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
 use proptest::collection::vec;
@@ -126,8 +128,12 @@ fn homa() -> impl Strategy<Value = Homa> {
     let orders = select(ScheduledOrder::ALL.iter().map(|(order, ..)| *order).collect::<Vec<_>>());
     let resend = (5_000..200_000_u64, 1..30_u32);
     let cap = option::of(4_000..200_000_u64);
-    let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, orders, resend, cap);
-    settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, scheduled, resend, cap)| {
+    let oldest = prop_oneof![Just((0, 1)), (1..129_u64, 1..30_000_u64)];
+    let last = select(LastRttBytes::ALL.iter().map(|(last, ..)| *last).collect::<Vec<_>>());
+    let options = (orders, cap, oldest, last);
+    let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, resend, options);
+    settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, resend, options)| {
+        let (scheduled, cap, oldest, last_rtt_bytes) = options;
         sizes.sort_unstable();
         let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
         Homa {
@@ -140,6 +146,9 @@ fn homa() -> impl Strategy<Value = Homa> {
             resend_timeout: Time::from_ns(resend.0),
             resend_tries: resend.1,
             cap: cap.map(Bytes::new),
+            oldest_share: Fixed::ratio(oldest.0, 256),
+            oldest_step: Bytes::new(oldest.1),
+            last_rtt_bytes,
         }
     })
 }

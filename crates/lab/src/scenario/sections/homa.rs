@@ -1,8 +1,11 @@
 //! `[transport.homa]`: the settings of Homa, and what it needs from other sections.
 
+use incast_cc::Fixed;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::Scheduler;
-use incast_sim::describe::transport::{Homa, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
+use incast_sim::describe::transport::{
+    Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels,
+};
 use incast_units::{Bytes, Time};
 
 use super::{Effect, Scope};
@@ -14,6 +17,7 @@ use crate::grammar::write::Out;
 use crate::traffic::Pattern;
 
 choice!(ScheduledOrder);
+choice!(LastRttBytes);
 
 impl Setting for UnscheduledLevels {
     fn shape() -> Shape {
@@ -65,6 +69,8 @@ section! {
         cutoffs: Vec<Bytes>; Bound::Positive,
         /// Which of the scheduled levels are used while fewer messages are granted than there are levels.
         scheduled: ScheduledOrder => "the Homa paper; the highest: a public ns-3 port",
+        /// The level of those of a message's last RTTbytes that need a grant.
+        last_rtt_bytes: LastRttBytes => "unscheduled: an option of the simulator of Homa's authors",
         /// A receiver that has received nothing new of a message for this long, although more of it may be sent,
         /// requests what is missing; a sender that has heard nothing for twice this long sends the first packet
         /// again.
@@ -74,6 +80,10 @@ section! {
         /// No grants while more than this is granted or unscheduled and has not arrived, over all messages to a
         /// host; by default there is no such limit.
         cap: Option<Bytes>; Bound::Positive,
+        /// The part of what a receiver grants that goes to the oldest message, whatever is missing of it.
+        oldest_share: Fixed; Bound::Ratio(Fixed::ZERO, Fixed::ratio(1, 2)) => "none: the Homa paper; the kernel module of Homa's authors has 0.05",
+        /// How much the oldest message is granted at a time.
+        oldest_step: Bytes; Bound::Positive => "the kernel module of Homa's authors",
     }
 }
 

@@ -150,6 +150,9 @@ impl Effect for Transport {
         }
         if self.kind == Kind::Homa {
             idle.add("transport.ack_queue", "has no effect: transport.kind is \"homa\"");
+            if self.homa.oldest_share == Fixed::ZERO {
+                idle.add("transport.homa.oldest_step", "has no effect: transport.homa.oldest_share is 0");
+            }
         }
         if self.kind != Kind::Window {
             let reason = format!("has no effect: transport.kind is \"{}\"", name_of(self.kind));

@@ -1,12 +1,13 @@
 //! Limits and priority levels, the same at all hosts.
 
+use incast_cc::Fixed;
 use incast_units::{Bytes, Rate};
 
 use crate::balancing::Balancing;
 use crate::describe::Simulation;
 use crate::describe::flow::Flow;
 use crate::describe::switch::Scheduler;
-use crate::describe::transport::{Homa, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
+use crate::describe::transport::{Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
 use crate::route::{Routes, Sizes};
 
 /// The level of grants, acknowledgements, requests and packets that are sent again. It is also the highest
@@ -30,6 +31,11 @@ pub(crate) struct Priorities {
     pub(super) resend_tries: u32,
     /// The cap on granted packets that have not arrived.
     pub(super) cap: u64,
+    /// How many packets the oldest message is granted at a time, and after how many others.
+    pub(super) oldest_step: u64,
+    pub(super) oldest_every: u64,
+    /// How many packets at the end of a message have its unscheduled level.
+    pub(super) last_packets: u32,
 }
 
 impl Priorities {
@@ -91,6 +97,10 @@ impl Priorities {
         if cap == 0 {
             return Err("a cap on granted bytes that is less than one packet permits none".into());
         }
+        if homa.oldest_share > Fixed::ratio(1, 2) {
+            return Err("at most a half of what is granted goes to the oldest message".into());
+        }
+        let oldest_step = (homa.oldest_step.get() / sizes.payload).max(1);
         Ok(Self {
             rtt_packets,
             overcommitment: homa.overcommitment as usize,
@@ -101,6 +111,12 @@ impl Priorities {
             resend_timeout: homa.resend_timeout.ps(),
             resend_tries: homa.resend_tries,
             cap,
+            oldest_step,
+            oldest_every: between(oldest_step, homa.oldest_share),
+            last_packets: match homa.last_rtt_bytes {
+                LastRttBytes::Scheduled => 0,
+                LastRttBytes::Unscheduled => rtt_packets,
+            },
         })
     }
 
@@ -125,6 +141,15 @@ impl Priorities {
         };
         self.unscheduled + (unused + rank).min(scheduled - 1) as u8
     }
+}
+
+/// After how many packets granted to others the oldest message is granted `step`, so that its share is `share`;
+/// rounded to the nearest, halves up.
+fn between(step: u64, share: Fixed) -> u64 {
+    let (share, whole) =
+        (u128::from(share.bits().unsigned_abs()), u128::from(Fixed::ONE.bits().unsigned_abs()));
+    let others = 2 * u128::from(step) * (whole - share.min(whole)) + share;
+    others.checked_div(2 * share).map_or(u64::MAX, |others| u64::try_from(others).unwrap_or(u64::MAX).max(1))
 }
 
 /// Why a flow is no message that Homa can send, if so.
@@ -202,6 +227,18 @@ mod tests {
         let routes = Routes::new(&simulation.network)?;
         let sizes = Sizes { payload: 1000, header: 54, counts_payload: false, ack: 64, smallest: 64 };
         Priorities::new(&simulation, &routes, &sizes)
+    }
+
+    /// 5 % in steps of 50 packets, as in the authors' kernel module: after 950 others.
+    #[test]
+    fn the_share_of_the_oldest_by_hand() {
+        assert_eq!(between(50, Fixed::ratio(1, 20)), 950);
+        assert_eq!(between(4, Fixed::ratio(1, 5)), 16);
+        assert_eq!(between(3, Fixed::ratio(1, 2)), 3);
+        // 5.67 and 1.5.
+        assert_eq!(between(1, Fixed::ratio(15, 100)), 6);
+        assert_eq!(between(1, Fixed::ratio(2, 5)), 2);
+        assert_eq!(between(1, Fixed::ZERO), u64::MAX);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct Receivers {
     scheduled: BTreeSet<(u64, u32, u32)>,
     /// Packets that may be sent by grant or without one and have not arrived, of messages that are not given up.
     outstanding: u64,
+    /// Packets granted to active messages since the oldest one was last granted its share.
+    since_oldest: u64,
     /// Scratch: the active messages, by bytes that have not arrived.
     active: Vec<u32>,
 }
@@ -57,6 +59,8 @@ struct Message {
     bytes: u64,
     /// Packets below this number may be sent.
     limit: u32,
+    /// Time at which its first packet arrived. (ps)
+    began: u64,
     /// The level in its last grant.
     level: u8,
     /// Time at which a new packet of it last arrived or it was last granted or requested again.
@@ -120,7 +124,7 @@ impl Receivers {
             return;
         }
         let place = match incoming.place {
-            NOWHERE => self.begin(&data, payload, priorities, cx.world),
+            NOWHERE => self.begin(now, &data, payload, priorities, cx.world),
             place => place,
         };
         if self.messages[place as usize].given_up {
@@ -171,7 +175,7 @@ impl Receivers {
     }
 
     /// The first packet of a message has arrived.
-    fn begin(&mut self, data: &Data, payload: u64, priorities: &Priorities, world: &World) -> u32 {
+    fn begin(&mut self, now: u64, data: &Data, payload: u64, priorities: &Priorities, world: &World) -> u32 {
         let packets = data.size.div_ceil(payload) as u32;
         let limit = packets.min(priorities.rtt_packets);
         let incoming = &mut self.incoming[data.slot as usize];
@@ -184,6 +188,7 @@ impl Receivers {
             count: 0,
             bytes: 0,
             limit,
+            began: now,
             level: priorities.levels - 1,
             touched: 0,
             timer: NEVER,
@@ -201,13 +206,14 @@ impl Receivers {
         place
     }
 
-    /// Chooses the active messages and grants what they lack, the one with the fewest bytes left first.
+    /// Chooses the active messages and grants what they lack, the one with the fewest bytes left first; then the
+    /// oldest one its share, if it is time for that.
     fn grant<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
-        let Self { incoming, messages, scheduled, outstanding, active, .. } = self;
+        let mut active = std::mem::take(&mut self.active);
         active.clear();
-        for &(_, _, place) in scheduled.iter() {
-            let source = messages[place as usize].source;
-            if active.iter().all(|other| messages[*other as usize].source != source) {
+        for &(_, _, place) in &self.scheduled {
+            let source = self.messages[place as usize].source;
+            if active.iter().all(|other| self.messages[*other as usize].source != source) {
                 active.push(place);
                 if active.len() == priorities.overcommitment {
                     break;
@@ -215,21 +221,57 @@ impl Receivers {
             }
         }
         for (rank, &place) in active.iter().enumerate() {
-            let message = &mut messages[place as usize];
+            let message = &self.messages[place as usize];
             let wanted = message.count.saturating_add(priorities.rtt_packets).min(message.packets);
             let more = u64::from(wanted.saturating_sub(message.limit));
-            let more = more.min(priorities.cap.saturating_sub(*outstanding));
-            if more == 0 {
-                continue;
-            }
-            message.limit += more as u32;
-            *outstanding += more;
-            message.level = priorities.scheduled_level(rank, active.len());
-            message.touched = now;
-            let Incoming { flow, peer, .. } = incoming[message.slot as usize];
-            send(now, Kind::Grant, message.control(now, peer).body(), flow, cx);
-            message.arm(priorities, cx.effects);
+            let level = priorities.scheduled_level(rank, active.len());
+            self.since_oldest += self.raise(now, place, more, level, priorities, cx);
         }
+        self.active = active;
+        if self.since_oldest >= priorities.oldest_every {
+            self.since_oldest -= priorities.oldest_every;
+            self.grant_oldest(now, priorities, cx);
+        }
+    }
+
+    /// Grants a step to the message that began to arrive first, at the highest scheduled level; not to one that
+    /// has more than RTTbytes on the way, as after the last step.
+    fn grant_oldest<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
+        let may = |message: &Message| {
+            message.limit < message.packets && message.outstanding() <= u64::from(priorities.rtt_packets)
+        };
+        let waiting =
+            self.scheduled.iter().map(|&(_, slot, place)| (slot, place, &self.messages[place as usize]));
+        let oldest = waiting.filter(|(.., message)| may(message)).min_by_key(|(slot, _, m)| (m.began, *slot));
+        if let Some((_, place, message)) = oldest {
+            let more = u64::from(message.packets - message.limit).min(priorities.oldest_step);
+            self.raise(now, place, more, priorities.unscheduled, priorities, cx);
+        }
+    }
+
+    /// Grants a message so many packets more, as far as the cap permits, at a level. Returns how many.
+    fn raise<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        more: u64,
+        level: u8,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) -> u64 {
+        let more = more.min(priorities.cap.saturating_sub(self.outstanding));
+        if more == 0 {
+            return 0;
+        }
+        let message = &mut self.messages[place as usize];
+        message.limit += more as u32;
+        self.outstanding += more;
+        message.level = level;
+        message.touched = now;
+        let Incoming { flow, peer, .. } = self.incoming[message.slot as usize];
+        send(now, Kind::Grant, message.control(now, peer).body(), flow, cx);
+        message.arm(priorities, cx.effects);
+        more
     }
 
     /// The timer of a message: if nothing new has arrived for the timeout, what is missing is requested again.
@@ -364,8 +406,12 @@ mod tests {
     /// A receiver that has the first 10 KB of each message, and then gets the next packet of some of them:
     /// how far each is granted, in packets, after each step.
     fn granted(sizes: &[u64], overcommitment: u32, next: &[u32]) -> Vec<Vec<u32>> {
-        let simulation = messages(sizes, overcommitment);
-        let world = World::new(&simulation).unwrap();
+        steps_of(&messages(sizes, overcommitment), next)
+    }
+
+    fn steps_of(simulation: &Simulation, next: &[u32]) -> Vec<Vec<u32>> {
+        let sizes: Vec<u64> = simulation.flows.iter().map(|flow| flow.size.get()).collect();
+        let world = World::new(simulation).unwrap();
         let priorities = world.homa.clone().unwrap();
         let mut receivers = Receivers::default();
         let host = sizes.len() as u32;
@@ -383,7 +429,7 @@ mod tests {
         };
         for slot in 0..host {
             receivers.add(slot, slot);
-            let place = receivers.begin(&data(slot, 0), 1000, &priorities, &world);
+            let place = receivers.begin(0, &data(slot, 0), 1000, &priorities, &world);
             let message = &mut receivers.messages[place as usize];
             (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
             receivers.outstanding -= 10;
@@ -415,6 +461,32 @@ mod tests {
         assert_eq!(granted(&[20_000, 20_000], 1, &[]), [[20, 10]]);
         // With three all are granted; one that overtakes another changes its place, not what is granted.
         assert_eq!(granted(&[50_000, 30_000, 20_000], 3, &[0]), [[20, 20, 20], [21, 20, 20]]);
+    }
+
+    #[test]
+    fn the_oldest_message_gets_its_share_by_hand() {
+        // A fifth in steps of 4 packets: after 16 others. At first the third message is granted its last 10; when
+        // it has arrived, the second its last 10, which makes 20. The first, the oldest by its index, gets 4.
+        let mut simulation = messages(&[50_000, 30_000, 20_000], 1);
+        simulation.transport.homa.oldest_share = incast_cc::Fixed::ratio(1, 5);
+        simulation.transport.homa.oldest_step = Bytes::new(4_999);
+        let steps = steps_of(&simulation, &[[2; 10].as_slice(), &[1; 4]].concat());
+        let (first, last) = (steps[9].clone(), &steps[10..]);
+        assert_eq!(first, [10, 10, 20]);
+        // Of the 20, 4 count for the next time: the second message has 12 more packets to come.
+        assert_eq!(last, [[14, 20, 20], [14, 21, 20], [14, 22, 20], [14, 23, 20], [14, 24, 20]]);
+        // Were the second of 40 KB, 12 more of it would be granted, and then the next 4 of the first.
+        let mut longer = simulation.clone();
+        longer.flows[1].size = Bytes::new(40_000);
+        let steps = steps_of(&longer, &[[2; 10].as_slice(), &[1; 12]].concat());
+        assert_eq!(steps[21..], [[14, 31, 20], [18, 32, 20]]);
+        // Half in steps of 12: the first has 12 packets on the way, more than RTTbytes, when the time of the next
+        // step comes, which goes to the second.
+        longer.transport.homa.oldest_step = Bytes::new(12_000);
+        longer.transport.homa.oldest_share = incast_cc::Fixed::ratio(1, 2);
+        let steps = steps_of(&longer, &[[2; 10].as_slice(), &[1; 4]].concat());
+        assert_eq!(steps[10], [22, 20, 20]);
+        assert_eq!(steps[13..], [[22, 23, 20], [22, 36, 20]]);
     }
 
     #[test]

@@ -84,6 +84,8 @@ struct Message {
     next: u32,
     /// Packets below this number are sent without a grant.
     unscheduled: u32,
+    /// Those from this number on have the level of unscheduled packets too.
+    last: u32,
     /// Packets below this number may be sent.
     limit: u32,
     /// Level of its unscheduled packets, and by the last grant that of the others.
@@ -133,6 +135,7 @@ impl Message {
             packets,
             next: 0,
             unscheduled,
+            last: packets.saturating_sub(priorities.last_packets),
             limit: unscheduled,
             unscheduled_level: priorities.unscheduled_level(size),
             level: priorities.levels - 1,
@@ -163,7 +166,7 @@ impl Message {
             TOP
         } else if self.next >= self.limit {
             return None;
-        } else if self.next < self.unscheduled {
+        } else if self.next < self.unscheduled || self.next >= self.last {
             self.unscheduled_level
         } else {
             self.level
