@@ -91,8 +91,8 @@ def test_times_under_swift_could_be_another_seed_of_ours(case: str) -> None:
 @pytest.mark.parametrize("policy", ["ops", "ops-rounds", "random", "adaptive", "reps"])
 def test_spread_packets_take_as_many_hops_and_less_time(policy: str) -> None:
     # There is no result of another simulator for spread packets and an algorithm that both have. What such a
-    # result must agree on is known: equal paths have equally many links, so nothing changes for packet-hops as
-    # long as nothing is sent again. And with all paths in use the slowest flow is done before half of the
+    # result must agree on is known: equal paths have equally many links, so nothing changes for packet-hops
+    # as long as nothing is sent again. And with all paths in use the slowest flow is done before half of the
     # flows that the other simulator gives one path each.
     scenario = Scenario.from_dict(cases.swift_permutation())
     thresholds = ["400KB", "800KB", "1600KB"] if policy == "adaptive" else None
