@@ -272,7 +272,7 @@ fn the_sample_by_the_cumulative_number_misleads_those_who_measure_delay_alone() 
         let flows = (0..4).map(|i| balanced(flow(i, 4 + i % 2, 400_000, Time::ZERO), Balancing::Random));
         let mut simulation = spraying(spines(4, gbps(100), &[us(1), us(2), us(1)]), flows.collect());
         simulation.switch.ecn = lossless_switch().ecn;
-        simulation.algorithms = vec![algorithm.clone().into()];
+        simulation.algorithms = vec![algorithm.into()];
         let (_, own) = run_to_end(&simulation);
         simulation.transport.sample = Sample::Cumulative;
         let (_, cumulative) = run_everywhere(&simulation);
