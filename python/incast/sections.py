@@ -978,11 +978,11 @@ class ClosedLoop(Section):
     """Closed loops.
 
     Attributes:
-        flows: Number of flows of each loop, one after the other.
         sizes: Flow sizes: a distribution, a file, or one size.
         balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
             policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        flows: Number of flows of each loop, one after the other.
         from_: Senders. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         parallel: Flows of a sender at the same time: so many loops. Default: 1.
@@ -990,13 +990,15 @@ class ClosedLoop(Section):
         start: Start of the first flows. Default: 0ps.
         think: Time from the end of a flow to the start of the next one. Default: 0ps.
         to: Receivers; each is equally likely. Default: all.
+        until: Time from which on no flow is started, instead of ``flows``; those that have started go
+            on.
     """
 
     _kind: ClassVar[str | None] = "closed-loop"
-    flows: int
     sizes: str
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    flows: int | None = None
     from_: str | Sequence[str] | None = None
     name: str | None = None
     parallel: int | None = None
@@ -1004,6 +1006,7 @@ class ClosedLoop(Section):
     start: str | Time | None = None
     think: str | Time | None = None
     to: str | Sequence[str] | None = None
+    until: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1383,6 +1386,9 @@ class Transport(Section):
             "threshold". (RFC 6675, DupThresh). Default: 3.
         rto: Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles
             with each consecutive expiry, up to 64 times this. (OSCAR's public artifact). Default: 10ms.
+        sample: The packet whose send time, and other values on record at the sender, an acknowledgement
+            is a sample of. (chosen here, as OSCAR's header has it; its public artifact takes the
+            cumulative number's). Default: packet.
         smallest: Smallest packet on the wire. (Ethernet). Default: 64B.
     """
 
@@ -1405,6 +1411,7 @@ class Transport(Section):
     repair_delay: str | Time | None = None
     repair_threshold: int | None = None
     rto: str | Time | None = None
+    sample: Literal["packet", "cumulative"] | None = None
     smallest: str | Bytes | None = None
 
 
