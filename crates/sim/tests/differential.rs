@@ -393,7 +393,7 @@ fn limit_starts(operations: &mut [Operation], seed: u64) {
             continue;
         }
         let random = draw(!seed, index as u64);
-        if random % 3 == 0 {
+        if random.is_multiple_of(3) {
             operation.start_before = Time::from_ns((random >> 8) % 40_000);
         }
     }
