@@ -988,11 +988,11 @@ class ClosedLoop(Section):
     """Closed loops.
 
     Attributes:
-        flows: Number of flows of each loop, one after the other.
         sizes: Flow sizes: a distribution, a file, or one size.
         balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
             policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        flows: Number of flows of each loop, one after the other.
         from_: Senders. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         parallel: Flows of a sender at the same time: so many loops. Default: 1.
@@ -1000,13 +1000,15 @@ class ClosedLoop(Section):
         start: Start of the first flows. Default: 0ps.
         think: Time from the end of a flow to the start of the next one. Default: 0ps.
         to: Receivers; each is equally likely. Default: all.
+        until: Time from which on no flow is started, instead of ``flows``; those that have started go
+            on.
     """
 
     _kind: ClassVar[str | None] = "closed-loop"
-    flows: int
     sizes: str
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    flows: int | None = None
     from_: str | Sequence[str] | None = None
     name: str | None = None
     parallel: int | None = None
@@ -1014,6 +1016,7 @@ class ClosedLoop(Section):
     start: str | Time | None = None
     think: str | Time | None = None
     to: str | Sequence[str] | None = None
+    until: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1420,7 +1423,14 @@ class Homa(Section):
         cutoffs: Largest size of the messages of each unscheduled level but the last; by default so that
             each level carries about the same number of unscheduled bytes of the scenario's flows.
             Default: [].
+        last_rtt_bytes: The level of those of a message's last RTTbytes that need a grant. (unscheduled:
+            an option of the simulator of Homa's authors). Default: scheduled.
         levels: Number of priority levels; by default one for each queue.
+        oldest_share: The part of what a receiver grants that goes to the oldest message, whatever is
+            missing of it. (none: the Homa paper; the kernel module of Homa's authors has 0.05).
+            Default: 0.0.
+        oldest_step: How much the oldest message is granted at a time. (the kernel module of Homa's
+            authors). Default: 50KB.
         overcommitment: Number of messages that a receiver grants at the same time. (PowerTCP, section
             4.1). Default: 1.
         resend_timeout: A receiver that has received nothing new of a message for this long, although
@@ -1437,7 +1447,10 @@ class Homa(Section):
 
     cap: str | Bytes | None = None
     cutoffs: Sequence[str | Bytes] | None = None
+    last_rtt_bytes: Literal["scheduled", "unscheduled"] | None = None
     levels: int | None = None
+    oldest_share: float | None = None
+    oldest_step: str | Bytes | None = None
     overcommitment: int | None = None
     resend_timeout: str | Time | None = None
     resend_tries: int | None = None

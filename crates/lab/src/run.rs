@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
+use incast_sim::describe::work::What;
 use incast_sim::record::{
     End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PacketRecord, PauseRecord,
     PortSample, Progress,
@@ -192,6 +193,7 @@ fn run_on(
         capture,
         seen: vec![false; simulation.flows.len()],
         seen_operations: vec![false; simulation.operations.len()],
+        left_out: (0, 0),
         simulation: &simulation,
         output: Output {
             labels: Labels::new(&simulation, job.groups, job.algorithms).with_jobs(job.jobs),
@@ -215,11 +217,12 @@ fn run_on(
     }
 
     recorder.flows(&outcome.unfinished);
+    recorder.operations(&outcome.unfinished_operations);
+    recorder.leave_out(outcome.now);
     let not_started: Vec<u32> =
         (0_u32..).zip(&recorder.seen).filter(|(_, seen)| !**seen).map(|(flow, _)| flow).collect();
     let records = incast_sim::not_started(&simulation, &not_started).map_err(RunError::Invalid)?;
     recorder.flows(&records);
-    recorder.operations(&outcome.unfinished_operations);
     recorder.operations(&recorder.operations_not_started());
     recorder.flush();
     let Recorder {
@@ -231,6 +234,7 @@ fn run_on(
         operations,
         jobs,
         capture,
+        left_out,
         mut output,
         ..
     } = recorder;
@@ -259,7 +263,7 @@ fn run_on(
     }
 
     info.state = Written::Complete;
-    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, not_started.len() as u64, wall_s));
+    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, left_out, not_started.len() as u64, wall_s));
     let (tables, info) = match output.writer {
         None => {
             let tables = [flows.table, ports, port_series.table, flow_series.table, pauses.table];
@@ -382,6 +386,8 @@ struct Recorder<'a> {
     seen: Vec<bool>,
     /// For every operation, whether it was recorded.
     seen_operations: Vec<bool>,
+    /// Number of flows and of operations that are left out.
+    left_out: (u64, u64),
     simulation: &'a Simulation,
     output: Output<'a>,
     flushed: Instant,
@@ -401,6 +407,24 @@ impl Recorder<'_> {
             self.output.check_capture(flushed);
         }
         self.flushed = Instant::now();
+    }
+
+    /// Operations that could not start before their limit, which is past at the end of the run, are left out of the
+    /// results, with their flows.
+    fn leave_out(&mut self, now: Time) {
+        for (operation, seen) in self.simulation.operations.iter().zip(&mut self.seen_operations) {
+            if !*seen && operation.start_before <= now {
+                *seen = true;
+                self.jobs.leave_out(operation, self.simulation);
+                self.left_out.1 += 1;
+                if let What::Send { flow } = operation.what
+                    && let Some(seen) = self.seen.get_mut(flow as usize)
+                {
+                    *seen = true;
+                    self.left_out.0 += 1;
+                }
+            }
+        }
     }
 
     /// The records of operations that have not started.

@@ -38,7 +38,14 @@ type Point = usize;
 impl Workload {
     /// Adds an operation of a rank, and returns its index.
     pub(crate) fn add(&mut self, rank: u32, what: What, after: Vec<u32>) -> u32 {
-        self.operations.push(Operation { host: rank, what, after, after_start: Vec::new(), job: 0 });
+        self.operations.push(Operation {
+            host: rank,
+            what,
+            after,
+            after_start: Vec::new(),
+            start_before: Time::NEVER,
+            job: 0,
+        });
         (self.operations.len() - 1) as u32
     }
 

@@ -643,6 +643,8 @@ fn what_traffic_with_dependencies_can_get_wrong() {
         ("a loop without flows", loops("")),
         ("a loop to itself", loops("flows = 2\nto = \"h1\"")),
         ("a pause after the only flow", loops("flows = 1\nthink = \"1us\"")),
+        ("loops that end twice", loops("flows = 2\nuntil = \"1ms\"")),
+        ("loops that end before they start", loops("start = \"2ms\"\nuntil = \"1ms\"")),
         ("servers without layers", servers("servers = \"h0\"")),
         ("no workers", servers("servers = \"all\"\nmodel = \"alexnet\"")),
         ("a worker that is a server", servers("servers = \"h0\"\nworkers = \"h0-h1\"\nmodel = \"alexnet\"")),

@@ -211,6 +211,40 @@ fn loops_start_a_flow_when_one_ends() {
 }
 
 #[test]
+fn loops_start_no_flow_from_a_time_on() {
+    let built = built(
+        3,
+        "kind = \"closed-loop\"\nfrom = \"h1-h2\"\nto = \"h0\"\nsizes = \"1000B\"\nuntil = \"30us\"\nparallel = 2\nthink = \"2us\"",
+    );
+    let result = go(&built, None);
+    // A flow alone takes 4.17888 us, and with another at its sender and at the switch at most three packets of
+    // 84.32 ns more; so each loop starts one every 6.18 to 6.44 us: at 0, 6, 12, 18 and 24 us, none at 30 us.
+    let starts = column(&result, TableName::Flows, "start_ps");
+    assert_eq!(starts.len(), 20);
+    assert!(starts.iter().all(|start| *start < 30_000_000));
+    assert!(*starts.iter().max().unwrap() > 24_000_000);
+    assert!(column(&result, TableName::Flows, "finish_ps").iter().all(|finish| *finish > 0));
+    let info = result.info.outcome.as_ref().unwrap();
+    assert_eq!((info.flows, info.flows_finished, info.flows_not_started), (20, 20, 0));
+    assert_eq!((info.end.as_str(), info.operations), ("finished", info.operations_ended));
+    // Each flow and the pauses between them; the last pause may end before no flow starts.
+    assert!((36..=40).contains(&info.operations), "{}", info.operations);
+    assert_eq!(column(&result, TableName::Jobs, "flows"), [20]);
+    assert!(column(&result, TableName::Jobs, "jct_ps")[0] > 0);
+    // Without pauses, and a time before the second flow of each loop.
+    let loops = |more: &str| {
+        let from = "kind = \"closed-loop\"\nfrom = \"h1-h2\"\nto = \"h0\"\nsizes = \"1000B\"\nparallel = 2\nuntil = \"1us\"";
+        go(&self::built(3, &format!("{from}\n{more}")), None)
+    };
+    assert_eq!(column(&loops(""), TableName::Flows, "start_ps"), [0; 4]);
+    // What is under way when the run ends is not left out.
+    let cut = loops("[run]\nuntil = \"2us\"");
+    let info = cut.info.outcome.as_ref().unwrap();
+    assert_eq!((info.end.as_str(), info.flows, info.flows_finished), ("time limit", 4, 0));
+    assert_eq!((info.operations, info.operations_ended), (4, 0));
+}
+
+#[test]
 fn results_on_disk_have_the_tables() {
     let folder = std::env::temp_dir().join(format!("incast-work-{}", std::process::id()));
     let built = built(3, "kind = \"all-to-all\"\nsize = \"1000B\"");

@@ -367,10 +367,36 @@ fn operations(flows: &[Flow], seed: u64) -> Vec<Operation> {
                     _ => {}
                 }
             }
-            made.push(Operation { host, what, after, after_start, job: 0 });
+            let start_before = Time::NEVER;
+            made.push(Operation { host, what, after, after_start, start_before, job: 0 });
         }
     }
+    limit_starts(&mut made, seed);
     made
+}
+
+/// Some operations are left out if they could start too late: of those on which no flow depends that is received.
+fn limit_starts(operations: &mut [Operation], seed: u64) {
+    let receives = |operation: &Operation| match operation.what {
+        What::Receive { flow } => Some(flow),
+        _ => None,
+    };
+    let received: Vec<u32> = operations.iter().filter_map(receives).collect();
+    let mut needed = vec![false; operations.len()];
+    for index in (0..operations.len()).rev() {
+        let operation = &mut operations[index];
+        needed[index] |= matches!(operation.what, What::Send { flow } if received.contains(&flow));
+        if needed[index] {
+            for other in operation.after.iter().chain(&operation.after_start) {
+                needed[*other as usize] = true;
+            }
+            continue;
+        }
+        let random = draw(!seed, index as u64);
+        if random.is_multiple_of(3) {
+            operation.start_before = Time::from_ns((random >> 8) % 40_000);
+        }
+    }
 }
 
 /// Whether a host is linked to a switch.

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{flow, gbps, run_everywhere, simulation, star, us, window};
+use common::{Kept, flow, gbps, run_everywhere, simulation, star, us, window};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::transport::Kind;
 use incast_sim::describe::work::{Operation, What};
@@ -20,7 +20,14 @@ const ARRIVES: u64 = 2_168_640;
 const DONE: u64 = 4_178_880;
 
 fn operation(host: u32, what: What, after: &[u32]) -> Operation {
-    Operation { host, what, after: after.to_vec(), after_start: Vec::new(), job: 0 }
+    Operation {
+        host,
+        what,
+        after: after.to_vec(),
+        after_start: Vec::new(),
+        start_before: Time::NEVER,
+        job: 0,
+    }
 }
 
 fn send(host: u32, flow: u32, after: &[u32]) -> Operation {
@@ -294,7 +301,7 @@ fn impossible_graphs_are_refused() {
     let refused = |operations: Vec<Operation>, change: fn(&mut Simulation)| {
         let mut sim = described(2, &flows, operations);
         change(&mut sim);
-        incast_sim::run(&sim, &mut common::Kept::default()).unwrap_err().to_string()
+        incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string()
     };
     let same = |_: &mut Simulation| {};
     let messages = [
@@ -603,4 +610,47 @@ fn the_bound_of_one_flow_is_its_ideal_time() {
     assert_eq!(incast_sim::job_bounds(&sim).unwrap(), [Some(Time::from_ps(bound))]);
     assert_eq!(bound, 87_286_540);
     assert_eq!(run_everywhere(&sim).0.now, Time::from_ps(bound));
+}
+
+/// By hand: a flow of one packet takes [`DONE`] until its sender has the acknowledgement.
+#[test]
+fn what_could_start_too_late_is_left_out_with_what_depends_on_it() {
+    let ends = [(0, 1, 1_000), (0, 1, 1_000), (0, 1, 1_000), (0, 1, 1_000)];
+    let before =
+        |time: u64, operation: Operation| Operation { start_before: Time::from_ps(time), ..operation };
+    // The second could start when the first is done, the third when the second is, the fourth at any time.
+    let chain = |limit| {
+        let limited = |operation| before(limit, operation);
+        let operations = vec![send(0, 0, &[]), limited(send(0, 1, &[0])), send(0, 2, &[1]), send(0, 3, &[])];
+        described(2, &ends, operations)
+    };
+    let ended = |sim: &Simulation| {
+        let (outcome, kept) = run_everywhere(sim);
+        assert_eq!(outcome.end, End::Finished);
+        assert_eq!(outcome.operations_ended, outcome.flows_finished);
+        let mut ended: Vec<u32> = kept.operations.iter().map(|record| record.operation).collect();
+        ended.sort_unstable();
+        (ended, outcome.now)
+    };
+    // The first two flows leave one after the other, so that of the last operation is done a packet later.
+    let packet = 84_320;
+    assert_eq!(ended(&chain(DONE + 1)).0, [0, 1, 2, 3]);
+    assert_eq!(ended(&chain(DONE)), (vec![0, 3], Time::from_ps(DONE + packet)));
+    // A limit that is reached at the start, and one of a computation.
+    assert_eq!(ended(&chain(0)).0, [0, 3]);
+    let work = vec![compute(0, us(5), 0, &[]), before(5_000_000, compute(0, us(1), 0, &[0]))];
+    let sim = described(2, &[], work);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.end, outcome.operations_ended, outcome.now), (End::Finished, 1, us(5)));
+}
+
+#[test]
+fn what_may_be_left_out_is_received_by_no_operation() {
+    let limited = Operation { start_before: us(5), ..compute(0, us(1), 0, &[]) };
+    let sim = described(2, &[(0, 1, 1_000)], vec![limited, send(0, 0, &[0]), receive(1, 0, &[])]);
+    let problem = incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string();
+    assert!(
+        problem.contains("operation 1 may be left out (start_before), and operation 2 receives"),
+        "{problem}"
+    );
 }

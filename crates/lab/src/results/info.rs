@@ -201,8 +201,14 @@ impl OutcomeInfo {
     /// The outcome of a run of `simulation` that took `wall_s` seconds and ended before the start of
     /// `not_started` flows.
     #[must_use]
-    pub fn new(simulation: &Simulation, outcome: &Outcome, not_started: u64, wall_s: f64) -> Self {
-        let flows = simulation.flows.len() as u64;
+    pub fn new(
+        simulation: &Simulation,
+        outcome: &Outcome,
+        left_out: (u64, u64),
+        not_started: u64,
+        wall_s: f64,
+    ) -> Self {
+        let flows = simulation.flows.len() as u64 - left_out.0;
         let node = |id: u32| simulation.network.nodes.get(id as usize).map_or("?", String::as_str);
         let mut info = Self {
             end: String::new(),
@@ -219,7 +225,7 @@ impl OutcomeInfo {
             flows,
             flows_finished: outcome.flows_finished,
             flows_not_started: not_started,
-            operations: simulation.operations.len() as u64,
+            operations: simulation.operations.len() as u64 - left_out.1,
             operations_ended: outcome.operations_ended,
             hops: outcome.hops,
             packets_sent: outcome.sent,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use incast_sim::describe::work::What;
+use incast_sim::describe::work::{Operation, What};
 use incast_sim::record::OperationRecord;
 use incast_sim::{Invalid, Simulation, job_bounds};
 use incast_units::{Bytes, Time};
@@ -45,6 +45,8 @@ pub(crate) struct Jobs {
     jobs: Vec<JobRecord>,
     /// When the last operation of each job at each host ended.
     ends: Vec<BTreeMap<u32, Time>>,
+    /// Whether operations of each job were left out.
+    shorter: Vec<bool>,
 }
 
 impl Jobs {
@@ -73,7 +75,7 @@ impl Jobs {
                 job.payload += simulation.flows.get(flow as usize).map_or(Bytes::ZERO, |flow| flow.size);
             }
         }
-        Self { jobs, ends: vec![BTreeMap::new(); number] }
+        Self { jobs, ends: vec![BTreeMap::new(); number], shorter: vec![false; number] }
     }
 
     /// Operations have ended, or are as they are at the end of the run.
@@ -97,14 +99,29 @@ impl Jobs {
         }
     }
 
+    /// An operation was not started, and is no part of its job.
+    pub(crate) fn leave_out(&mut self, operation: &Operation, simulation: &Simulation) {
+        let place = usize::from(operation.job);
+        let job = &mut self.jobs[place];
+        job.operations -= 1;
+        self.shorter[place] = true;
+        if let What::Send { flow } = operation.what {
+            job.flows -= 1;
+            job.payload -= simulation.flows.get(flow as usize).map_or(Bytes::ZERO, |flow| flow.size);
+        }
+    }
+
     /// The jobs at the end of the run.
     ///
     /// # Errors
     /// When the simulation contradicts itself.
     pub(crate) fn finish(mut self, simulation: &Simulation) -> Result<Vec<JobRecord>, Invalid> {
         let bounds = job_bounds(simulation)?;
-        for ((job, ends), bound) in self.jobs.iter_mut().zip(self.ends).zip(bounds) {
-            job.bound = bound;
+        for (((job, ends), bound), shorter) in
+            self.jobs.iter_mut().zip(self.ends).zip(bounds).zip(self.shorter)
+        {
+            // The bound is one of all that could have been sent.
+            job.bound = bound.filter(|_| !shorter);
             if job.ended < job.operations {
                 (job.end, job.last) = (Time::NEVER, None);
                 continue;

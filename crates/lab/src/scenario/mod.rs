@@ -290,7 +290,11 @@ impl Scenario {
         let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
         let fabric = &self.checked.fabric;
         let world = World::new(fabric);
-        let setting = traffic::Setting { world: &world, until: self.root.run.until };
+        let setting = traffic::Setting {
+            world: &world,
+            until: self.root.run.until,
+            quickest: sections::change::quickest(&self.root.change),
+        };
         let mut flows = Vec::new();
         let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {

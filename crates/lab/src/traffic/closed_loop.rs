@@ -1,6 +1,6 @@
 //! Closed loops: a new flow when one ends.
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
 use super::sizes::Sizes;
@@ -14,7 +14,8 @@ use crate::problem::fault;
 section! {
     /// Closed loops: every sender always has as many flows as `parallel`, and starts a new one when one is done.
     ///
-    /// Each flow goes to a random receiver. The loops end after `flows` flows each.
+    /// Each flow goes to a random receiver. The loops end after `flows` flows each, or start no flow from the time
+    /// `until` on.
     pub(crate) struct ClosedLoop {
         /// Senders.
         from: Hosts = Hosts::all(),
@@ -25,7 +26,9 @@ section! {
         /// Flows of a sender at the same time: so many loops.
         parallel: u32 = 1; Bound::Count(1, 65_536),
         /// Number of flows of each loop, one after the other.
-        flows: u32; Bound::Count(1, 10_000_000),
+        flows: Option<u32> = None; Bound::Count(1, 10_000_000),
+        /// Time from which on no flow is started, instead of `flows`; those that have started go on.
+        until: Option<Time> = None; Bound::Positive,
         /// Time from the end of a flow to the start of the next one.
         think: Time = Time::ZERO,
         /// Start of the first flows.
@@ -43,11 +46,26 @@ impl ClosedLoop {
             let name = &setting.world.fabric.network.nodes[*only as usize];
             faults.push(fault("to", format!("{name} would send to itself")));
         }
-        if self.think > Time::ZERO && self.flows == 1 {
+        if self.think > Time::ZERO && self.flows == Some(1) {
             faults.push(fault("think", "has no effect: each loop has a single flow".to_owned()));
         }
         let flows = from.len() as u64 * u64::from(self.parallel);
-        faults.extend(too_many("flows", flows.saturating_mul(u64::from(self.flows))));
+        match (self.flows, self.until) {
+            (None, None) => {
+                let message = "is missing: the number of flows of each loop, or until, the time from which on none starts";
+                faults.push(fault("flows", message.to_owned()));
+            }
+            (Some(_), Some(_)) => {
+                let message = "does not go with flows: loops end after a number of flows or at a time";
+                faults.push(fault("until", message.to_owned()));
+            }
+            (None, Some(until)) if until <= self.start => {
+                let message = format!("{until} is not after the start, {}: no flow would start", self.start);
+                faults.push(fault("until", message));
+            }
+            (None, Some(_)) => {}
+            (Some(each), None) => faults.extend(too_many("flows", flows.saturating_mul(u64::from(each)))),
+        }
         if faults.is_empty() { Ok((from, to)) } else { Err(faults) }
     }
 
@@ -64,7 +82,14 @@ impl ClosedLoop {
             for slot in 0..self.parallel {
                 let mut stream = Stream::new(seed, name, loops << 32 | u64::from(slot));
                 let mut last = None;
-                for _ in 0..self.flows {
+                // When the next flow can start at the earliest.
+                let mut earliest = self.start;
+                for number in 0.. {
+                    if self.flows.is_some_and(|flows| number == flows)
+                        || self.until.is_some_and(|end| earliest >= end)
+                    {
+                        break;
+                    }
                     let receiver = others[stream.below(others.len() as u64) as usize];
                     let size = self.sizes.draw(stream.next());
                     if let Some(before) = last
@@ -72,12 +97,30 @@ impl ClosedLoop {
                     {
                         last = Some(made.compute(job, *sender, self.think, slot as u16, vec![before]));
                     }
-                    let transfer = made.transfer(job, [*sender, receiver], size, self.start);
-                    made.wait(transfer.send, last.as_slice());
-                    last = Some(transfer.send);
+                    let send = self.send(&mut made, job, [*sender, receiver], size);
+                    made.wait(send, last.as_slice());
+                    last = Some(send);
+                    if self.until.is_some() {
+                        earliest = earliest + setting.shortest([*sender, receiver], size) + self.think;
+                        if let Some(fault) = too_many("until", made.flows.len() as u64) {
+                            return Err(vec![fault]);
+                        }
+                    }
                 }
             }
         }
+        if let Some(until) = self.until {
+            made.operations.iter_mut().for_each(|operation| operation.start_before = until);
+        }
         Ok(made)
+    }
+
+    /// Adds a flow, and returns the operation that sends it. Without a number of flows it is not known whether it
+    /// is sent, so that no operation waits for its arrival.
+    fn send(&self, made: &mut Made, job: u16, ends: [u32; 2], size: Bytes) -> u32 {
+        match self.until {
+            None => made.transfer(job, ends, size, self.start).send,
+            Some(_) => made.send(job, ends, size, self.start),
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) mod stream;
 pub(crate) mod work;
 
 use incast_sim::describe::balancing::Balancing;
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 use crate::cc::Cc;
 use crate::grammar::reading::TableReader;
@@ -185,6 +185,20 @@ pub(crate) struct Setting<'a> {
     pub(crate) world: &'a World<'a>,
     /// The end of the run, where it is given.
     pub(crate) until: Option<Time>,
+    /// The highest rate and the shortest delay that a link is changed to.
+    pub(crate) quickest: (Rate, Time),
+}
+
+impl Setting<'_> {
+    /// No flow of this size between these hosts takes less.
+    fn shortest(&self, [source, destination]: [u32; 2], size: Bytes) -> Time {
+        let (changed_rate, changed_delay) = self.quickest;
+        let ports = |host| self.world.fabric.ports(host).iter();
+        let rate: Rate = ports(source).map(|(_, rate, _)| (*rate).max(changed_rate)).sum();
+        let delay = |host| ports(host).map(|(.., delay)| *delay).min().unwrap_or_default().min(changed_delay);
+        // There, and back with the acknowledgement.
+        rate.time_for(size) + delay(source).max(delay(destination)).times(2)
+    }
 }
 
 impl Pattern {

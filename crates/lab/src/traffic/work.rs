@@ -44,12 +44,23 @@ impl Made {
         size: Bytes,
         start: Time,
     ) -> Transfer {
-        let index = self.flows.len() as u64;
-        let flow = index as u32;
-        self.flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
-        let send = self.operation(job, source, What::Send { flow }, Vec::new());
+        let send = self.send(job, [source, destination], size, start);
+        let flow = self.flows.len() as u32 - 1;
         let receive = self.operation(job, destination, What::Receive { flow }, Vec::new());
         Transfer { send, receive }
+    }
+
+    /// Adds a flow with the operation that sends it; none receives it.
+    pub(crate) fn send(
+        &mut self,
+        job: u16,
+        [source, destination]: [u32; 2],
+        size: Bytes,
+        start: Time,
+    ) -> u32 {
+        let index = self.flows.len() as u64;
+        self.flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
+        self.operation(job, source, What::Send { flow: index as u32 }, Vec::new())
     }
 
     /// Adds a computation.
@@ -72,7 +83,14 @@ impl Made {
     }
 
     fn operation(&mut self, job: u16, host: u32, what: What, after: Vec<u32>) -> u32 {
-        self.operations.push(Operation { host, what, after, after_start: Vec::new(), job });
+        self.operations.push(Operation {
+            host,
+            what,
+            after,
+            after_start: Vec::new(),
+            start_before: Time::NEVER,
+            job,
+        });
         self.operations.len() as u32 - 1
     }
 }
@@ -102,6 +120,7 @@ pub(crate) fn moved(operation: Operation, [flows, operations, jobs]: [usize; 3])
         what,
         after: shift(operation.after),
         after_start: shift(operation.after_start),
+        start_before: operation.start_before,
         job: operation.job.wrapping_add(jobs as u16),
     }
 }

@@ -68,7 +68,14 @@ fn compute(time: Time, processor: u16) -> What {
 }
 
 fn operation(host: u32, what: What, after: &[u32], after_start: &[u32]) -> Operation {
-    Operation { host, what, after: after.to_vec(), after_start: after_start.to_vec(), job: 0 }
+    Operation {
+        host,
+        what,
+        after: after.to_vec(),
+        after_start: after_start.to_vec(),
+        start_before: Time::NEVER,
+        job: 0,
+    }
 }
 
 /// Source, destination, size, start of each message.

@@ -16,6 +16,10 @@ pub struct Operation {
     pub after: Vec<u32>,
     /// Operations of the same host that must have *started* before it starts (GOAL's `irequires`).
     pub after_start: Vec<u32>,
+    /// If it could only start at this time or later, it is left out, and so is what depends on it. What is left
+    /// out counts neither as ended nor as missing at the end of the run. [`Time::NEVER`] for no such limit. A flow
+    /// that may be left out is received by no operation.
+    pub start_before: Time,
     /// The job, an index for the caller; results are given per job.
     pub job: u16,
 }

@@ -113,6 +113,9 @@ pub(crate) struct Tally {
     pub(crate) finished: u64,
     /// Operations that have ended.
     pub(crate) ended: u64,
+    /// Flows and operations that are left out.
+    pub(crate) flows_left_out: u64,
+    pub(crate) operations_left_out: u64,
     /// Time at which a flow last started or a receiver last received something new. (ps)
     pub(crate) progress: u64,
     /// Time at which the last flow was done or the last operation ended. (ps)

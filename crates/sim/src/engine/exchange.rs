@@ -21,6 +21,9 @@ pub(crate) struct Report {
     pub(crate) finished: u64,
     /// Operations that have ended.
     pub(crate) ended: u64,
+    /// Flows and operations that are left out.
+    pub(crate) flows_left_out: u64,
+    pub(crate) operations_left_out: u64,
     /// Time of the last progress. (ps)
     pub(crate) progress: u64,
     /// Time at which the last flow was done or the last operation ended. (ps)
@@ -41,6 +44,8 @@ impl Report {
         started: 0,
         finished: 0,
         ended: 0,
+        flows_left_out: 0,
+        operations_left_out: 0,
         progress: 0,
         last_finish: 0,
         hops: 0,
@@ -56,6 +61,8 @@ impl Report {
             started: tally.started,
             finished: tally.finished,
             ended: tally.ended,
+            flows_left_out: tally.flows_left_out,
+            operations_left_out: tally.operations_left_out,
             progress: tally.progress,
             last_finish: tally.last_finish,
             hops: tally.hops,
@@ -70,6 +77,8 @@ impl Report {
         self.started += other.started;
         self.finished += other.finished;
         self.ended += other.ended;
+        self.flows_left_out += other.flows_left_out;
+        self.operations_left_out += other.operations_left_out;
         self.progress = self.progress.max(other.progress);
         self.last_finish = self.last_finish.max(other.last_finish);
         self.hops += other.hops;

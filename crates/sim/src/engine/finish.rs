@@ -127,6 +127,8 @@ pub(crate) struct Remains {
     trimmed: u64,
     finished: u64,
     ended: u64,
+    /// Flows and operations that are left out.
+    left_out: [u64; 2],
     records: Records,
 }
 
@@ -143,6 +145,8 @@ impl Remains {
         self.trimmed += tally.trimmed;
         self.finished += tally.finished;
         self.ended += tally.ended;
+        self.left_out[0] += tally.flows_left_out;
+        self.left_out[1] += tally.operations_left_out;
         self.records.take(&mut tally.records);
     }
 
@@ -212,8 +216,8 @@ impl Remains {
             Cause::TimeLimit => {
                 let open_ended =
                     world.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
-                let all = self.finished + open_ended as u64 == world.flows.len() as u64
-                    && self.ended == world.operations.len() as u64;
+                let all = self.finished + self.left_out[0] + open_ended as u64 == world.flows.len() as u64
+                    && self.ended + self.left_out[1] == world.operations.len() as u64;
                 if all { End::Finished } else { End::TimeLimit }
             }
             Cause::Interrupted => End::Interrupted,

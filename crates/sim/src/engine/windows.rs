@@ -62,7 +62,7 @@ impl Limits {
     /// The end of the next window, or why there is none, from what all partitions know together. Both
     /// engines ask this, so that they end at the same event.
     pub(crate) fn decide(&self, s: &Report) -> Result<u64, Cause> {
-        if s.finished == self.flows && s.ended == self.operations {
+        if s.finished + s.flows_left_out == self.flows && s.ended + s.operations_left_out == self.operations {
             return Err(Cause::Finished);
         }
         if s.interrupted {

@@ -72,6 +72,12 @@ impl Effect for Vec<Change> {
 /// The links of a network by their ends, the lower node first.
 type Links = BTreeMap<(NodeId, NodeId), Vec<u32>>;
 
+/// The highest rate and the shortest delay that a link is changed to.
+pub(crate) fn quickest(changes: &[Change]) -> (Rate, Time) {
+    let rate = changes.iter().filter_map(|change| change.rate).max().unwrap_or(Rate::ZERO);
+    (rate, changes.iter().filter_map(|change| change.delay).min().unwrap_or(Time::NEVER))
+}
+
 /// The changes in the order of time, and what is wrong with them.
 fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<network::Change> {
     let Some(fabric) = scope.fabric.filter(|_| !changes.is_empty()) else { return Vec::new() };

@@ -10,6 +10,7 @@ use incast_sim::describe::network::{NodeId, PortId};
 use incast_units::Rate;
 
 use super::Scope;
+use super::change::quickest;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
 use crate::topology::Fabric;
@@ -25,7 +26,8 @@ type Loads = Vec<Vec<f64>>;
 /// worst link between switches.
 pub(super) fn warn(scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
     let world = World::new(fabric);
-    let setting = Setting { world: &world, until: scope.root.run.until };
+    let setting =
+        Setting { world: &world, until: scope.root.run.until, quickest: quickest(&scope.root.change) };
     let transport = &scope.root.transport;
     let mut offers = Vec::new();
     for (block, algorithm) in scope.root.traffic.iter().zip(scope.uses) {

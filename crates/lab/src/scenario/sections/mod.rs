@@ -6,7 +6,7 @@
 
 mod balancing;
 mod bfc;
-mod change;
+pub(super) mod change;
 mod homa;
 mod load;
 mod probe;

@@ -6,6 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::network::NodeId;
 
+use super::change::quickest;
 use super::transport::name_of;
 use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
@@ -79,7 +80,7 @@ fn users(uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
 /// Checks every block against the network; says who may send to whom.
 fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Reach>> {
     let world = World::new(fabric);
-    let setting = Setting { world: &world, until: root.run.until };
+    let setting = Setting { world: &world, until: root.run.until, quickest: quickest(&root.change) };
     let mut names = BTreeSet::new();
     let mut reaches = Vec::new();
     for block in &root.traffic {

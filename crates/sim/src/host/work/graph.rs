@@ -1,5 +1,7 @@
 //! The operations of a description: checked, by host, and by the flows that they send and receive.
 
+use incast_units::Time;
+
 use super::edges::Edges;
 use crate::describe::Simulation;
 use crate::describe::flow::Flow;
@@ -74,7 +76,28 @@ impl Graph {
                 return fail(format!("{verb} flow {flow}, as operation {before} does"));
             }
         }
-        graph.order(operations).map(|_| graph).map_err(|cycle| said(&cycle))
+        let order = graph.order(operations).map_err(|cycle| said(&cycle))?;
+        graph.check_left_out(operations, &order)?;
+        Ok(graph)
+    }
+
+    /// What may be left out at one host must not be waited for at another, which does not learn of it.
+    fn check_left_out(&self, operations: &[Operation], order: &[u32]) -> Result<(), String> {
+        let mut may = vec![false; operations.len()];
+        for index in order.iter().filter(|event| **event % 2 == 0).map(|event| event / 2) {
+            let operation = &operations[index as usize];
+            let mut others = operation.after.iter().chain(&operation.after_start);
+            let left_out = operation.start_before != Time::NEVER || others.any(|other| may[*other as usize]);
+            may[index as usize] = left_out;
+            if let (true, What::Send { flow }) = (left_out, operation.what)
+                && let Some(receiver) = self.receiver(flow)
+            {
+                return Err(format!(
+                    "operation {index} may be left out (start_before), and operation {receiver} receives its flow"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The operation that sends a flow.

@@ -56,6 +56,8 @@ enum State {
     Ready,
     Started,
     Ended,
+    /// It will never start.
+    LeftOut,
 }
 
 /// One of the host's processors.
@@ -138,11 +140,16 @@ impl Work {
                         self.ready.push(Reverse(place));
                     }
                     State::Started => self.end(now, place, world, effects),
-                    State::Ready | State::Ended => {}
+                    State::Ready | State::Ended | State::LeftOut => {}
                 }
             }
             let Reverse(place) = self.ready.pop()?;
-            match self.operations[place as usize].what {
+            let Local { operation, what, .. } = self.operations[place as usize];
+            if now >= world.operations[operation as usize].start_before.ps() {
+                self.leave_out(place, effects);
+                continue;
+            }
+            match what {
                 What::Send { flow } => {
                     self.start(now, place, world, effects);
                     return Some(flow);
@@ -158,6 +165,21 @@ impl Work {
                     self.serve(now, processor, world, effects);
                 }
             }
+        }
+    }
+
+    /// An operation will not start, nor will what depends on it.
+    fn leave_out<E: Effects>(&mut self, place: u32, effects: &mut E) {
+        let mut places = vec![place];
+        while let Some(place) = places.pop() {
+            let local = &mut self.operations[place as usize];
+            if std::mem::replace(&mut local.state, State::LeftOut) == State::LeftOut {
+                continue;
+            }
+            let tally = effects.tally();
+            tally.operations_left_out += 1;
+            tally.flows_left_out += u64::from(matches!(local.what, What::Send { .. }));
+            places.extend(self.after.of(place).iter().chain(self.after_start.of(place)));
         }
     }
 
