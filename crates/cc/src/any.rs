@@ -3,7 +3,7 @@
 //! To add an algorithm: write its module, and add one line to the `algorithms!` list below.
 
 use crate::contract::{CongestionControl, Internal, Overhead, Signals};
-use crate::params::{Described, Kind, Value};
+use crate::params::{Described, Family, Kind, Value};
 
 /// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub struct Info {
     pub title: &'static str,
     /// One line.
     pub summary: &'static str,
+    /// Its group in lists.
+    pub family: Family,
+    /// One line: what it needs from hosts and switches, and since when equipment has it.
+    pub needs: &'static str,
     /// Size of one flow's state in bytes.
     pub state_bytes: usize,
     /// The internal quantities that a probe shows.
@@ -61,6 +65,8 @@ macro_rules! algorithms {
             name: <$params>::NAME,
             title: <$params>::TITLE,
             summary: <$params>::SUMMARY,
+            family: <$params>::FAMILY,
+            needs: <$params>::NEEDS,
             state_bytes: size_of::<$controller>(),
             internals: <$controller>::INTERNALS,
         },)+];
@@ -89,8 +95,10 @@ macro_rules! algorithms {
                         name: <$params>::NAME,
                         title: <$params>::TITLE,
                         summary: <$params>::SUMMARY,
+                        family: <$params>::FAMILY,
+                        needs: <$params>::NEEDS,
                         state_bytes: size_of::<$controller>(),
-            internals: <$controller>::INTERNALS,
+                        internals: <$controller>::INTERNALS,
                     },)+
                 }
             }

@@ -5,7 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Kind, Param, Preset, Value};
+use crate::params::{Described, Family, Kind, Param, Preset, Value};
 
 /// Parameters of [`Constant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ impl Described for ConstantParams {
     const NAME: &'static str = "constant";
     const TITLE: &'static str = "constant";
     const SUMMARY: &'static str = "no control: a fixed rate and a fixed window";
+    const FAMILY: Family = Family::Fixed;
+    const NEEDS: &'static str = "nothing";
     const PRESETS: &'static [Preset<Self>] =
         &[Preset { name: "default", meaning: "line rate, no window", params: Self::default }];
     const PARAMS: &'static [Param<Self>] = &[

@@ -24,7 +24,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Sent, Setup, Signals,
 };
 use crate::limits::{RateWindow, least_share};
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
     /// Which reaction point.
@@ -157,6 +157,8 @@ impl Described for DcqcnParams {
     const NAME: &'static str = "dcqcn";
     const TITLE: &'static str = "DCQCN";
     const SUMMARY: &'static str = "cuts the rate by the marked share, recovers by timer and byte counter";
+    const FAMILY: Family = Family::Ecn;
+    const NEEDS: &'static str = "switches that mark with a RED curve, network cards that answer with notifications (RDMA cards: 2015)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "DCQCN, SIGCOMM 2015", params: Self::paper },
         Preset {

@@ -21,7 +21,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Param, Preset, Value, param};
+use crate::params::{Described, Family, Param, Preset, Value, param};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,9 @@ impl Described for DctcpParams {
     const NAME: &'static str = "dctcp";
     const TITLE: &'static str = "DCTCP";
     const SUMMARY: &'static str = "cuts the window by the marked share, grows by a packet per round trip";
+    const FAMILY: Family = Family::Ecn;
+    const NEEDS: &'static str =
+        "switches that mark above a threshold (ECN: 2001); in Linux since 3.18 (2014)";
     const PRESETS: &'static [Preset<Self>] =
         &[Preset { name: "paper", meaning: "DCTCP, SIGCOMM 2010, and RFC 8257", params: Self::default }];
     const PARAMS: &'static [Param<Self>] = &[

@@ -21,7 +21,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
     /// The window that a multiplicative step starts from.
@@ -108,6 +108,9 @@ impl Described for HpccParams {
     const NAME: &'static str = "hpcc";
     const TITLE: &'static str = "HPCC";
     const SUMMARY: &'static str = "steps to a target utilisation measured by in-band telemetry";
+    const FAMILY: Family = Family::Telemetry;
+    const NEEDS: &'static str =
+        "switches that write in-band telemetry at each hop (programmable switches: 2016)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

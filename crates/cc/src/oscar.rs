@@ -29,7 +29,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{Described, Param, Preset, Value, param};
+use crate::params::{Described, Family, Param, Preset, Value, param};
 
 /// Parameters of [`Oscar`].
 ///
@@ -184,6 +184,8 @@ impl Described for OscarParams {
     const TITLE: &'static str = "OSCAR";
     const SUMMARY: &'static str =
         "multiplicative steps from batched delay and delay gradient to a target delay";
+    const FAMILY: Family = Family::Delay;
+    const NEEDS: &'static str = "round-trip times to a fraction of a microsecond: timestamps of network cards (RDMA cards: 2015) or of DPDK";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "OSCAR, NSDI'26, section 4.4", params: Self::paper },
         Preset {

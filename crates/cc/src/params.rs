@@ -88,6 +88,38 @@ pub struct Preset<P> {
     pub params: fn() -> P,
 }
 
+/// The group of an algorithm in lists: what it decides by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Nothing: a fixed window and rate.
+    Fixed,
+    /// Losses.
+    Loss,
+    /// Delays, from timestamps of the end hosts.
+    Delay,
+    /// ECN marks.
+    Ecn,
+    /// Measurements that switches write into packets.
+    Telemetry,
+    /// Feedback of packets that are sprayed over many paths.
+    Spraying,
+}
+
+impl Family {
+    /// Its name in lists.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Loss => "loss",
+            Self::Delay => "delay",
+            Self::Ecn => "ECN",
+            Self::Telemetry => "telemetry",
+            Self::Spraying => "spraying",
+        }
+    }
+}
+
 /// An algorithm's entry in the catalogue.
 pub trait Described: Sized + 'static {
     /// Its name in scenario files, lower case: `oscar`, `theta-powertcp`.
@@ -96,6 +128,10 @@ pub trait Described: Sized + 'static {
     const TITLE: &'static str;
     /// One line for lists.
     const SUMMARY: &'static str;
+    /// Its group in lists.
+    const FAMILY: Family;
+    /// One line: what it needs from hosts and switches, and since when equipment has it.
+    const NEEDS: &'static str;
     /// The presets, the default first.
     const PRESETS: &'static [Preset<Self>];
     /// The parameters, in the order of the paper.

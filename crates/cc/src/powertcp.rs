@@ -27,7 +27,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
     /// The window in the last term of line 27.
@@ -157,6 +157,9 @@ impl Described for PowerTcpParams {
     const NAME: &'static str = "powertcp";
     const TITLE: &'static str = "PowerTCP";
     const SUMMARY: &'static str = "divides the window by the power measured by in-band telemetry";
+    const FAMILY: Family = Family::Telemetry;
+    const NEEDS: &'static str =
+        "switches that write in-band telemetry at each hop (programmable switches: 2016)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Algorithm 1", params: Self::paper },
         Preset {

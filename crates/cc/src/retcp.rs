@@ -17,7 +17,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Param, Preset, Value, param};
+use crate::params::{Described, Family, Param, Preset, Value, param};
 
 /// Parameters of [`ReTcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,8 @@ impl Described for ReTcpParams {
     const NAME: &'static str = "retcp";
     const TITLE: &'static str = "reTCP";
     const SUMMARY: &'static str = "New Reno whose window jumps when a circuit comes and goes";
+    const FAMILY: Family = Family::Loss;
+    const NEEDS: &'static str = "racks that announce circuits in packets (a research prototype: 2020)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "powertcp",

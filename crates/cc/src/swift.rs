@@ -28,7 +28,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
     /// What the parameters that are windows count in.
@@ -200,6 +200,8 @@ impl Described for SwiftParams {
     const NAME: &'static str = "swift";
     const TITLE: &'static str = "Swift";
     const SUMMARY: &'static str = "additive increase, multiplicative decrease around a target delay";
+    const FAMILY: Family = Family::Delay;
+    const NEEDS: &'static str = "timestamps of network cards (2015)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

@@ -23,7 +23,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::powertcp::{Pacing, limited};
 
 choice! {
@@ -134,6 +134,9 @@ impl Described for ThetaPowerTcpParams {
     const NAME: &'static str = "theta-powertcp";
     const TITLE: &'static str = "θ-PowerTCP";
     const SUMMARY: &'static str = "divides the window by the power estimated from round-trip times";
+    const FAMILY: Family = Family::Delay;
+    const NEEDS: &'static str =
+        "round-trip times to about a microsecond: timestamps of network cards (RDMA cards: 2015)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Appendix D, Algorithm 2", params: Self::paper },
         Preset {

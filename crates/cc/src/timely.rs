@@ -22,7 +22,7 @@ use crate::contract::{
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
-use crate::params::{Described, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
     /// When the rate is updated.
@@ -137,6 +137,8 @@ impl Described for TimelyParams {
     const NAME: &'static str = "timely";
     const TITLE: &'static str = "TIMELY";
     const SUMMARY: &'static str = "rate control by the gradient of the RTT between two thresholds";
+    const FAMILY: Family = Family::Delay;
+    const NEEDS: &'static str = "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",
