@@ -181,6 +181,8 @@ algorithms! {
     Swift: crate::swift::Swift, crate::swift::SwiftParams;
     /// [`crate::timely`].
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
+    /// [`crate::ccc`].
+    Ccc: crate::ccc::Ccc, crate::ccc::CccParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
 }

@@ -125,6 +125,53 @@ impl Fixed {
         Self(root as i64)
     }
 
+    /// The logarithm to base 2, rounded down to the resolution; [`MIN`](Self::MIN) when zero or negative.
+    ///
+    /// It is found bit by bit: squaring a number doubles its logarithm, so that the next bit is set where
+    /// the square is 2 or more. Where the exact logarithm is less than 2⁻⁵⁶ above a multiple of the
+    /// resolution, the result may be the one below.
+    #[must_use]
+    pub const fn log2(self) -> Self {
+        if self.0 <= 0 {
+            return Self::MIN;
+        }
+        let (exponent, mut mantissa) = self.normalised();
+        let (mut fraction, mut place) = (0_i64, FRACTION_BITS);
+        while place > 0 {
+            place -= 1;
+            // In units of 2^-126, so that the upper half is in units of 2^-62.
+            let (high, low) = mul_wide(mantissa, mantissa);
+            if high >> 63 == 1 {
+                fraction |= 1 << place;
+                mantissa = high;
+            } else {
+                mantissa = high << 1 | low >> 63;
+            }
+        }
+        Self((exponent << FRACTION_BITS) + fraction)
+    }
+
+    /// The logarithm to base 2 as straight lines between the powers of two: `i + x/2^i − 1` for `x` from
+    /// `2^i` to `2^(i+1)`, rounded down to the resolution; [`MIN`](Self::MIN) when zero or negative.
+    ///
+    /// It is exact at powers of two and up to 0.0861 too small between them.
+    #[must_use]
+    pub const fn log2_piecewise(self) -> Self {
+        if self.0 <= 0 {
+            return Self::MIN;
+        }
+        let (exponent, mantissa) = self.normalised();
+        let fraction = (mantissa << 1) >> FRACTION_BITS;
+        Self((exponent << FRACTION_BITS) + fraction as i64)
+    }
+
+    /// A positive number as `2^exponent · mantissa`, the mantissa from 1 to 2 in units of 2⁻⁶³.
+    const fn normalised(self) -> (i64, u64) {
+        let value = self.0 as u64;
+        let zeros = value.leading_zeros();
+        (63 - FRACTION_BITS as i64 - zeros as i64, value << zeros)
+    }
+
     /// This number, but at least `low` and at most `high` (which wins if they cross).
     #[must_use]
     pub fn clamp_to(self, low: Self, high: Self) -> Self {
@@ -342,6 +389,71 @@ mod tests {
         assert_eq!(Fixed::ratio(9, 4).sqrt(), Fixed::ratio(3, 2));
         assert_eq!(Fixed::ZERO.sqrt(), Fixed::ZERO);
         assert_eq!((-Fixed::ONE).sqrt(), Fixed::ZERO);
+    }
+
+    /// Numbers of every length of bits: all that are within three of a power of two, 4,096 mantissas evenly
+    /// spaced over each octave that has as many, and random ones.
+    fn of_every_length() -> impl Iterator<Item = u64> {
+        let around =
+            (0..63_u32).flat_map(|i| (0..7).map(move |d| (1_u64 << i) + d)).map(|x| x.saturating_sub(3));
+        let even = (12..63_u32).flat_map(|i| (0..4096_u64).map(move |m| (4096 + m) << (i - 12)));
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        let random = (0..100_000).map(move |i| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            x >> (1 + i % 63)
+        });
+        around.chain(even).chain(random).chain([LARGEST]).filter(|bits| (1..=LARGEST).contains(bits))
+    }
+
+    /// The bound: rounded down to 2⁻³², and the reference is off by a few 2⁻⁴⁸ at most (a double has 53 bits,
+    /// five of them before the point of a logarithm up to 32; its argument is rounded to 53 bits too).
+    #[test]
+    fn logarithm_is_rounded_down_to_the_resolution() {
+        let (resolution, slack) = (1.0 / 4_294_967_296.0, 1e-13);
+        let mut count = 0;
+        for bits in of_every_length() {
+            let ours = back(Fixed::from_bits(bits as i64).log2());
+            let exact = (bits as f64).log2() - 32.0;
+            assert!(
+                ours <= exact + slack && exact < ours + resolution + slack,
+                "{bits}: {ours}, not {exact}"
+            );
+            count += 1;
+        }
+        assert!(count > 300_000, "{count}");
+        // Exact at powers of two; never smaller for a larger number.
+        for i in 0..63 {
+            let power = Fixed::from_bits(1 << i);
+            let exact = Fixed::from_bits((i64::from(i) - 32) << 32);
+            assert_eq!((power.log2(), power.log2_piecewise()), (exact, exact));
+        }
+        for bits in (1..10_000_i64).chain((1 << 40) - 5_000..(1 << 40) + 5_000) {
+            let (low, high) = (Fixed::from_bits(bits), Fixed::from_bits(bits + 1));
+            assert!(low.log2() <= high.log2() && low.log2_piecewise() <= high.log2_piecewise(), "{bits}");
+        }
+        for none in [Fixed::ZERO, -Fixed::ONE, Fixed::MIN] {
+            assert_eq!((none.log2(), none.log2_piecewise()), (Fixed::MIN, Fixed::MIN));
+        }
+    }
+
+    /// log2(1 + u) − u is largest where its derivative 1/((1 + u)·ln 2) − 1 is zero: u = 1/ln 2 − 1 =
+    /// 0.442695, where it is 0.0860713.
+    #[test]
+    fn the_piecewise_logarithm_is_at_most_0_0861_too_small() {
+        let mut worst = 0.0_f64;
+        for bits in of_every_length() {
+            let x = Fixed::from_bits(bits as i64);
+            let ours = back(x.log2_piecewise());
+            let whole = bits.ilog2();
+            let by_hand = f64::from(whole) + bits as f64 / f64::from(whole).exp2() - 1.0 - 32.0;
+            assert!((ours - by_hand).abs() < 3e-10, "{bits}: {ours}, not {by_hand}");
+            worst = worst.max(back(x.log2()) - ours);
+        }
+        assert!((worst - 0.086_071_3).abs() < 1e-6, "{worst}");
+        // By hand: log2 of 5000 is 12.287712, of the line from 4096 to 8192 12 + 904/4096 = 12.220703.
+        let x = Fixed::whole(5000);
+        assert!((back(x.log2()) - 12.287_712_379_5).abs() < 1e-9);
+        assert_eq!(x.log2_piecewise(), Fixed::ratio(12 * 4096 + 904, 4096));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 #![no_std]
 
 pub mod any;
+pub mod ccc;
 pub mod constant;
 pub mod contract;
 pub mod dcqcn;

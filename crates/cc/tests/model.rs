@@ -478,13 +478,25 @@ fn probes_show_the_internals_of_a_new_flow() {
                 ("increases", Some(Value::Count(0))),
             ],
         ),
+        (
+            "ccc",
+            vec![
+                ("q", None),
+                ("q_v", None),
+                ("delta", None),
+                ("region", None),
+                ("s", line),
+                ("v_ai", Some(Value::Count(1))),
+                ("rate", line),
+            ],
+        ),
     ] {
         let params = AnyParams::named(name, None).unwrap();
         assert_eq!(params.visit(Probe(path)), expected, "{name}");
         let listed: Vec<_> = params.info().internals.iter().map(|of| of.name).collect();
         assert_eq!(listed, expected.iter().map(|of| of.0).collect::<Vec<_>>(), "{name}");
     }
-    assert_eq!(CATALOGUE.len(), 10, "say what the new algorithm shows");
+    assert_eq!(CATALOGUE.len(), 11, "say what the new algorithm shows");
 }
 
 #[test]

@@ -31,6 +31,7 @@ _COLOURS = {
     "dcqcn": "#000000",
     "dctcp": "#6b6b6b",
     "constant": "#c8c8c8",
+    "ccc": "#bb5566",
     "retcp": "#332288",
     "ndp": "#117733",
     "homa": "#882255",

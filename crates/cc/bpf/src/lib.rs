@@ -88,6 +88,7 @@ macro_rules! algorithms {
 }
 
 algorithms! {
+    ccc: Ccc, CccParams;
     constant: Constant, ConstantParams;
     dcqcn: Dcqcn, DcqcnParams;
     dctcp: Dctcp, DctcpParams;

@@ -48,6 +48,9 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
             let step = (rate("delta") + rate("delta_share")).bps();
             path.line_rate.bps() / 2 / step.max(1) * (70 + bdp)
         }
+        // S is 0.001 of the line at least, so that H2i adds 0.0001 of it in the first RTT and twice as much in each
+        // that follows: half of it after 13, and a tenth in an RTT from the tenth doubling on.
+        "ccc" => 20 * (3 + bdp),
         other => panic!("write down in how many packets {other} recovers"),
     };
     100 + 2 * single

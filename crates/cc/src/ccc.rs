@@ -1,0 +1,569 @@
+//! CCC (Jiang et al., "CCC: Re-architecting Delay-based Congestion Control in Datacenter Networks",
+//! NSDI'26), Equations 1 to 10 and Algorithm 1.
+//!
+//! With every acknowledgement the state of the bottleneck, its queueing delay q and the change q_v of
+//! that, lies in one of six regions. Where delays say little (no queue, a long one, one that grows fast)
+//! the rate is moved by a weight, up or down as the criterion δ = ½·log2(q_B/q) − q_v says; where they can
+//! be trusted, it is computed. The destination is a queueing delay of q_B that does not change.
+//!
+//! Where the paper leaves something open:
+//! * Figure 4, the map of the regions, exists as a picture only; [`Region`] is the map that agrees with the
+//!   text, Appendix A and Table 1. H1i needs a queue that shrinks: an idle link measures q = 0 and
+//!   q_v = 0, and with H1i there, whose step is zero from half the line rate on, a flow that is alone
+//!   would stay there for ever.
+//! * The window of section 5, r·RTT_min, holds only what the path carries without a queue, so that the
+//!   destination cannot be reached. By default it has room for q_B as well (`window`).
+//! * q counts at least RTT_min/4096 in logarithms (and at most q_B/4 in place of that), q_v at least −1,
+//!   and as zero when its magnitude is below 2⁻²⁰. What is averaged is not limited.
+//! * v_ai is limited, since a flow that has nothing to send sees an idle link for as long.
+//! * q_B goes through the same logarithm as q. With the exact logarithm of q_B beside the piecewise one of
+//!   q (Equation 10 as printed) δ is zero at up to 1.06·q_B.
+//! * Algorithm 1, line 7 closes its bracket in the wrong place and omits M; Equation 8 is used.
+//! * The first acknowledgement, and one at the same instant as the one before, are recorded only.
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::Fixed;
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+};
+use crate::estimator::ewma;
+use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+
+choice! {
+    /// How δ and the analytical step take a logarithm.
+    Logarithm {
+        /// As Equations 5 and 8 have it.
+        Exact = "exact",
+        /// As straight lines between powers of two of a nanosecond (Equation 10).
+        Piecewise = "piecewise",
+    }
+}
+
+impl Logarithm {
+    fn of(self, x: Fixed) -> Fixed {
+        match self {
+            Self::Exact => x.log2(),
+            Self::Piecewise => x.log2_piecewise(),
+        }
+    }
+}
+
+choice! {
+    /// How the bytes in flight are limited beside the rate r.
+    Window {
+        /// r·(RTT_min + q_B): what r carries at the destination.
+        Headroom = "headroom",
+        /// r·RTT_min, as printed.
+        Letter = "letter",
+        /// Not at all.
+        None = "none",
+    }
+}
+
+/// Parameters of [`Ccc`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct CccParams {
+    /// The queueing delay that is aimed at, q_B.
+    pub q_b: Time,
+    /// Weight γ of the old value in the average of q_v.
+    pub gamma: Fixed,
+    /// Weight of an increase in H1i.
+    pub w_1: Fixed,
+    /// Weight of an increase in H2i.
+    pub w_2: Fixed,
+    /// Weight of a decrease.
+    pub w_md: Fixed,
+    /// The link counts as under-utilised while q is below this share of RTT_min.
+    pub idle: Fixed,
+    /// v_ai is at most two to the power of this.
+    pub max_doublings: u64,
+    /// A rate is recorded for S while |q_v| is below this.
+    pub calm: Fixed,
+    /// H1i begins below −ε.
+    pub epsilon: Fixed,
+    /// The logarithm.
+    pub log: Logarithm,
+    /// The limit of the bytes in flight.
+    pub window: Window,
+    /// Rate at which a flow starts, as a share of the line rate.
+    pub initial_rate: Fixed,
+    /// S of a new flow as a share of the line rate; zero for its initial rate.
+    pub s_initial: Fixed,
+    /// Smallest rate, as a share of the line rate.
+    pub floor: Fixed,
+}
+
+impl CccParams {
+    fn paper() -> Self {
+        Self {
+            q_b: Time::from_us(5),
+            gamma: Fixed::ratio(2, 10),
+            w_1: Fixed::ratio(1, 2),
+            w_2: Fixed::ratio(1, 10),
+            w_md: Fixed::ratio(1, 4),
+            idle: Fixed::ratio(5, 100),
+            max_doublings: 10,
+            calm: Fixed::ratio(5, 100),
+            epsilon: Fixed::ZERO,
+            log: Logarithm::Exact,
+            window: Window::Headroom,
+            initial_rate: Fixed::ONE,
+            s_initial: Fixed::ZERO,
+            floor: Fixed::ratio(1, 1000),
+        }
+    }
+
+    fn letter() -> Self {
+        Self { window: Window::Letter, ..Self::paper() }
+    }
+
+    fn testbed() -> Self {
+        Self { q_b: Time::from_us(20), log: Logarithm::Piecewise, ..Self::paper() }
+    }
+}
+
+impl Default for CccParams {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+/// What CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct CccDerived {
+    /// R_l.
+    pub line: Fixed,
+    /// Smallest rate.
+    pub floor: Fixed,
+    /// M/RTT_min.
+    pub packet_per_rtt: Fixed,
+    /// Logarithm of q_B.
+    pub log_q_b: Fixed,
+    /// Least q in a logarithm.
+    pub least: Fixed,
+    /// The link counts as under-utilised while q is below this.
+    pub idle: Time,
+}
+
+/// A rate in Mbit/s.
+fn mbps(rate: Rate) -> Fixed {
+    Fixed::ratio(rate.bps(), 1_000_000)
+}
+
+/// A time in ns.
+fn ns(time: Time) -> Fixed {
+    Fixed::ratio(time.ps(), 1000)
+}
+
+impl Parameters for CccParams {
+    type Derived = CccDerived;
+
+    fn derive(&self, path: &Path) -> CccDerived {
+        let line = mbps(path.line_rate);
+        CccDerived {
+            line,
+            floor: line * self.floor,
+            // Bits per µs.
+            packet_per_rtt: Fixed::ratio(path.packet.times(8 * 1_000_000).get(), path.base_rtt.ps()),
+            log_q_b: self.log.of(ns(self.q_b)),
+            least: (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(self.q_b) * Fixed::ratio(1, 4)),
+            idle: Time::from_ps(self.idle.scale(path.base_rtt.ps())),
+        }
+    }
+}
+
+impl Described for CccParams {
+    const NAME: &'static str = "ccc";
+    const TITLE: &'static str = "CCC";
+    const SUMMARY: &'static str =
+        "rate by regions of queueing delay and its change: computed where delays can be trusted, else probed";
+    const FAMILY: Family = Family::Delay;
+    const NEEDS: &'static str =
+        "round-trip times to well below a microsecond: timestamps of network cards (RDMA cards: 2015)";
+    const PRESETS: &'static [Preset<Self>] = &[
+        Preset {
+            name: "paper",
+            meaning: "CCC, NSDI'26, simulations, with room for q_B in the window",
+            params: Self::paper,
+        },
+        Preset {
+            name: "letter",
+            meaning: "the same with the window as printed in section 5: r*RTT_min",
+            params: Self::letter,
+        },
+        Preset {
+            name: "testbed",
+            meaning: "CCC on the paper's testbed: q_B 20us, piecewise logarithm",
+            params: Self::testbed,
+        },
+    ];
+    const PARAMS: &'static [Param<Self>] = &[
+        param!(
+            Time "q_b",
+            q_b,
+            Time::from_ns(10),
+            Time::from_ms(100),
+            "queueing delay that is aimed at, q_B",
+            "CCC section 6.1: 5us; section 6.2, on the testbed: 20us"
+        ),
+        param!(
+            Ratio "gamma",
+            gamma,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "weight of the old value in the average of q_v",
+            "CCC section 6.1: 0.2"
+        ),
+        param!(
+            Ratio "w_1",
+            w_1,
+            Fixed::ZERO,
+            Fixed::whole(10),
+            "weight of an increase where the link is under-utilised and the queue shrinks (H1i)",
+            "CCC section 4.3.4: 0.5"
+        ),
+        param!(
+            Ratio "w_2",
+            w_2,
+            Fixed::ZERO,
+            Fixed::whole(10),
+            "weight of an increase where it is under-utilised and the queue does not shrink (H2i)",
+            "CCC section 4.3.4: 0.1"
+        ),
+        param!(
+            Ratio "w_md",
+            w_md,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "weight of a decrease: the share of the rate that an RTT of it takes off at a queueing delay of 2 q_B",
+            "CCC section 4.3.4: 0.25"
+        ),
+        param!(
+            Ratio "idle",
+            idle,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "the link counts as under-utilised for v_ai while q is below this share of RTT_min",
+            "CCC section 4.3.4: 0.05"
+        ),
+        param!(
+            Count "max_doublings",
+            max_doublings,
+            0,
+            20,
+            "v_ai doubles at most this often",
+            "CCC states no limit; chosen here: 10"
+        ),
+        param!(
+            Ratio "calm",
+            calm,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "a rate is recorded for the basis S while the magnitude of q_v is below this",
+            "CCC section 4.3.4: 0.05"
+        ),
+        param!(
+            Ratio "epsilon",
+            epsilon,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "H1i needs a q_v below minus this; above it the region is H2i",
+            "CCC's Figure 4 is a picture only; chosen here: 0"
+        ),
+        param!(
+            choice "log",
+            log,
+            Logarithm,
+            "logarithm in the criterion and in the analytical step: exact, or straight lines between powers of two",
+            "CCC Equations 5 and 8: exact; Equation 10, its implementation: piecewise"
+        ),
+        param!(
+            choice "window",
+            window,
+            Window,
+            "limit of the bytes in flight: r*(RTT_min + q_B), r*RTT_min, or none",
+            "CCC section 5: letter; chosen here, where q_B can be reached: headroom"
+        ),
+        param!(
+            Ratio "initial_rate",
+            initial_rate,
+            Fixed::ratio(1, 1000),
+            Fixed::ONE,
+            "rate at which a flow starts, as a share of the line rate",
+            "CCC states none; HPCC's public artifact, on which it builds: line rate"
+        ),
+        param!(
+            Ratio "s_initial",
+            s_initial,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "basis S of a new flow as a share of the line rate; 0 for its initial rate",
+            "CCC states none; chosen here: the initial rate"
+        ),
+        param!(
+            Ratio "floor",
+            floor,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "smallest rate as a share of the line rate",
+            "CCC states none; OSCAR's public artifact: 0.001 for all algorithms"
+        ),
+    ];
+}
+
+/// A region of the plane of q and q_v (Figure 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Region {
+    /// H1i: q < q_B, q_v < −ε. Probing increase, for flows below half the line rate.
+    IncreaseFast,
+    /// H2i: q < q_B, q_v ≥ −ε, δ > 0. Probing increase.
+    IncreaseSlow,
+    /// H1d: q_v > 0, δ ≤ 0. Probing decrease.
+    DecreaseGrowing,
+    /// H2d: q > 4·q_B, q_v ≤ 0. From there on δ = 0 lies below q_v = −1: no layover target. Probing decrease.
+    DecreaseLong,
+    /// Ai: q_B ≤ q ≤ 4·q_B, q_v ≤ 0, δ > 0. Analytical increase.
+    AnalyticalIncrease,
+    /// Ad: q_B ≤ q ≤ 4·q_B, q_v ≤ 0, δ ≤ 0. Decrease as in the probing regions.
+    AnalyticalDecrease,
+}
+
+impl Region {
+    const fn is_analytical(self) -> bool {
+        matches!(self, Self::AnalyticalIncrease | Self::AnalyticalDecrease)
+    }
+}
+
+/// What an acknowledgement says of the bottleneck.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// Queueing delay, q.
+    q: Time,
+    /// Its change, q_v.
+    q_v: Fixed,
+    /// The criterion, δ.
+    delta: Fixed,
+}
+
+impl State {
+    fn region(&self, params: &CccParams) -> Region {
+        if self.q_v > Fixed::ZERO && self.delta <= Fixed::ZERO {
+            Region::DecreaseGrowing
+        } else if self.q < params.q_b {
+            // δ > 0: both of its terms are positive, or the first case above did not hold.
+            if self.q_v < -params.epsilon { Region::IncreaseFast } else { Region::IncreaseSlow }
+        } else if self.q > params.q_b.times(4) {
+            Region::DecreaseLong
+        } else if self.delta > Fixed::ZERO {
+            Region::AnalyticalIncrease
+        } else {
+            Region::AnalyticalDecrease
+        }
+    }
+}
+
+const HALF: Fixed = Fixed::ratio(1, 2);
+
+/// A smaller change of the queueing delay counts as none.
+const NEGLIGIBLE: Fixed = Fixed::ratio(1, 1 << 20);
+
+/// Rates of which S is the mean.
+const RECORDED: usize = 5;
+
+/// The state of one flow. Size: 96 bytes. Rates are in Mbit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ccc {
+    /// r.
+    rate: Fixed,
+    /// Average of q_v, without limits.
+    gradient: Fixed,
+    /// RTT of the last acknowledgement.
+    previous_rtt: Time,
+    /// When it arrived; [`Time::NEVER`] before the first.
+    previous_at: Time,
+    /// Since when the link has been under-utilised; [`Time::NEVER`] while it is not.
+    idle_since: Time,
+    /// S.
+    basis: Fixed,
+    /// The last rates at a calm queue.
+    recorded: [Fixed; RECORDED],
+    /// The place of the next one.
+    next: u8,
+    /// How many there are.
+    count: u8,
+    /// Region of the last acknowledgement that moved the rate.
+    region: Option<Region>,
+}
+
+impl Ccc {
+    /// Equations 2, 4 and 5, with their limits.
+    fn state(&self, setup: &Setup<CccParams>) -> State {
+        let Setup { params, path, derived, .. } = setup;
+        let q = self.previous_rtt - path.base_rtt;
+        let q_v = if self.gradient.abs() < NEGLIGIBLE { Fixed::ZERO } else { self.gradient.max(-Fixed::ONE) };
+        let log = params.log.of(ns(q).max(derived.least));
+        State { q, q_v, delta: HALF * (derived.log_q_b - log) - q_v }
+    }
+
+    /// v_ai.
+    fn acceleration(&self, setup: &Setup<CccParams>) -> u64 {
+        if self.idle_since == Time::NEVER {
+            return 1;
+        }
+        let idle = self.previous_at - self.idle_since;
+        let rtts = idle.ps().checked_div(setup.path.base_rtt.ps()).unwrap_or(u64::MAX);
+        1 << rtts.min(setup.params.max_doublings)
+    }
+
+    /// UPDATEBASIS of Algorithm 1: records the rate, and renews S when the analytical regions are left.
+    fn update_basis(&mut self, params: &CccParams, q_v: Fixed, region: Region) {
+        if q_v.abs() < params.calm
+            && let Some(place) = self.recorded.get_mut(usize::from(self.next))
+        {
+            *place = self.rate;
+            self.next = (self.next + 1) % RECORDED as u8;
+            self.count = (self.count + 1).min(RECORDED as u8);
+        }
+        let leaves = self.region.is_some_and(Region::is_analytical) && !region.is_analytical();
+        if leaves && self.count > 0 {
+            let sum = self.recorded.into_iter().fold(Fixed::ZERO, |sum, rate| sum + rate);
+            self.basis = sum / Fixed::whole(u64::from(self.count));
+        }
+        self.region = Some(region);
+    }
+
+    /// The step u of Equation 1.
+    fn step(&self, setup: &Setup<CccParams>, region: Region, state: &State, itv: Time) -> Fixed {
+        let Setup { params, path, derived, .. } = setup;
+        let itv = itv.min(path.base_rtt);
+        if region == Region::AnalyticalIncrease {
+            let ahead = (ns(state.q) + ns(itv) * state.q_v).max(derived.least);
+            return (HALF * (derived.log_q_b - params.log.of(ahead)) - state.q_v) * derived.packet_per_rtt;
+        }
+        let filled = Fixed::ratio(state.q.ps(), params.q_b.ps());
+        // Equation 6 as a share of R_l, and Equation 9; equality is no reason to move.
+        let reference = (Fixed::ONE - filled).max(Fixed::ZERO);
+        let irr = derived.line * reference;
+        let fair = if state.delta > Fixed::ZERO { irr > self.rate } else { irr < self.rate };
+        if !fair || state.delta == Fixed::ZERO {
+            return Fixed::ZERO;
+        }
+        let elapsed = Fixed::ratio(itv.ps(), path.base_rtt.ps()).min(Fixed::ONE);
+        let increase =
+            |weight| self.basis * reference * weight * elapsed * Fixed::whole(self.acceleration(setup));
+        match region {
+            Region::IncreaseFast => {
+                let share = self.rate / derived.line;
+                increase(params.w_1 * (Fixed::ONE - share - share).max(Fixed::ZERO))
+            }
+            Region::IncreaseSlow => increase(params.w_2),
+            _ => {
+                let excess = (filled - Fixed::ONE).abs().min(Fixed::ONE);
+                -(self.rate * excess * params.w_md * elapsed)
+            }
+        }
+    }
+}
+
+/// `to − from` over `span`.
+fn slope(from: Time, to: Time, span: Time) -> Fixed {
+    let magnitude = Fixed::ratio((to - from).ps().max((from - to).ps()), span.ps());
+    if to < from { -magnitude } else { magnitude }
+}
+
+impl CongestionControl for Ccc {
+    type Params = CccParams;
+
+    fn signals(_params: &CccParams) -> Signals {
+        Signals::NONE
+    }
+
+    fn overhead(_params: &CccParams) -> Overhead {
+        Overhead::default()
+    }
+
+    fn new(setup: &Setup<CccParams>, _now: Time) -> Self {
+        let Setup { params, derived, .. } = setup;
+        let rate = (derived.line * params.initial_rate).max(derived.floor);
+        let basis = if params.s_initial == Fixed::ZERO { rate } else { derived.line * params.s_initial };
+        Self {
+            rate,
+            gradient: Fixed::ZERO,
+            previous_rtt: Time::ZERO,
+            previous_at: Time::NEVER,
+            idle_since: Time::NEVER,
+            basis,
+            recorded: [Fixed::ZERO; RECORDED],
+            next: 0,
+            count: 0,
+            region: None,
+        }
+    }
+
+    /// Algorithm 1.
+    fn on_ack(&mut self, setup: &Setup<CccParams>, ack: &Ack, _int: &IntStack) {
+        let Setup { params, derived, .. } = setup;
+        let (rtt, previous_rtt, previous_at) = (ack.rtt(), self.previous_rtt, self.previous_at);
+        (self.previous_rtt, self.previous_at) = (rtt, ack.now);
+        // Equation 3.
+        let itv = ack.now - previous_at;
+        if itv == Time::ZERO {
+            return;
+        }
+        self.gradient = ewma(slope(previous_rtt, rtt, itv), self.gradient, params.gamma);
+        let state = self.state(setup);
+        if state.q >= derived.idle {
+            self.idle_since = Time::NEVER;
+        } else if self.idle_since == Time::NEVER {
+            self.idle_since = ack.now;
+        }
+        let region = state.region(params);
+        self.update_basis(params, state.q_v, region);
+        self.rate += self.step(setup, region, &state, itv);
+        self.rate = self.rate.clamp_to(derived.floor, derived.line);
+    }
+
+    fn allowance(&self, setup: &Setup<CccParams>) -> Allowance {
+        let Setup { params, path, .. } = setup;
+        let rate = Rate::from_bps(self.rate.scale(1_000_000).max(1)).min(path.line_rate);
+        let window = match params.window {
+            Window::Headroom => rate.bytes_in(path.base_rtt + params.q_b).max(path.packet),
+            Window::Letter => rate.bytes_in(path.base_rtt).max(path.packet),
+            Window::None => Bytes::UNLIMITED,
+        };
+        Allowance { window, rate }
+    }
+
+    const INTERNALS: &'static [Internal] = &[
+        Internal { name: "q", meaning: "queueing delay (q)" },
+        Internal { name: "q_v", meaning: "averaged change of the queueing delay, as used (q_v)" },
+        Internal { name: "delta", meaning: "congestion criterion (delta)" },
+        Internal { name: "region", meaning: "region: 0 H1i, 1 H2i, 2 H1d, 3 H2d, 4 Ai, 5 Ad" },
+        Internal { name: "s", meaning: "basis of probing increases (S)" },
+        Internal { name: "v_ai", meaning: "factor of probing increases on an under-utilised link (v_ai)" },
+        Internal { name: "rate", meaning: "sending rate (r)" },
+    ];
+
+    fn probe(&self, setup: &Setup<CccParams>, place: usize) -> Option<Value> {
+        let rate = |mbps: Fixed| Some(Value::Rate(Rate::from_bps(mbps.scale(1_000_000))));
+        match place {
+            0..=2 if self.previous_at == Time::NEVER => None,
+            0 => Some(Value::Time(self.state(setup).q)),
+            1 => Some(Value::Ratio(self.state(setup).q_v)),
+            2 => Some(Value::Ratio(self.state(setup).delta)),
+            3 => self.region.map(|region| Value::Count(region as u64)),
+            4 => rate(self.basis),
+            5 => Some(Value::Count(self.acceleration(setup))),
+            6 => rate(self.rate),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+//! CCC against an f64 twin, and its two logarithms against each other.
+
+mod bottleneck;
+mod signals;
+
+use std::collections::VecDeque;
+
+use bottleneck::{Both, Twin, every_option_matters, path, run, script};
+use incast_cc::ccc::{Ccc, CccParams, Logarithm, Window};
+use incast_cc::params::{Described, Value};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
+use incast_units::{Bytes, Rate, Time};
+
+fn real(value: Fixed) -> f64 {
+    value.bits() as f64 / 4_294_967_296.0
+}
+
+fn us(time: Time) -> f64 {
+    time.ps() as f64 / 1e6
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    H1i,
+    H2i,
+    H1d,
+    H2d,
+    Ai,
+    Ad,
+}
+
+/// The paper's equations in µs and bit/s.
+struct CccTwin {
+    p: CccParams,
+    rtt_min: f64,
+    q_b: f64,
+    r_l: f64,
+    m: f64,
+    r: f64,
+    q: f64,
+    q_v: f64,
+    delta: f64,
+    /// t(k − 1) and RTT(k − 1).
+    last: Option<(Time, f64)>,
+    /// Since when q has been close to zero.
+    unused: Option<Time>,
+    s: f64,
+    records: VecDeque<f64>,
+    at: Option<At>,
+    /// How often each region was met, and S was renewed.
+    met: [u32; 7],
+}
+
+impl CccTwin {
+    fn new(p: CccParams, path: &Path) -> Self {
+        let r_l = path.line_rate.bps() as f64;
+        let r = real(p.initial_rate) * r_l;
+        Self {
+            p,
+            rtt_min: us(path.base_rtt),
+            q_b: us(p.q_b),
+            r_l,
+            m: path.packet.get() as f64 * 8.0,
+            r,
+            q: 0.0,
+            q_v: 0.0,
+            delta: 0.0,
+            last: None,
+            unused: None,
+            s: if p.s_initial == Fixed::ZERO { r } else { real(p.s_initial) * r_l },
+            records: VecDeque::new(),
+            at: None,
+            met: [0; 7],
+        }
+    }
+
+    /// Equation 10 for the logarithm of a time, in ns.
+    fn log(&self, us: f64) -> f64 {
+        let ns = us * 1000.0;
+        match self.p.log {
+            Logarithm::Exact => ns.log2(),
+            Logarithm::Piecewise => {
+                let i = ns.log2().floor();
+                i + (ns - i.exp2()) / i.exp2()
+            }
+        }
+    }
+
+    fn half_log_of_q_b_over(&self, q: f64) -> f64 {
+        0.5 * (self.log(self.q_b) - self.log(q.max(self.rtt_min / 4096.0)))
+    }
+
+    fn region(&self) -> At {
+        let (q, q_b, v, delta) = (self.q, self.q_b, self.used(), self.delta);
+        match () {
+            () if q < q_b && v < -real(self.p.epsilon) => At::H1i,
+            () if q < q_b && delta > 0.0 => At::H2i,
+            () if v > 0.0 && delta <= 0.0 => At::H1d,
+            () if q > 4.0 * q_b => At::H2d,
+            () if delta > 0.0 => At::Ai,
+            () => At::Ad,
+        }
+    }
+
+    /// q_v as it is used.
+    fn used(&self) -> f64 {
+        if self.q_v.abs() < 1.0 / 1_048_576.0 { 0.0 } else { self.q_v.max(-1.0) }
+    }
+}
+
+impl Twin for CccTwin {
+    fn ack(&mut self, ack: &Ack, _int: &IntStack) {
+        let rtt = us(ack.rtt());
+        let Some((t, before)) = self.last.replace((ack.now, rtt)) else { return };
+        if t == ack.now {
+            return;
+        }
+        let itv = us(ack.now - t); // (3)
+        let gamma = real(self.p.gamma);
+        self.q = (rtt - self.rtt_min).max(0.0); // (2)
+        self.q_v = gamma * self.q_v + (1.0 - gamma) * (rtt - before) / itv; // (4)
+        let v = self.used();
+        self.delta = self.half_log_of_q_b_over(self.q) - v; // (5)
+        let irr = (self.r_l - self.r_l / self.q_b * self.q).max(0.0); // (6)
+        let f = if (irr - self.r) * self.delta > 0.0 { 1.0 } else { 0.0 }; // (9)
+        let n = if self.q < real(self.p.idle) * self.rtt_min {
+            let since = *self.unused.get_or_insert(ack.now);
+            (us(ack.now - since) / self.rtt_min).floor().min(self.p.max_doublings as f64)
+        } else {
+            self.unused = None;
+            0.0
+        };
+        let at = self.region();
+        self.met[at as usize] += 1;
+        if v.abs() < real(self.p.calm) {
+            self.records.push_back(self.r);
+            if self.records.len() > 5 {
+                self.records.pop_front();
+            }
+        }
+        let left_a = matches!(self.at, Some(At::Ai | At::Ad)) && !matches!(at, At::Ai | At::Ad);
+        if left_a && !self.records.is_empty() {
+            self.s = self.records.iter().sum::<f64>() / self.records.len() as f64;
+            self.met[6] += 1;
+        }
+        self.at = Some(at);
+        // (1)
+        let smooth = (itv / self.rtt_min).min(1.0);
+        let u = match at {
+            At::Ai => {
+                let ahead = self.q + itv.min(self.rtt_min) * v;
+                (self.half_log_of_q_b_over(ahead) - v) * self.m / self.rtt_min * 1e6
+            }
+            At::H1i => {
+                let w_ai = real(self.p.w_1) * irr / self.r_l * (1.0 - 2.0 * self.r / self.r_l).max(0.0);
+                self.s * w_ai * n.exp2() * f * smooth
+            }
+            At::H2i => self.s * real(self.p.w_2) * irr / self.r_l * n.exp2() * f * smooth,
+            At::H1d | At::H2d | At::Ad => {
+                let w_md = -real(self.p.w_md) * ((self.q - self.q_b).abs() / self.q_b).min(1.0);
+                self.r * w_md * f * smooth
+            }
+        };
+        self.r = (self.r + u).clamp(real(self.p.floor) * self.r_l, self.r_l);
+    }
+
+    fn allowance(&self) -> (f64, f64) {
+        let time = match self.p.window {
+            Window::Headroom => self.rtt_min + self.q_b,
+            Window::Letter => self.rtt_min,
+            Window::None => f64::INFINITY,
+        };
+        ((self.r / 8e6 * time).max(self.m / 8.0), self.r)
+    }
+}
+
+fn of_the_paper() -> Path {
+    Path {
+        base_rtt: Time::from_us(20),
+        base_owd: Time::from_us(11),
+        line_rate: Rate::from_gbps(25),
+        packet: Bytes::new(1054),
+        payload: Bytes::new(1000),
+        hops: 4,
+    }
+}
+
+/// Both logarithms, both delays, all windows.
+fn variants() -> Vec<(String, CccParams)> {
+    let mut all = Vec::new();
+    for preset in CccParams::PRESETS {
+        for log in [Logarithm::Exact, Logarithm::Piecewise] {
+            all.push((format!("{} {log:?}", preset.name), CccParams { log, ..(preset.params)() }));
+        }
+    }
+    let window = Window::None;
+    all.push(("none".to_owned(), CccParams { window, ..CccParams::default() }));
+    let epsilon = Fixed::ratio(1, 20);
+    all.push(("epsilon".to_owned(), CccParams { epsilon, ..CccParams::default() }));
+    all
+}
+
+/// In a closed loop. The bound: a rate is resolved to 2^-32 Mbps and its steps to 2^-32 of their factors, which
+/// are hundredths; nothing divides by a small number.
+#[test]
+fn agrees_with_its_twin() {
+    let mut met = [0; 7];
+    for (name, params) in variants() {
+        for seed in 1..=3 {
+            let script = script(seed, 12, Time::from_ms(4));
+            let path = path(0);
+            let mut host = Both::<Ccc, _>::new(params, path, 12, || CccTwin::new(params, &path));
+            let outcome = run(&mut host, path, &script);
+            println!("{name} {seed}: {:?} in {} acks", host.worst, outcome.acks);
+            for twin in &host.twins {
+                met.iter_mut().zip(twin.met).for_each(|(sum, n)| *sum += n);
+            }
+            assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
+            assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
+        }
+    }
+    println!("H1i, H2i, H1d, H2d, Ai, Ad, S: {met:?}");
+    assert!(met.iter().all(|n| *n > 1000), "the world leaves something out: {met:?}");
+}
+
+/// Over long queues, at the path of the paper's simulations.
+#[test]
+fn agrees_with_its_twin_over_any_queue() {
+    for (name, params) in variants() {
+        for (seed, deepest) in [(1, 30), (2, 100), (3, 900)] {
+            let (path, mut worst) = (of_the_paper(), 0.0_f64);
+            let setup = Setup::new(params, path);
+            let (mut flow, mut twin) = (Ccc::new(&setup, Time::ZERO), CccTwin::new(params, &path));
+            for ack in signals::acks(seed, &path, Time::from_us(deepest), 200_000) {
+                flow.on_ack(&setup, &ack, &IntStack::EMPTY);
+                twin.ack(&ack, &IntStack::EMPTY);
+                worst = worst.max((flow.allowance(&setup).rate.bps() as f64 - twin.r).abs() / twin.r);
+            }
+            println!("{name} {deepest}: {worst:.1e} {:?}", twin.met);
+            assert!(worst < 1e-6, "{name} up to {deepest} us: {worst}");
+        }
+    }
+}
+
+/// With the same signals the exact and the piecewise logarithm are in the same region, except near δ = 0: there
+/// they differ by 0.0431 at most.
+#[test]
+fn both_logarithms_see_the_same_regions() {
+    let path = path(0);
+    let script = script(5, 12, Time::from_ms(4));
+    let exact = CccParams::default();
+    let lines = CccParams { log: Logarithm::Piecewise, ..exact };
+    let mut host = Both::<Ccc, _>::new(exact, path, 12, || Pair {
+        exact: CccTwin::new(exact, &path),
+        lines: CccTwin::new(lines, &path),
+        same: 0,
+        other: 0,
+        near: 0,
+    });
+    run(&mut host, path, &script);
+    let sum = |of: fn(&Pair) -> u32| host.twins.iter().map(of).sum::<u32>();
+    let (same, other, near) = (sum(|p| p.same), sum(|p| p.other), sum(|p| p.near));
+    println!("same {same}, other {other}, near the border {near}");
+    assert_eq!(other, 0);
+    assert!(near > 0 && f64::from(near) < 0.01 * f64::from(same), "{near} near the border, {same} the same");
+}
+
+/// The twin with both logarithms, for the same acknowledgements.
+struct Pair {
+    exact: CccTwin,
+    lines: CccTwin,
+    same: u32,
+    /// Different, far from δ = 0 and near it.
+    other: u32,
+    near: u32,
+}
+
+impl Twin for Pair {
+    fn ack(&mut self, ack: &Ack, int: &IntStack) {
+        self.exact.ack(ack, int);
+        self.lines.ack(ack, int);
+        if self.exact.at == self.lines.at {
+            self.same += 1;
+        } else if self.exact.delta.abs() < 0.0431 {
+            self.near += 1;
+        } else {
+            self.other += 1;
+        }
+    }
+
+    fn allowance(&self) -> (f64, f64) {
+        self.exact.allowance()
+    }
+}
+
+#[test]
+fn every_option_changes_something() {
+    let paper = CccParams::default();
+    let slow = CccParams { floor: Fixed::ratio(1, 5), ..paper };
+    let cases = [
+        (paper, "q_b", Value::Time(Time::from_us(2))),
+        (paper, "gamma", Value::Ratio(Fixed::ratio(1, 2))),
+        (paper, "w_1", Value::Ratio(Fixed::ONE)),
+        (paper, "w_2", Value::Ratio(Fixed::ratio(1, 5))),
+        (paper, "w_md", Value::Ratio(Fixed::ratio(1, 2))),
+        (paper, "idle", Value::Ratio(Fixed::ZERO)),
+        (paper, "max_doublings", Value::Count(1)),
+        (paper, "calm", Value::Ratio(Fixed::ratio(1, 4))),
+        (paper, "epsilon", Value::Ratio(Fixed::ratio(1, 20))),
+        (paper, "log", Value::Choice(1)),
+        (paper, "window", Value::Choice(1)),
+        (paper, "window", Value::Choice(2)),
+        (paper, "initial_rate", Value::Ratio(Fixed::ratio(1, 10))),
+        (paper, "s_initial", Value::Ratio(Fixed::ratio(1, 10))),
+        (slow, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
+    ];
+    every_option_matters::<Ccc>(&script(1, 8, Time::from_ms(2)), &cases);
+}
