@@ -183,4 +183,6 @@ algorithms! {
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
+    /// [`crate::poseidon`].
+    Poseidon: crate::poseidon::Poseidon, crate::poseidon::PoseidonParams;
 }
