@@ -612,11 +612,11 @@ mod tests {
 
     #[test]
     fn two_bytes_carry_the_delay_in_units() {
-        let carried = |params: &PoseidonParams, ns| super::carried(params, Time::from_ns(ns)).ns();
+        let in_bytes = |params: &PoseidonParams, ns| carried(params, Time::from_ns(ns)).ns();
         let params = PoseidonParams::oscar();
-        assert_eq!([15, 16, 15_333, 2_000_000].map(|ns| carried(&params, ns)), [0, 16, 15_328, 65_535 * 16]);
+        assert_eq!([15, 16, 15_333, 2_000_000].map(|ns| in_bytes(&params, ns)), [0, 16, 15_328, 65_535 * 16]);
         let params = PoseidonParams::artifact();
-        assert_eq!([999, 1000, 15_333].map(|ns| carried(&params, ns)), [0, 1000, 15_000]);
+        assert_eq!([999, 1000, 15_333].map(|ns| in_bytes(&params, ns)), [0, 1000, 15_000]);
         // What the flow heard is what it shows.
         let setup = Setup::new(params, PATH);
         let mut flow = Poseidon::new(&setup, Time::ZERO);
