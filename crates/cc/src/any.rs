@@ -185,4 +185,6 @@ algorithms! {
     Ccc: crate::ccc::Ccc, crate::ccc::CccParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
+    /// [`crate::poseidon`].
+    Poseidon: crate::poseidon::Poseidon, crate::poseidon::PoseidonParams;
 }

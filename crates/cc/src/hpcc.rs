@@ -71,6 +71,14 @@ impl HpccParams {
         Self { eta: Fixed::ratio(3, 2), ..Self::paper() }
     }
 
+    fn unsmoothed() -> Self {
+        Self { max_stage: 0, smoothing: false, ..Self::paper() }
+    }
+
+    fn synchronised() -> Self {
+        Self { reference: Reference::Synchronised, ..Self::unsmoothed() }
+    }
+
     fn artifact() -> Self {
         Self {
             max_stage: 0,
@@ -126,6 +134,16 @@ impl Described for HpccParams {
             name: "artifact",
             meaning: "the run script of HPCC's public artifact: every step multiplicative, rates from 1Gbps on",
             params: Self::artifact,
+        },
+        Preset {
+            name: "unsmoothed",
+            meaning: "Figure 8a of OSCAR, NSDI'26: without smoothing of the utilisation, every step multiplicative",
+            params: Self::unsmoothed,
+        },
+        Preset {
+            name: "synchronised",
+            meaning: "Figure 8b of OSCAR, NSDI'26: unsmoothed, with OSCAR's reference, the window at the packet's sending",
+            params: Self::synchronised,
         },
     ];
     const PARAMS: &'static [Param<Self>] = &[

@@ -111,6 +111,10 @@ impl OscarParams {
         }
     }
 
+    fn artifact_hai() -> Self {
+        Self { u_hai: Fixed::ratio(1, 4), ..Self::artifact() }
+    }
+
     fn owd() -> Self {
         Self { one_way_delay: true, ..Self::paper() }
     }
@@ -205,8 +209,13 @@ impl Described for OscarParams {
         },
         Preset {
             name: "unbatched",
-            meaning: "OSCAR without batched estimator, Table 2: an update with every acknowledgement",
+            meaning: "OSCAR (w/o BE) of Table 2, without batched estimator: an update with every acknowledgement",
             params: Self::unbatched,
+        },
+        Preset {
+            name: "artifact-hai",
+            meaning: "the public artifact with the hyper increase of its class, which its shipped files override",
+            params: Self::artifact_hai,
         },
     ];
     const PARAMS: &'static [Param<Self>] = &[
@@ -652,6 +661,26 @@ mod tests {
         let near = Path { base_rtt: Time::from_us(4), ..PATH };
         assert_eq!(params.target_delay(&near), Time::from_us(10));
         assert_eq!(params.period(&near), Time::from_us(5));
+    }
+
+    #[test]
+    fn the_hyper_increase_of_the_artifacts_class_takes_four_batches() {
+        // Three packets at the base RTT, sent over 6 us, three times: u from 0.1 to 0.1 + 3 · 0.25, then to 1; with
+        // the files' 0.01 to 0.14.
+        for (params, ends) in [
+            (OscarParams::artifact_hai(), [0.35, 0.6, 0.85, 1.0]),
+            (OscarParams::artifact(), [0.11, 0.12, 0.13, 0.14]),
+        ] {
+            let setup = Setup::new(params, PATH);
+            let mut flow = Oscar { u: Fixed::ratio(1, 10), ..Oscar::new(&setup, Time::ZERO) };
+            for (batch, end) in (0..).zip(ends) {
+                for packet in 0..3 {
+                    let sent = Time::from_us(100 + 9 * batch + 3 * packet);
+                    flow.on_ack(&setup, &ack(sent, PATH.base_rtt, 1000), &IntStack::EMPTY);
+                }
+                assert!(is_near(flow.u, end), "batch {batch}: {}", flow.u);
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use incast_cc::dcqcn::Dcqcn;
 use incast_cc::hpcc::Hpcc;
 use incast_cc::oscar::Oscar;
 use incast_cc::params::Described;
+use incast_cc::poseidon::Poseidon;
 use incast_cc::powertcp::PowerTcp;
 use incast_cc::swift::Swift;
 use incast_cc::theta_powertcp::ThetaPowerTcp;
@@ -48,8 +49,13 @@ where
 
     /// An acknowledgement at `now_us`, of a packet that took `rtt_us`.
     fn ack(&mut self, now_us: f64, rtt_us: f64, sequence: u64, next_sequence: u64, int: &IntStack) {
+        let ack = self.answer(now_us, rtt_us, sequence, next_sequence);
+        self.state.on_ack(&self.setup, &ack, int);
+    }
+
+    fn answer(&self, now_us: f64, rtt_us: f64, sequence: u64, next_sequence: u64) -> Ack {
         let (now, packet) = (us(now_us), self.setup.path.packet);
-        let ack = Ack {
+        Ack {
             now,
             sent: now - us(rtt_us),
             received: now,
@@ -67,8 +73,7 @@ where
             tag: 0,
             hole: false,
             circuit: false,
-        };
-        self.state.on_ack(&self.setup, &ack, int);
+        }
     }
 
     fn marked(&mut self, now_us: f64) {
@@ -290,6 +295,31 @@ fn swift_htsim() {
     assert_eq!(flow.window(), 4_000_000.0);
     flow.ack(100.0, 10.0, 0, 0, &IntStack::EMPTY);
     assert_eq!(flow.window(), 4_000_000.0);
+}
+
+/// OSCAR's artifact, Poseidon at 100 Gbps, T 12 us, packets of 1066 B: cur = min(1, cwnd/(RTT · line)),
+/// a = ln(1/cur), MPT = a·40 us/ln(1000) + 2 us, U = exp((MPT − MPD)·a·0.25/40 us) with MPD in whole us; up to MPT
+/// cwnd·(1 + (U − 1)/packets), beyond it cwnd·U at most once per measured RTT; at most one BDP.
+#[test]
+fn poseidon_artifact() {
+    let mut flow = Flow::<Poseidon>::start("artifact", path(100, us(12.0), 1066));
+    for (now, rtt, delay, window) in [
+        (112.5, 12.5, 0.9, 150000.0),
+        (113.0, 30.0, 17.6, 141899.45826931883),
+        (114.0, 32.0, 20.3, 141899.45826931883),
+        (146.0, 33.0, 21.2, 130270.22305907284),
+        (160.0, 30.0, 3.999, 130306.92536275678),
+        (160.5, 30.0, 9.7, 130306.92536275678),
+        (161.0, 60.0, 48.9, 130306.92536275678),
+        (210.0, 60.0, 48.9, 88020.8890820945),
+        (223.0, 20.0, 3.999, 88056.55838283467),
+        (300.0, 150.0, 140.2, 88056.55838283467),
+        (460.0, 150.0, 7.99, 88349.71054408595),
+    ] {
+        let ack = Ack { hop_delay: us(delay), ..flow.answer(now, rtt, 0, 0) };
+        flow.state.on_ack(&flow.setup, &ack, &IntStack::EMPTY);
+        near(flow.window(), window, 1e-6);
+    }
 }
 
 /// OSCAR's artifact, DCQCN: Rt = Rc, Rc·(1 − α/2), α = 255/256·α + 1/256 on a notification; α·255/256

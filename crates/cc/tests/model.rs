@@ -470,6 +470,15 @@ fn probes_show_the_internals_of_a_new_flow() {
             ],
         ),
         ("retcp", vec![("ssthresh", Some(Value::Bytes(Bytes::ZERO))), ("jumped", Some(Value::Flag(false)))]),
+        // The target of the line's rate is k.
+        (
+            "poseidon",
+            vec![
+                ("target_delay", Some(Value::Time(Time::from_us(2)))),
+                ("hop_delay", Some(Value::Time(Time::ZERO))),
+                ("cwnd", bdp),
+            ],
+        ),
         (
             "timely",
             vec![

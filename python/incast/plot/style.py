@@ -33,12 +33,13 @@ _COLOURS = {
     "constant": "#c8c8c8",
     "ccc": "#bb5566",
     "retcp": "#332288",
+    "poseidon": "#999933",
     "ndp": "#117733",
     "homa": "#882255",
 }
 
 # For algorithms without a colour of their own, by the order of their first appearance.
-_SPARE = ("#999933", "#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
+_SPARE = ("#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
 
 # Variants of one algorithm share its colour and differ in this.
 _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (

@@ -94,6 +94,7 @@ algorithms! {
     dctcp: Dctcp, DctcpParams;
     hpcc: Hpcc, HpccParams;
     oscar: Oscar, OscarParams;
+    poseidon: Poseidon, PoseidonParams;
     powertcp: PowerTcp, PowerTcpParams;
     retcp: ReTcp, ReTcpParams;
     swift: Swift, SwiftParams;

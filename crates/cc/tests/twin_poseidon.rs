@@ -1,0 +1,168 @@
+//! Poseidon in fixed point against a twin in f64 with natural logarithms, in rates and microseconds as in the
+//! paper's equations.
+
+mod signals;
+
+use incast_cc::params::Described;
+use incast_cc::poseidon::{Alpha, Decrease, Poseidon, PoseidonParams};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
+use incast_units::{Bytes, Rate, Time};
+
+fn f(value: Fixed) -> f64 {
+    value.bits() as f64 / 4_294_967_296.0
+}
+
+fn us(time: Time) -> f64 {
+    time.ps() as f64 / 1e6
+}
+
+/// Equations 3 and 4; the window in packets, rates in packets per us.
+struct Twin {
+    p: PoseidonParams,
+    packet: f64,
+    line: f64,
+    least: f64,
+    most: f64,
+    cwnd: f64,
+    rtt: f64,
+    /// When the window last shrank by a whole factor.
+    shrunk: f64,
+    /// Growths, decreases, decreases that had to wait, factors at their limits.
+    met: [u32; 4],
+}
+
+impl Twin {
+    fn new(p: PoseidonParams, path: &Path) -> Self {
+        let packet = path.packet.get() as f64;
+        let bdp = path.bdp().get() as f64 / packet;
+        let least = (f(p.r_min) * bdp).max(1.0 / packet);
+        let most = (f(p.max_cwnd) * bdp).max(least);
+        Self {
+            p,
+            packet,
+            line: path.line_rate.bps() as f64 / 8e6 / packet,
+            least,
+            most,
+            cwnd: (f(p.start) * bdp).clamp(least, most),
+            rtt: us(path.base_rtt),
+            shrunk: 0.0,
+            met: [0; 4],
+        }
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        self.rtt = us(ack.rtt());
+        let (r_max, r_min) = (self.line, f(self.p.r_min) * self.line);
+        let r = (self.cwnd / self.rtt).clamp(r_min, r_max);
+        let unit = us(self.p.delay_unit);
+        let mpd = (us(ack.hop_delay) / unit + 1e-9).floor().min(65_535.0) * unit;
+        let (p, k, m) = (us(self.p.p), us(self.p.k), f(self.p.m));
+        let range = (r_max / r_min).ln();
+        let target = p * (r_max / r).ln() / range + k;
+        let alpha = if self.p.alpha == Alpha::Range { range } else { (r_max / r).ln() };
+        let u = ((target - mpd) / p * alpha * m).exp();
+        let limited = u.clamp(f(self.p.min_md), f(self.p.max_md));
+        self.met[3] += u32::from(limited != u);
+        if mpd <= target + 1e-9 || self.p.md == Decrease::PerAck {
+            let acked = ack.acked.get() as f64 / self.packet;
+            self.cwnd += (limited - 1.0) * acked.min(self.cwnd);
+            self.met[usize::from(limited < 1.0)] += 1;
+        } else if us(ack.sent) + 1e-9 >= self.shrunk {
+            self.cwnd *= limited;
+            self.shrunk = us(ack.now);
+            self.met[1] += 1;
+        } else {
+            self.met[2] += 1;
+        }
+        self.cwnd = self.cwnd.clamp(self.least, self.most);
+    }
+}
+
+/// Both sides agree to 1e-5 of the window over runs of 60 000 acknowledgements: logarithm and power are right to
+/// some 1e-9, a share of 0.001 to 2^-32 of one (2e-7 of itself), and a contraction forgets what was off before.
+#[test]
+fn agrees_with_its_twin() {
+    let presets = PoseidonParams::PRESETS.iter().map(|p| (p.name, (p.params)()));
+    let small =
+        PoseidonParams { start: Fixed::ratio(1, 100), m: Fixed::ratio(1, 20), ..PoseidonParams::default() };
+    for (name, params) in presets.chain([("from 0.01, m 0.05", small)]) {
+        for (seed, gbps) in [(1, 10), (2, 100), (3, 400)] {
+            let path = Path {
+                base_rtt: Time::from_us(12),
+                base_owd: Time::from_us(7),
+                line_rate: Rate::from_gbps(gbps),
+                packet: Bytes::new(1056),
+                payload: Bytes::new(1000),
+                hops: 4,
+            };
+            let setup = Setup::new(params, path);
+            let (mut flow, mut twin) = (Poseidon::new(&setup, Time::ZERO), Twin::new(params, &path));
+            let mut worst = 0.0_f64;
+            for ack in signals::acks(seed, &path, Time::from_us(100), 60_000) {
+                flow.on_ack(&setup, &ack, &IntStack::EMPTY);
+                twin.ack(&ack);
+                let allowance = flow.allowance(&setup);
+                let bytes = twin.cwnd * twin.packet;
+                worst = worst.max((f(flow.window()) - bytes).abs() / bytes);
+                assert_eq!(allowance.window.get(), f(flow.window()).floor() as u64);
+                // Below one packet the rate is the window over the RTT, in 2^-16 of a byte.
+                let rate = if twin.cwnd < 1.0 { bytes / twin.rtt * 8e6 } else { f64::INFINITY };
+                let rate = rate.min(path.line_rate.bps() as f64);
+                assert!((allowance.rate.bps() as f64 - rate).abs() <= 1.0 + 1e-4 * rate);
+            }
+            println!("{name} at {}: {worst:.1e} {:?}", path.line_rate, twin.met);
+            assert!(worst < 1e-5, "{name} at {}: {worst}", path.line_rate);
+            let waits = u32::from(params.md == Decrease::PerRtt);
+            assert!(twin.met[0] > 100 && twin.met[1] > 100 && twin.met[2] >= 100 * waits, "{:?}", twin.met);
+            let limits = name != "artifact" && !name.contains("0.05");
+            assert!(twin.met[3] > 100 || !limits, "no factor at its limit: {:?}", twin.met);
+        }
+    }
+}
+
+/// Every parameter changes what a flow does, but for `header`, which is the transport's.
+#[test]
+fn every_option_changes_something() {
+    use incast_cc::params::Value;
+    let path = Path {
+        base_rtt: Time::from_us(12),
+        base_owd: Time::from_us(6),
+        line_rate: Rate::from_gbps(100),
+        packet: Bytes::new(1056),
+        payload: Bytes::new(1000),
+        hops: 2,
+    };
+    let acks = signals::acks(4, &path, Time::from_us(100), 5_000);
+    let windows = |params: &PoseidonParams| {
+        let setup = Setup::new(*params, path);
+        let mut flow = Poseidon::new(&setup, Time::ZERO);
+        let mut windows = vec![flow.window()];
+        for ack in &acks {
+            flow.on_ack(&setup, ack, &IntStack::EMPTY);
+            windows.push(flow.window());
+        }
+        (windows, Poseidon::overhead(params))
+    };
+    let usual = PoseidonParams::default();
+    let changes = [
+        ("p", Value::Time(Time::from_us(41))),
+        ("k", Value::Time(Time::from_us(1))),
+        ("m", Value::Ratio(Fixed::ratio(1, 3))),
+        ("r_min", Value::Ratio(Fixed::ratio(1, 100))),
+        ("min_md", Value::Ratio(Fixed::ratio(1, 2))),
+        ("max_md", Value::Ratio(Fixed::whole(2))),
+        ("md", Value::Choice(1)),
+        ("alpha", Value::Choice(1)),
+        ("start", Value::Ratio(Fixed::ratio(1, 2))),
+        ("max_cwnd", Value::Ratio(Fixed::ratio(1, 2))),
+        ("delay_unit", Value::Time(Time::from_us(1))),
+        ("header", Value::Count(42)),
+    ];
+    for param in PoseidonParams::PARAMS {
+        let (_, value) = changes.iter().find(|c| c.0 == param.name).expect("a case for each");
+        let mut changed = usual;
+        assert!(param.kind.admits(*value), "{}", param.name);
+        (param.set)(&mut changed, *value);
+        assert_ne!(windows(&usual), windows(&changed), "{} changes nothing", param.name);
+    }
+}
