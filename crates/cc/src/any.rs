@@ -187,4 +187,10 @@ algorithms! {
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
     /// [`crate::poseidon`].
     Poseidon: crate::poseidon::Poseidon, crate::poseidon::PoseidonParams;
+    /// [`crate::nscc`].
+    Nscc: crate::nscc::Nscc, crate::nscc::NsccParams;
+    /// [`crate::mnscc`].
+    Mnscc: crate::mnscc::Mnscc, crate::mnscc::MnsccParams;
+    /// [`crate::smartt`].
+    Smartt: crate::smartt::Smartt, crate::smartt::SmarttParams;
 }

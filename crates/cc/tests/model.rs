@@ -443,6 +443,13 @@ fn probes_show_the_internals_of_a_new_flow() {
     let one = Some(Value::Ratio(Fixed::ONE));
     let bdp = Some(Value::Bytes(Bytes::new(150_000)));
     let line = Some(Value::Rate(path.line_rate));
+    // The largest window is 1.5 BDP.
+    let nscc = vec![
+        ("average_delay", Some(Value::Time(Time::ZERO))),
+        ("base_rtt", Some(Value::Time(path.base_rtt))),
+        ("max_cwnd", Some(Value::Bytes(Bytes::new(225_000)))),
+        ("fast_increase", Some(Value::Flag(false))),
+    ];
     for (name, expected) in [
         ("constant", vec![]),
         ("oscar", vec![("u", one)]),
@@ -479,6 +486,12 @@ fn probes_show_the_internals_of_a_new_flow() {
                 ("cwnd", bdp),
             ],
         ),
+        ("nscc", nscc.clone()),
+        ("mnscc", nscc),
+        (
+            "smartt",
+            vec![("marks", Some(Value::Ratio(Fixed::ZERO))), ("to_ignore", Some(Value::Bytes(Bytes::ZERO)))],
+        ),
         (
             "timely",
             vec![
@@ -505,7 +518,7 @@ fn probes_show_the_internals_of_a_new_flow() {
         let listed: Vec<_> = params.info().internals.iter().map(|of| of.name).collect();
         assert_eq!(listed, expected.iter().map(|of| of.0).collect::<Vec<_>>(), "{name}");
     }
-    assert_eq!(CATALOGUE.len(), 11, "say what the new algorithm shows");
+    assert_eq!(CATALOGUE.len(), 15, "say what the new algorithm shows");
 }
 
 #[test]

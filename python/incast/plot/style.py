@@ -34,6 +34,9 @@ _COLOURS = {
     "ccc": "#bb5566",
     "retcp": "#332288",
     "poseidon": "#999933",
+    "nscc": "#4d9221",
+    "mnscc": "#c51b7d",
+    "smartt": "#8c510a",
     "ndp": "#117733",
     "homa": "#882255",
 }
