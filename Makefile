@@ -84,6 +84,10 @@ bench: rust ## speed on named workloads (the history is kept in benches/)
 bench-record: rust ## the same, added to benches/history.csv
 	cargo run --release --quiet --package incast-bench -- --record
 
+.PHONY: bench-acks
+bench-acks: rust ## cycles and instructions of an acknowledgement, every algorithm
+	cargo run --release --quiet --package incast-bench -- --acks
+
 # The build before is made in a work tree of its own; both run alternately.
 BASE ?= HEAD~1
 .PHONY: bench-against

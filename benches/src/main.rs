@@ -1,18 +1,21 @@
 //! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
-//! `--only NAME…` runs these workloads alone, also those that take long; `--against PROGRAM` compares
+//! `--only NAME…` runs these workloads alone, also those that take long; `--acks [ALGORITHM]` measures
+//! acknowledgements alone, `--acks --record` adds them to their history; `--against PROGRAM` compares
 //! with another build of this program, the two in turns.
 //!
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (what the tables
 //! are made of, so that peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
-//! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh.
+//! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
+//! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements, for counting instructions.
 
+mod acks;
 mod measure;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use incast_lab::Scenario;
@@ -66,14 +69,19 @@ fn main() -> ExitCode {
         [] => all(false),
         ["--record"] => all(true),
         ["--only", ref names @ ..] => only(names),
+        ["--acks"] => acks::all(None, false),
+        ["--acks", "--record"] => acks::all(None, true),
+        ["--acks", algorithm] => acks::all(Some(algorithm), false),
+        ["--acks-of", algorithm, preset, times] => acks::perform(algorithm, preset, times),
         ["--against", program] => against(program),
         ["--one", name, threads] => one(name, threads, None),
         ["--one", name, threads, size] => one(name, threads, Some(size)),
         ["--small", name, size] => small(name, size),
         ["--idle", flows, k] => idle(flows, k),
         _ => Err(
-            "usage: incast-bench [--record | --only NAME... | --against PROGRAM | --one NAME THREADS [SIZE] \
-                 | --small NAME SIZE | --idle FLOWS K]"
+            "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --against PROGRAM \
+                 | --one NAME THREADS [SIZE] | --small NAME SIZE | --idle FLOWS K \
+                 | --acks-of ALGORITHM PRESET TIMES]"
                 .into(),
         ),
     };
@@ -172,21 +180,9 @@ fn this() -> Result<String, String> {
     Ok(program.to_string_lossy().into_owned())
 }
 
-/// Runs a build of this program with these arguments, under `wrapper` if there is one; its output.
-fn call(program: &str, wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
-    let mut words: Vec<&str> = wrapper.to_vec();
-    words.push(program);
-    words.extend(arguments);
-    let output = Command::new(words[0]).args(&words[1..]).output().map_err(|e| e.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 /// One run of one workload by a build of this program.
 fn figures(program: &str, arguments: &[&str]) -> Result<Figures, String> {
-    let text = call(program, &[], &[&["--one"], arguments].concat())?;
+    let text = measure::call(program, &[], &[&["--one"], arguments].concat())?;
     Figures::read(&text).ok_or_else(|| format!("{arguments:?}: no figures in {text:?}"))
 }
 
@@ -206,7 +202,7 @@ fn all(record: bool) -> Result<(), String> {
     if record {
         keep(&lines, &instructions)?;
     }
-    Ok(())
+    acks::all(None, record)
 }
 
 /// Runs workloads and prints a line for each; says the lines for the history.
@@ -306,25 +302,14 @@ fn instructions(program: &str) -> Result<String, String> {
     println!();
     for (name, sizes) in COUNTED {
         // An older build may lack a workload.
-        if let Err(reason) = call(program, &[], &["--small", name, sizes[0]]) {
+        if let Err(reason) = measure::call(program, &[], &["--small", name, sizes[0]]) {
             println!("{name}: {}", reason.trim());
             continue;
         }
         let mut totals = Vec::new();
         for size in sizes {
-            let hops: u64 = call(program, &[], &["--small", name, size])?
-                .trim()
-                .parse()
-                .map_err(|e| format!("{name}: {e}"))?;
-            let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
-            let file = format!("--callgrind-out-file={}", out.display());
-            call(program, &["valgrind", "--tool=callgrind", "-q", &file], &["--small", name, size])?;
-            let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
-            std::fs::remove_file(&out).ok();
-            let summary =
-                text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));
-            let count =
-                summary.and_then(|s| s.trim().parse::<u64>().ok()).ok_or("callgrind says no total")?;
+            let (hops, count) = measure::instructions(program, &["--small", name, size])?;
+            let hops: u64 = hops.trim().parse().map_err(|e| format!("{name}: {e}"))?;
             totals.push((hops, count));
         }
         let per_hop = (totals[1].1 - totals[0].1) as f64 / (totals[1].0 - totals[0].0) as f64;
@@ -336,7 +321,7 @@ fn instructions(program: &str) -> Result<String, String> {
 
 fn memory() -> Result<(), String> {
     let weigh = |flows: u64, k: u64| -> Result<(u64, u64), String> {
-        let text = call(&this()?, &[], &["--idle", &flows.to_string(), &k.to_string()])?;
+        let text = measure::call(&this()?, &[], &["--idle", &flows.to_string(), &k.to_string()])?;
         let mut words = text.split_whitespace().filter_map(|w| w.parse::<u64>().ok());
         Ok((words.next().unwrap_or(0), words.next().unwrap_or(0)))
     };
@@ -351,18 +336,29 @@ fn memory() -> Result<(), String> {
 
 /// Appends what was measured to the history.
 fn keep(lines: &[String], instructions: &str) -> Result<(), String> {
-    let path = folder().join("history.csv");
-    let mut text = std::fs::read_to_string(&path).unwrap_or_else(|_| {
-        "date,commit,machine,workload,threads,hops,wall_ns,cpu_ns,peak_bytes,fingerprint,instructions_per_hop\n".into()
-    });
+    let counted = |line: &String| {
+        let name = line.split(',').next().unwrap_or_default();
+        let prefix = format!("{name}=");
+        let count = instructions.split(' ').find_map(|i| i.strip_prefix(&prefix)).unwrap_or("");
+        format!("{line},{count}")
+    };
+    append(
+        "history.csv",
+        "workload,threads,hops,wall_ns,cpu_ns,peak_bytes,fingerprint,instructions_per_hop",
+        &lines.iter().map(counted).collect::<Vec<_>>(),
+    )
+}
+
+/// Appends lines to a history in this folder, each with date, commit and machine before it.
+fn append(file: &str, columns: &str, lines: &[String]) -> Result<(), String> {
+    let path = folder().join(file);
+    let mut text =
+        std::fs::read_to_string(&path).unwrap_or_else(|_| format!("date,commit,machine,{columns}\n"));
     let date = measure::first_line("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
     let commit = measure::first_line("git", &["rev-parse", "--short", "HEAD"]);
     let machine = measure::processor().replace(',', " ");
     for line in lines {
-        let name = line.split(',').next().unwrap_or_default();
-        let prefix = format!("{name}=");
-        let count = instructions.split(' ').find_map(|i| i.strip_prefix(&prefix)).unwrap_or("");
-        text.push_str(&format!("{date},{commit},{machine},{line},{count}\n"));
+        text.push_str(&format!("{date},{commit},{machine},{line}\n"));
     }
     std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     println!("\nadded to {}", path.display());

@@ -1,5 +1,6 @@
 //! What the operating system says of this process.
 
+use std::process::Command;
 use std::time::Duration;
 
 /// A field of /proc/self/status, in bytes; zero where there is no such file.
@@ -32,7 +33,7 @@ pub(crate) fn cpu_time() -> Duration {
 
 /// The first line of a command's output, or a dash.
 pub(crate) fn first_line(command: &str, arguments: &[&str]) -> String {
-    let output = std::process::Command::new(command).args(arguments).output().ok();
+    let output = Command::new(command).args(arguments).output().ok();
     let text = output.filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
     text.and_then(|t| t.lines().next().map(str::to_owned)).unwrap_or_else(|| "-".into())
 }
@@ -44,4 +45,28 @@ pub(crate) fn processor() -> String {
         .lines()
         .find_map(|l| l.strip_prefix("model name")?.split_once(':').map(|(_, n)| n.trim().to_owned()));
     name.unwrap_or_else(|| "unknown".into())
+}
+
+/// Runs a build of this program with these arguments, under `wrapper` if there is one; its output.
+pub(crate) fn call(program: &str, wrapper: &[&str], arguments: &[&str]) -> Result<String, String> {
+    let mut words: Vec<&str> = wrapper.to_vec();
+    words.push(program);
+    words.extend(arguments);
+    let output = Command::new(words[0]).args(&words[1..]).output().map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a build of this program under callgrind; its output, and the instructions.
+pub(crate) fn instructions(program: &str, arguments: &[&str]) -> Result<(String, u64), String> {
+    let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
+    let file = format!("--callgrind-out-file={}", out.display());
+    let said = call(program, &["valgrind", "--tool=callgrind", "-q", &file], arguments)?;
+    let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
+    std::fs::remove_file(&out).ok();
+    let summary = text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));
+    let count = summary.and_then(|s| s.trim().parse().ok()).ok_or("callgrind says no total")?;
+    Ok((said, count))
 }
