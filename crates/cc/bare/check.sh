@@ -37,7 +37,7 @@ refused() {
 }
 
 # 1. The source, without comments, and without what follows #[cfg(test)].
-sources=$(find ../src ../../units/src -name '*.rs' ! -name testing.rs)
+sources=$(find ../src ../../units/src -name '*.rs' ! -name testing.rs ! -name tests.rs)
 # shellcheck disable=SC2086 # file names without spaces
 found=$(awk '
     FNR == 1 { tests = 0 }

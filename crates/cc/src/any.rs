@@ -183,4 +183,10 @@ algorithms! {
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
+    /// [`crate::nscc`].
+    Nscc: crate::nscc::Nscc, crate::nscc::NsccParams;
+    /// [`crate::mnscc`].
+    Mnscc: crate::mnscc::Mnscc, crate::mnscc::MnsccParams;
+    /// [`crate::smartt`].
+    Smartt: crate::smartt::Smartt, crate::smartt::SmarttParams;
 }

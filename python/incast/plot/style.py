@@ -32,6 +32,9 @@ _COLOURS = {
     "dctcp": "#6b6b6b",
     "constant": "#c8c8c8",
     "retcp": "#332288",
+    "nscc": "#4d9221",
+    "mnscc": "#c51b7d",
+    "smartt": "#8c510a",
     "ndp": "#117733",
     "homa": "#882255",
 }

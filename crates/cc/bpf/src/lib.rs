@@ -92,9 +92,12 @@ algorithms! {
     dcqcn: Dcqcn, DcqcnParams;
     dctcp: Dctcp, DctcpParams;
     hpcc: Hpcc, HpccParams;
+    mnscc: Mnscc, MnsccParams;
+    nscc: Nscc, NsccParams;
     oscar: Oscar, OscarParams;
     powertcp: PowerTcp, PowerTcpParams;
     retcp: ReTcp, ReTcpParams;
+    smartt: Smartt, SmarttParams;
     swift: Swift, SwiftParams;
     theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
     timely: Timely, TimelyParams;

@@ -43,6 +43,11 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         "dctcp" | "retcp" => (3 + bdp) * (3 + bdp),
         // ai per RTT: a packet, or 0.001 BDP.
         "swift" => (3 + bdp.max(500)) * (3 + bdp),
+        // A quarter of a per acknowledged byte, with a = BDP/150 KB: at least as much per RTT as for a window of a
+        // packet, after a window of delays near zero.
+        "nscc" | "mnscc" => (300_000 / path.packet.get() + 20) * (3 + bdp),
+        // Four packets per acknowledgement after such a window; before it a BDP may be ignored.
+        "smartt" => 4 * (3 + bdp),
         // delta per 64 KB, or per RTT; increases below T_low need not be hyper.
         "timely" => {
             let step = (rate("delta") + rate("delta_share")).bps();
