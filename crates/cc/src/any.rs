@@ -181,6 +181,10 @@ algorithms! {
     Swift: crate::swift::Swift, crate::swift::SwiftParams;
     /// [`crate::timely`].
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
+    /// [`crate::patched_timely`].
+    PatchedTimely: crate::patched_timely::PatchedTimely, crate::patched_timely::PatchedTimelyParams;
+    /// [`crate::sqcc`].
+    Sqcc: crate::sqcc::Sqcc, crate::sqcc::SqccParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
 }

@@ -32,6 +32,8 @@ _COLOURS = {
     "dctcp": "#6b6b6b",
     "constant": "#c8c8c8",
     "retcp": "#332288",
+    "patched-timely": "#a6761d",
+    "sqcc": "#e7298a",
     "ndp": "#117733",
     "homa": "#882255",
 }

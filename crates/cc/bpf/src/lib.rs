@@ -93,8 +93,10 @@ algorithms! {
     dctcp: Dctcp, DctcpParams;
     hpcc: Hpcc, HpccParams;
     oscar: Oscar, OscarParams;
+    patched_timely: PatchedTimely, PatchedTimelyParams;
     powertcp: PowerTcp, PowerTcpParams;
     retcp: ReTcp, ReTcpParams;
+    sqcc: Sqcc, SqccParams;
     swift: Swift, SwiftParams;
     theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
     timely: Timely, TimelyParams;
