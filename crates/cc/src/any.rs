@@ -183,6 +183,10 @@ algorithms! {
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
     /// [`crate::ccc`].
     Ccc: crate::ccc::Ccc, crate::ccc::CccParams;
+    /// [`crate::patched_timely`].
+    PatchedTimely: crate::patched_timely::PatchedTimely, crate::patched_timely::PatchedTimelyParams;
+    /// [`crate::sqcc`].
+    Sqcc: crate::sqcc::Sqcc, crate::sqcc::SqccParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
     /// [`crate::poseidon`].

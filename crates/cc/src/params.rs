@@ -138,8 +138,8 @@ pub trait Described: Sized + 'static {
     const PARAMS: &'static [Param<Self>];
 }
 
-/// One [`Param`], from its kind, its name in scenario files, its field, its range, its meaning and
-/// its source.
+/// One [`Param`], from its kind, its name in scenario files, its field (or the path to it), its range, its
+/// meaning and its source.
 macro_rules! param {
     (choice $name:literal, $field:ident, $choice:ty, $meaning:expr, $source:expr) => {
         $crate::params::Param {
@@ -157,24 +157,24 @@ macro_rules! param {
             },
         }
     };
-    (Flag $name:literal, $field:ident, $meaning:expr, $source:expr) => {
-        $crate::params::param!(@one Flag, $name, $field, $crate::params::Kind::Flag, $meaning, $source)
+    (Flag $name:literal, $($field:ident).+, $meaning:expr, $source:expr) => {
+        $crate::params::param!(@one Flag, $name, $($field).+, $crate::params::Kind::Flag, $meaning, $source)
     };
-    ($kind:ident $name:literal, $field:ident, $low:expr, $high:expr, $meaning:expr, $source:expr) => {
+    ($kind:ident $name:literal, $($field:ident).+, $low:expr, $high:expr, $meaning:expr, $source:expr) => {
         $crate::params::param!(
-            @one $kind, $name, $field, $crate::params::Kind::$kind($low, $high), $meaning, $source
+            @one $kind, $name, $($field).+, $crate::params::Kind::$kind($low, $high), $meaning, $source
         )
     };
-    (@one $kind:ident, $name:literal, $field:ident, $range:expr, $meaning:expr, $source:expr) => {
+    (@one $kind:ident, $name:literal, $($field:ident).+, $range:expr, $meaning:expr, $source:expr) => {
         $crate::params::Param {
             name: $name,
             kind: $range,
             meaning: $meaning,
             source: $source,
-            get: |p| $crate::params::Value::$kind(p.$field),
+            get: |p| $crate::params::Value::$kind(p.$($field).+),
             set: |p, v| {
                 if let $crate::params::Value::$kind(v) = v {
-                    p.$field = v;
+                    p.$($field).+ = v;
                 }
             },
         }

@@ -513,13 +513,24 @@ fn probes_show_the_internals_of_a_new_flow() {
                 ("rate", line),
             ],
         ),
+        ("patched-timely", vec![("gradient", Some(Value::Ratio(Fixed::ZERO))), ("previous_rtt", None)]),
+        (
+            "sqcc",
+            vec![
+                ("gradient", Some(Value::Ratio(Fixed::ZERO))),
+                ("previous_rtt", None),
+                ("flows", None),
+                ("t_low", None),
+                ("delta", None),
+            ],
+        ),
     ] {
         let params = AnyParams::named(name, None).unwrap();
         assert_eq!(params.visit(Probe(path)), expected, "{name}");
         let listed: Vec<_> = params.info().internals.iter().map(|of| of.name).collect();
         assert_eq!(listed, expected.iter().map(|of| of.0).collect::<Vec<_>>(), "{name}");
     }
-    assert_eq!(CATALOGUE.len(), 15, "say what the new algorithm shows");
+    assert_eq!(CATALOGUE.len(), 17, "say what the new algorithm shows");
 }
 
 #[test]

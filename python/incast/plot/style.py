@@ -37,6 +37,8 @@ _COLOURS = {
     "nscc": "#4d9221",
     "mnscc": "#c51b7d",
     "smartt": "#8c510a",
+    "patched-timely": "#a6761d",
+    "sqcc": "#e7298a",
     "ndp": "#117733",
     "homa": "#882255",
 }

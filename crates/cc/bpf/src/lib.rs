@@ -100,6 +100,8 @@ algorithms! {
     powertcp: PowerTcp, PowerTcpParams;
     retcp: ReTcp, ReTcpParams;
     smartt: Smartt, SmarttParams;
+    patched_timely: PatchedTimely, PatchedTimelyParams;
+    sqcc: Sqcc, SqccParams;
     swift: Swift, SwiftParams;
     theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
     timely: Timely, TimelyParams;

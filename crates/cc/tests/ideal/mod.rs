@@ -49,7 +49,7 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         // Four packets per acknowledgement after such a window; before it a BDP may be ignored.
         "smartt" => 4 * (3 + bdp),
         // delta per 64 KB, or per RTT; increases below T_low need not be hyper.
-        "timely" => {
+        "timely" | "patched-timely" | "sqcc" => {
             let step = (rate("delta") + rate("delta_share")).bps();
             path.line_rate.bps() / 2 / step.max(1) * (70 + bdp)
         }

@@ -1,0 +1,262 @@
+//! SQCC and patched TIMELY in fixed point against a twin in f64, written from the listings of the SQCC paper:
+//! Algorithm 2 and Algorithm 3, in µs and Mbps, with k from the logarithm.
+
+mod signals;
+
+use incast_cc::params::Described;
+use incast_cc::patched_timely::{PatchedTimely, PatchedTimelyParams};
+use incast_cc::sqcc::{Count, Rounding, Sqcc, SqccParams, Stage};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
+use incast_units::{Bytes, Rate, Time};
+use signals::Random;
+
+fn f(value: Fixed) -> f64 {
+    value.bits() as f64 / 4_294_967_296.0
+}
+
+fn us(time: Time) -> f64 {
+    time.ps() as f64 / 1e6
+}
+
+fn mbps(rate: Rate) -> f64 {
+    rate.bps() as f64 / 1e6
+}
+
+/// The parameters of the listings; `sqcc` is missing in patched TIMELY.
+struct Twin {
+    p: PatchedTimelyParams,
+    sqcc: Option<SqccParams>,
+    line: f64,
+    rate: f64,
+    prev_rtt: Option<f64>,
+    rtt_diff: f64,
+    acked: u64,
+    /// Steps below T_low, above T_high, with weight 0, 1 and between, and with the least factor.
+    met: [u32; 6],
+}
+
+impl Twin {
+    fn new(p: PatchedTimelyParams, sqcc: Option<SqccParams>, path: &Path) -> Self {
+        let line = mbps(path.line_rate);
+        let rate = (f(p.start) * line).max(mbps(p.floor_rate)).min(line);
+        Self { p, sqcc, line, rate, prev_rtt: None, rtt_diff: 0.0, acked: 0, met: [0; 6] }
+    }
+
+    /// T_low and δ.
+    fn law(&self, ack: &Ack) -> (f64, f64) {
+        let (low, delta) = (us(self.p.t_low), mbps(self.p.delta));
+        let Some(p) = self.sqcc.filter(|p| p.stage != Stage::Error) else { return (low, delta) };
+        let capacity = f(p.capacity) * self.line;
+        let n = match p.count {
+            Count::Receiver => f64::from(ack.receiver_flows.max(1)),
+            Count::Estimate => (capacity / self.rate).round().clamp(1.0, 4096.0),
+        };
+        let lg = match p.rounding {
+            Rounding::Figures => n.log10().ceil() - 1.0,
+            Rounding::Floor => n.log10().floor(),
+            Rounding::Ceiling => n.log10().ceil(),
+        };
+        let k = if p.stage == Stage::Full { lg.max(1.0) } else { 1.0 };
+        (k * low, delta.min(capacity / n * k / n))
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        self.acked += ack.acked.get();
+        if self.acked < self.p.segment.get() {
+            return;
+        }
+        self.acked = 0;
+        let new_rtt = us(ack.rtt());
+        let Some(prev_rtt) = self.prev_rtt.replace(new_rtt) else { return };
+        let alpha = f(self.p.alpha);
+        self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (new_rtt - prev_rtt);
+        let gradient = self.rtt_diff / us(self.p.min_rtt);
+        let ((low, delta), high, beta) = (self.law(ack), us(self.p.t_high), f(self.p.beta));
+        if new_rtt < low {
+            self.met[0] += 1;
+            self.rate += delta;
+        } else if new_rtt >= high {
+            self.met[1] += 1;
+            self.rate *= 1.0 - beta * (1.0 - high / new_rtt);
+        } else {
+            let weight = if gradient <= -0.25 {
+                self.met[2] += 1;
+                0.0
+            } else if gradient >= 0.25 {
+                self.met[3] += 1;
+                1.0
+            } else {
+                self.met[4] += 1;
+                2.0 * gradient + 0.5
+            };
+            let error = match self.sqcc {
+                None => (new_rtt - low) / low,
+                Some(_) => high * (new_rtt - low) / (low * (high - new_rtt)),
+            };
+            let mut factor = 1.0 - beta * error * weight;
+            if factor < f(self.p.min_factor) {
+                self.met[5] += 1;
+                factor = f(self.p.min_factor);
+            }
+            self.rate = delta * (1.0 - weight) + self.rate * factor;
+        }
+        self.rate = self.rate.clamp(mbps(self.p.floor_rate), self.line);
+    }
+}
+
+/// Acknowledgements whose RTT walks slowly between 20 and 560 us every second 20 000 times (those of `signals` alone
+/// leave few weights between 0 and 1), with a number of flows that changes now and then: a power of ten, or up to
+/// 5000 with each number of digits as likely.
+fn acks(seed: u64, path: &Path) -> Vec<Ack> {
+    let mut random = Random::new(seed);
+    let (mut rtt, mut flows) = (100_000_000, 0);
+    let mut acks = signals::acks(seed, path, Time::from_us(900), 200_000);
+    for (i, ack) in acks.iter_mut().enumerate() {
+        if random.below(2_000) == 0 {
+            let most = [3, 50, 500, 5000][random.below(4) as usize];
+            flows =
+                [10, 100, 1000].get(random.below(6) as usize).copied().unwrap_or(random.below(most) as u32);
+        }
+        ack.receiver_flows = flows;
+        // In ps; some 15 packets are a segment, and its RTT a us or so off the last one's.
+        rtt = (rtt + random.below(1_000_000)).saturating_sub(500_000).clamp(20_000_000, 560_000_000);
+        if i / 20_000 % 2 == 1 {
+            ack.sent = ack.now - Time::from_ps(rtt);
+        }
+    }
+    acks
+}
+
+/// Shows both the same acknowledgements. The largest relative difference, and what the twin met.
+fn deviation<C: CongestionControl>(
+    params: C::Params,
+    mut twin: Twin,
+    path: Path,
+    seed: u64,
+) -> (f64, [u32; 6]) {
+    let setup = Setup::new(params, path);
+    let mut flow = C::new(&setup, Time::ZERO);
+    let mut worst = 0.0_f64;
+    for ack in acks(seed, &path) {
+        flow.on_ack(&setup, &ack, &IntStack::EMPTY);
+        twin.ack(&ack);
+        let allowance = flow.allowance(&setup);
+        assert_eq!(allowance.window, Bytes::UNLIMITED);
+        // Less the whole bps to which an allowance is cut.
+        let difference = ((mbps(allowance.rate) - twin.rate).abs() - 1e-6).max(0.0);
+        worst = worst.max(difference / twin.rate);
+    }
+    (worst, twin.met)
+}
+
+fn path(gbps: u64) -> Path {
+    Path {
+        base_rtt: Time::from_us(20),
+        base_owd: Time::from_us(11),
+        line_rate: Rate::from_gbps(gbps),
+        packet: Bytes::new(1054),
+        payload: Bytes::new(1000),
+        hops: 4,
+    }
+}
+
+/// Segments of 16 KB give more updates; shares of the line from which rates go up and down.
+fn common(preset: PatchedTimelyParams, start: Fixed) -> PatchedTimelyParams {
+    PatchedTimelyParams { segment: Bytes::new(16_000), start, ..preset }
+}
+
+#[test]
+fn patched_timely_agrees_with_its_twin() {
+    for preset in PatchedTimelyParams::PRESETS {
+        for (seed, gbps, start) in
+            [(1, 10, Fixed::ONE), (2, 25, Fixed::ratio(1, 10)), (3, 100, Fixed::ratio(1, 100))]
+        {
+            let (params, path) = (common((preset.params)(), start), path(gbps));
+            let twin = Twin::new(params, None, &path);
+            let (worst, met) = deviation::<PatchedTimely>(params, twin, path, seed);
+            println!("{} at {gbps} Gbps: {worst:.1e} {met:?}", preset.name);
+            assert!(worst < 1e-6, "{} at {gbps} Gbps: {worst}", preset.name);
+            // Its factor is at least 1 − 0.008 · 9.
+            assert!(
+                met[..5].iter().all(|n| *n > 10) && met[5] == 0,
+                "the signals leave something out: {met:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sqcc_agrees_with_its_twin() {
+    let usual = SqccParams::default();
+    let (delta, error) =
+        (SqccParams { stage: Stage::Delta, ..usual }, SqccParams { stage: Stage::Error, ..usual });
+    for (name, params) in [
+        ("error", error),
+        ("delta", delta),
+        ("full", usual),
+        ("floor", SqccParams { rounding: Rounding::Floor, ..usual }),
+        ("ceil", SqccParams { rounding: Rounding::Ceiling, ..usual }),
+        ("estimate", SqccParams { count: Count::Estimate, ..usual }),
+        ("estimate delta", SqccParams { count: Count::Estimate, ..delta }),
+        ("half capacity", SqccParams { capacity: Fixed::ratio(1, 2), ..usual }),
+    ] {
+        for (seed, gbps, start) in
+            [(4, 10, Fixed::ONE), (5, 25, Fixed::ratio(1, 10)), (6, 100, Fixed::ratio(1, 100))]
+        {
+            let path = path(gbps);
+            let params = SqccParams { common: common(params.common, start), ..params };
+            let (worst, met) =
+                deviation::<Sqcc>(params, Twin::new(params.common, Some(params), &path), path, seed);
+            println!("{name} at {gbps} Gbps: {worst:.1e} {met:?}");
+            assert!(worst < 1e-6, "{name} at {gbps} Gbps: {worst}");
+            assert!(met.iter().all(|n| *n > 10), "the signals leave something out: {met:?}");
+        }
+    }
+}
+
+/// Each option changes the rates of a run that uses it.
+#[test]
+fn every_option_changes_something() {
+    let usual = SqccParams {
+        common: common(SqccParams::default().common, Fixed::ratio(1, 10)),
+        ..SqccParams::default()
+    };
+    let rates = |params: SqccParams| {
+        let path = path(10);
+        let setup = Setup::new(params, path);
+        let mut flow = Sqcc::new(&setup, Time::ZERO);
+        let mut rates = Vec::new();
+        for (i, ack) in signals::acks(7, &path, Time::from_us(900), 40_000).into_iter().enumerate() {
+            let receiver_flows = [3, 60, 100, 400][i / 500 % 4];
+            flow.on_ack(&setup, &Ack { receiver_flows, ..ack }, &IntStack::EMPTY);
+            rates.push(flow.allowance(&setup).rate);
+        }
+        rates
+    };
+    let before = rates(usual);
+    let changed = |change: fn(&mut SqccParams)| {
+        let mut params = usual;
+        change(&mut params);
+        rates(params) != before
+    };
+    assert!(!changed(|_| ()));
+    for (name, change) in [
+        ("alpha", (|p| p.common.alpha = Fixed::ratio(1, 2)) as fn(&mut SqccParams)),
+        ("beta", |p| p.common.beta = Fixed::ratio(1, 100)),
+        ("t_low", |p| p.common.t_low = Time::from_us(40)),
+        ("t_high", |p| p.common.t_high = Time::from_us(400)),
+        ("min_rtt", |p| p.common.min_rtt = Time::from_us(20)),
+        ("delta", |p| p.common.delta = Rate::from_mbps(20)),
+        ("segment", |p| p.common.segment = Bytes::new(64_000)),
+        ("min_factor", |p| p.common.min_factor = Fixed::ratio(9, 10)),
+        ("floor_rate", |p| p.common.floor_rate = Rate::from_gbps(2)),
+        ("start", |p| p.common.start = Fixed::ONE),
+        ("stage", |p| p.stage = Stage::Delta),
+        ("count", |p| p.count = Count::Estimate),
+        ("rounding", |p| p.rounding = Rounding::Floor),
+        ("capacity", |p| p.capacity = Fixed::ratio(1, 2)),
+    ] {
+        assert!(changed(change), "{name}");
+    }
+    assert_eq!(SqccParams::PARAMS.len(), 14, "does a new option change something?");
+}
