@@ -84,9 +84,9 @@ pub(super) fn signals(count: usize) -> Vec<Signal> {
             gap = line_ps * (100 + random.below(700)) / 100;
         }
         if random.below(60) == 0 {
-            // Mostly the last port is the busy one, between three quarters and a third too much.
+            // Every second time at the last port, where flows meet: between three fifths and a third too much.
             let place = random.below(8).min(4) as usize;
-            ports[place].load = if place == 4 { 75 + random.below(60) } else { 20 + random.below(90) };
+            ports[place].load = if place == 4 { 60 + random.below(75) } else { 20 + random.below(110) };
             receiver_flows = 1 + random.below(16) as u32;
         }
         circuit ^= random.below(1000) == 0;

@@ -187,6 +187,7 @@ impl BatchedEstimator {
     }
 
     /// Takes an acknowledgement in; an estimate comes out when it closes the batch.
+    #[inline]
     pub fn add(&mut self, sample: &Sample, rules: &BatchRules) -> Option<Estimate> {
         if rules.start_with_next && self.samples == 0 {
             self.start = sample.sent;
@@ -205,9 +206,11 @@ impl BatchedEstimator {
             let y = self.ticks(sample.delay, rules.base_delay, FARTHEST_DELAY.ps() >> (self.shift & 63));
             self.line.add(x, y);
         }
-        if !closes {
-            return None;
-        }
+        closes.then(|| self.close(sample.sent, span))
+    }
+
+    /// What the batch says, whose last packet was sent at `sent`, `span` after its start; the next begins.
+    fn close(&mut self, sent: Time, span: Time) -> Estimate {
         let estimate = Estimate {
             delay: self.delay_sum.times_ratio(1, u64::from(self.samples)),
             gradient: self.line.slope(),
@@ -215,8 +218,8 @@ impl BatchedEstimator {
             inflight_sum: self.inflight_sum,
             span,
         };
-        self.restart(sample.sent);
-        Some(estimate)
+        self.restart(sent);
+        estimate
     }
 
     /// Takes an acknowledgement in without batching: the estimate is that of this one, and the

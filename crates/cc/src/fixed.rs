@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-use incast_units::math::{mul_div, mul_wide};
+use incast_units::math::{mul_div, mul_wide, shift_div};
 
 /// A signed fixed-point number with 32 fractional bits.
 ///
@@ -41,7 +41,7 @@ impl Fixed {
     /// `numerator / denominator`, rounded toward zero and saturating.
     #[must_use]
     pub const fn ratio(numerator: u64, denominator: u64) -> Self {
-        Self::positive(mul_div(numerator, ONE, denominator))
+        Self::positive(shift_div(numerator, denominator))
     }
 
     /// The raw bits: the value times 2³².
@@ -75,7 +75,7 @@ impl Fixed {
     /// zero or negative.
     #[must_use]
     pub const fn divide(self, amount: u64) -> u64 {
-        if self.0 <= 0 { u64::MAX } else { mul_div(amount, ONE, self.0 as u64) }
+        if self.0 <= 0 { u64::MAX } else { shift_div(amount, self.0 as u64) }
     }
 
     /// The whole part, rounded down; zero when negative.
@@ -178,7 +178,7 @@ impl Fixed {
         self.max(low).min(high)
     }
 
-    const fn positive(magnitude: u64) -> Self {
+    pub(crate) const fn positive(magnitude: u64) -> Self {
         Self(if magnitude > LARGEST { i64::MAX } else { magnitude as i64 })
     }
 
@@ -230,7 +230,7 @@ impl Div for Fixed {
     type Output = Self;
     #[inline]
     fn div(self, other: Self) -> Self {
-        let magnitude = mul_div(self.0.unsigned_abs(), ONE, other.0.unsigned_abs());
+        let magnitude = shift_div(self.0.unsigned_abs(), other.0.unsigned_abs());
         Self::signed((self.0 < 0) != (other.0 < 0), magnitude)
     }
 }

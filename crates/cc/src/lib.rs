@@ -9,6 +9,7 @@
 //! * [`contract`]: what goes in and what comes out; the [`CongestionControl`] trait.
 //! * [`receiver`]: the receiver's half: counts, paced notifications, echoes.
 //! * [`fixed`]: the one number type, [`Fixed`].
+//! * [`divisor`]: division by a number that stays the same.
 //! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
@@ -22,6 +23,7 @@ pub mod constant;
 pub mod contract;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod divisor;
 pub mod estimator;
 pub mod fixed;
 mod fixed_log;
@@ -50,4 +52,5 @@ pub use contract::{
     Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Loss, LossKind, Overhead, Parameters,
     Path, Sent, Setup, SetupOf, Signals,
 };
+pub use divisor::Divisor;
 pub use fixed::Fixed;

@@ -160,8 +160,17 @@ pub struct OscarDerived {
     pub empty: Time,
     /// A batch that spans more than this carries no rate and no gradient.
     pub widest: Time,
+    /// Time for a byte at the line rate where that is whole picoseconds, to multiply instead of divide; else zero.
+    pub byte: Time,
     /// How the estimator works.
     pub rules: BatchRules,
+}
+
+impl OscarDerived {
+    /// How long the line takes for this.
+    fn line_time(&self, path: &Path, bytes: Bytes) -> Time {
+        if self.byte == Time::ZERO { path.line_rate.time_for(bytes) } else { self.byte.times(bytes.get()) }
+    }
 }
 
 impl Parameters for OscarParams {
@@ -173,6 +182,7 @@ impl Parameters for OscarParams {
             target_delay: self.target_delay(path),
             empty: path.base_rtt + share(self.epsilon, path.base_rtt) + self.epsilon_time,
             widest: share(self.wide_batch, period),
+            byte: Time::from_ps(path.line_rate.whole_ps_per_byte().unwrap_or(0)),
             rules: BatchRules {
                 period,
                 base_delay: path.base_rtt,
@@ -342,18 +352,20 @@ impl Described for OscarParams {
     ];
 }
 
-/// The state of one flow. Size: 88 bytes.
+/// The state of one flow. Size: 104 bytes.
 ///
 /// The paper counts seven variables in 36 bytes: two of 8 bytes and five of 4. Ours are all of 8
 /// bytes, because a tick is finer than the paper's nanosecond and inflight sums of a 1.6 Tbps flow do
-/// not fit in 4; and there are four more: the sum of delays apart from that of the gradient (which
-/// OSCAR-ACKC feeds separately), its number of points, the length of a tick, and `u`, which the
-/// paper's count leaves to the transport.
+/// not fit in 4; and there are six more: the sum of delays apart from that of the gradient (which
+/// OSCAR-ACKC feeds separately), its number of points, the length of a tick, `u`, which the
+/// paper's count leaves to the transport, and the window and the rate that follow from it, which change
+/// with a batch and are asked for with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Oscar {
     estimator: BatchedEstimator,
     u: Fixed,
+    allowance: Allowance,
 }
 
 impl Oscar {
@@ -365,14 +377,13 @@ impl Oscar {
 
     /// Algorithm 2, lines 4 to 11.
     fn update(&mut self, setup: &Setup<OscarParams>, estimate: &Estimate) {
-        let Setup { params, path, derived, .. } = setup;
+        let Setup { params, derived, .. } = setup;
         let u = if estimate.delay <= derived.empty {
             self.u + params.u_hai
         } else {
-            let u_w = window_ratio(path, estimate);
+            let u_w = window_ratio(setup, estimate);
             let idle = params.wide_batch > Fixed::ZERO && estimate.span > derived.widest;
-            let u_r =
-                if estimate.span == Time::ZERO || idle { u_w } else { rate_ratio(params, path, estimate) };
+            let u_r = if estimate.span == Time::ZERO || idle { u_w } else { rate_ratio(setup, estimate) };
             let multiplied = if estimate.delay + params.dead_band < derived.target_delay {
                 u_w.max(u_r)
             } else {
@@ -381,20 +392,32 @@ impl Oscar {
             multiplied + params.u_ai
         };
         self.u = u.clamp_to(params.floor, Fixed::ONE);
+        self.allowance = allowance(setup, self.u);
+    }
+}
+
+/// Algorithm 2, lines 12 and 13.
+fn allowance(setup: &Setup<OscarParams>, u: Fixed) -> Allowance {
+    let Setup { path, bdp, derived, .. } = setup;
+    let window = path.line_rate.bytes_in(share(u, derived.target_delay)).min(*bdp);
+    Allowance {
+        window: window.max(Bytes::new(1)),
+        rate: Rate::from_bps(u.scale(path.line_rate.bps()).max(1)),
     }
 }
 
 /// u_w = inflight / (delay · µ) (Algorithm 2 line 7), as the time that the line needs for the
 /// inflight over the delay.
-fn window_ratio(path: &Path, estimate: &Estimate) -> Fixed {
-    let inflight = path.line_rate.time_for(estimate.inflight_sum);
+fn window_ratio(setup: &Setup<OscarParams>, estimate: &Estimate) -> Fixed {
+    let inflight = setup.derived.line_time(&setup.path, estimate.inflight_sum);
     Fixed::ratio(inflight.ps(), estimate.delay.times(estimate.packets).ps())
 }
 
 /// u_r = rate / ((1 + gradient) · µ) (Algorithm 2 line 8), as the time that the line needs for the
 /// batch over the time in which it was sent.
-fn rate_ratio(params: &OscarParams, path: &Path, estimate: &Estimate) -> Fixed {
-    let batch = path.line_rate.time_for(path.packet.times(estimate.packets));
+fn rate_ratio(setup: &Setup<OscarParams>, estimate: &Estimate) -> Fixed {
+    let Setup { params, path, derived, .. } = setup;
+    let batch = derived.line_time(path, path.packet.times(estimate.packets));
     let gradient = estimate.gradient.max(-params.steepest_fall);
     Fixed::ratio(batch.ps(), estimate.span.ps()) / (Fixed::ONE + gradient)
 }
@@ -413,7 +436,11 @@ impl CongestionControl for Oscar {
     }
 
     fn new(setup: &Setup<OscarParams>, now: Time) -> Self {
-        Self { estimator: BatchedEstimator::new(&setup.path, setup.derived.rules.period, now), u: Fixed::ONE }
+        Self {
+            estimator: BatchedEstimator::new(&setup.path, setup.derived.rules.period, now),
+            u: Fixed::ONE,
+            allowance: allowance(setup, Fixed::ONE),
+        }
     }
 
     fn on_ack(&mut self, setup: &Setup<OscarParams>, ack: &Ack, _int: &IntStack) {
@@ -431,14 +458,8 @@ impl CongestionControl for Oscar {
         }
     }
 
-    /// Algorithm 2, lines 12 and 13.
-    fn allowance(&self, setup: &Setup<OscarParams>) -> Allowance {
-        let Setup { path, bdp, derived, .. } = setup;
-        let window = path.line_rate.bytes_in(share(self.u, derived.target_delay)).min(*bdp);
-        Allowance {
-            window: window.max(Bytes::new(1)),
-            rate: Rate::from_bps(self.u.scale(path.line_rate.bps()).max(1)),
-        }
+    fn allowance(&self, _setup: &Setup<OscarParams>) -> Allowance {
+        self.allowance
     }
 
     const INTERNALS: &'static [Internal] =
@@ -506,7 +527,7 @@ mod tests {
 
     #[test]
     fn state_is_as_large_as_documented() {
-        assert_eq!(size_of::<Oscar>(), 88);
+        assert_eq!(size_of::<Oscar>(), 104);
     }
 
     #[test]

@@ -21,6 +21,69 @@ pub const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     }
 }
 
+/// `a * 2^32 / c`, exact, rounded down; saturates at `u64::MAX`, also for `c == 0`. The same as
+/// [`mul_div`] with `2^32`, with one division where that needs two.
+#[inline]
+#[must_use]
+pub const fn shift_div(a: u64, c: u64) -> u64 {
+    if c == 0 {
+        u64::MAX
+    } else if a >> 32 == 0 {
+        (a << 32) / c
+    } else {
+        long_shift_div(a, c)
+    }
+}
+
+/// [`shift_div`] where `a · 2^32` may need more than 64 bits: the whole part of the quotient, which is
+/// often 0 or 1, then 32 bits of its fraction.
+const fn long_shift_div(a: u64, c: u64) -> u64 {
+    if c == 0 {
+        return u64::MAX;
+    }
+    let (whole, rest) = if a < c {
+        (0, a)
+    } else if a - c < c {
+        (1, a - c)
+    } else {
+        (a / c, a % c)
+    };
+    if whole >> 32 != 0 {
+        return u64::MAX;
+    }
+    whole << 32 | fraction(rest, c)
+}
+
+/// `rest · 2^32 / divisor`, rounded down, for a `rest` below the divisor.
+const fn fraction(rest: u64, divisor: u64) -> u64 {
+    if rest >> 32 == 0 {
+        // Zero does not divide: nothing is below it.
+        return match (rest << 32).checked_div(divisor) {
+            Some(quotient) => quotient,
+            None => 0,
+        };
+    }
+    let zeros = divisor.leading_zeros();
+    if zeros < 2 {
+        return div_wide(rest >> 32, rest << 32, divisor);
+    }
+    // The divisor gets its highest bit at place 61, so that four times of it fit. Its leading 32 bits,
+    // rounded up, are D > divisor/2^30: the estimate is not above the quotient, and less than
+    // quotient/D + 1 < 3 below it. (The bit at place 31 is set already, which shows the compiler that D
+    // is not zero.)
+    let (rest, divisor) = (rest << (zeros - 2), divisor << (zeros - 2));
+    let mut quotient = (rest << 2) / ((divisor >> 30 | 1 << 31) + 1);
+    let mut left = (rest << 32).wrapping_sub(quotient.wrapping_mul(divisor));
+    if left >= 2 * divisor {
+        quotient += 2;
+        left -= 2 * divisor;
+    }
+    if left >= divisor {
+        quotient += 1;
+    }
+    quotient
+}
+
 /// `a * b`, saturating at `u64::MAX`.
 #[inline]
 #[must_use]
@@ -181,6 +244,39 @@ mod tests {
         assert_eq!((div_wide(0, 5, 0), div_wide(1, 5, 0)), (u64::MAX, u64::MAX));
     }
 
+    /// Around the bounds of its cases, where an estimate of the quotient could be one too far.
+    #[test]
+    fn divides_a_shifted_number_exactly() {
+        let mut x = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = || {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            x ^ x >> 29
+        };
+        let check = |a: u64, c: u64| {
+            let exact = (u128::from(a) << 32).checked_div(u128::from(c)).unwrap_or(u128::MAX);
+            assert_eq!(shift_div(a, c), u64::try_from(exact).unwrap_or(u64::MAX), "{a} << 32 / {c}");
+        };
+        for bits in 0..64 {
+            for near in 0..200 {
+                let c = (1_u64 << bits).wrapping_add(near).wrapping_sub(100);
+                for times in [0, 1, 2, 3, 1 << 31, 1 << 32, u64::MAX / c.max(1)] {
+                    for beside in [0, 1, 2, c / 2, c.wrapping_sub(1)] {
+                        check(c.wrapping_mul(times).wrapping_add(beside), c);
+                        check(c.wrapping_mul(times).wrapping_sub(beside), c);
+                    }
+                }
+            }
+        }
+        for _ in 0..300_000 {
+            let (a, c) = (random() >> (random() % 64), random() >> (random() % 64));
+            check(a, c);
+            // A dividend whose quotient is a number of 32 bits, exactly or but for one.
+            let a = (u128::from(c) * u128::from(random() >> 32) >> 32) as u64;
+            check(a, c);
+            check(a.wrapping_add(1), c);
+        }
+    }
+
     #[test]
     fn agrees_with_128_bit_arithmetic() {
         for a in values().chain([0, 1, u64::MAX, u64::MAX - 1, 1 << 32]) {
@@ -195,6 +291,8 @@ mod tests {
                     assert_eq!(signed_saturating_mul(a, b), a.saturating_mul(b), "{a} * {b}");
                     assert_eq!(limbs::signed_saturating_mul(a, b), a.saturating_mul(b), "{a} * {b}");
                 }
+                let shifted = (u128::from(a) << 32).checked_div(u128::from(b)).unwrap_or(u128::MAX);
+                assert_eq!(shift_div(a, b), u64::try_from(shifted).unwrap_or(u64::MAX), "{a} << 32 / {b}");
                 for c in values().step_by(31).chain([1, 3, u64::MAX, 1 << 63, (1 << 32) - 1]) {
                     if c == 0 {
                         assert_eq!(mul_div(a, b, c), u64::MAX);
