@@ -271,7 +271,7 @@ mod tests {
             let (a, c) = (random() >> (random() % 64), random() >> (random() % 64));
             check(a, c);
             // A dividend whose quotient is a number of 32 bits, exactly or but for one.
-            let a = (u128::from(c) * u128::from(random() >> 32) >> 32) as u64;
+            let a = ((u128::from(c) * u128::from(random() >> 32)) >> 32) as u64;
             check(a, c);
             check(a.wrapping_add(1), c);
         }

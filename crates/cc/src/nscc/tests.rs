@@ -80,7 +80,7 @@ fn constants_of_the_reference_network() {
     // a = 1: alpha 4 · 4096/12 us, fi 5 · 4096, eta 0.15 · 4096, 1.5 · 150,000, an eighth of it, 12 + 6 us.
     let flow = Flow::new(params(), REFERENCE, 100_000);
     let derived = &flow.setup.derived;
-    near(float(derived.proportional) * 150_000.0 / 12.0, 1365.333_333, 1e-8);
+    near(float(derived.proportional) * 150_000.0 / 12.0, 1_365.333_333, 1e-8);
     near(float(derived.fair) * 150_000.0, 20_480.0, 1e-8);
     close(derived.fast, 0.25);
     assert!((float(derived.eta) - 614.4).abs() < 1e-6);
