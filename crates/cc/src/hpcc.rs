@@ -14,15 +14,14 @@
 //! counter runs backwards; with packet spraying the measured utilisations are meaningless
 //! (OSCAR, Appendix A.3).
 
-use incast_units::math::saturating_mul;
 use incast_units::{Bytes, Rate, Time};
 
+use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
-use crate::{Divisor, Fixed};
 
 choice! {
     /// The window that a multiplicative step starts from.
@@ -103,30 +102,13 @@ impl Default for HpccParams {
 pub struct HpccDerived {
     /// Smallest window and rate, as a share of base BDP and line rate.
     pub floor: Fixed,
-    /// The rate of the sender's own link, which most busy ports share.
-    pub line_rate: Rate,
-    /// Division by it,
-    pub line: Divisor,
-    /// by the base BDP,
-    pub bdp: Divisor,
-    /// by the base RTT,
-    pub base_rtt: Divisor,
-    /// and by η.
-    pub eta: Divisor,
 }
 
 impl Parameters for HpccParams {
     type Derived = HpccDerived;
 
     fn derive(&self, path: &Path) -> HpccDerived {
-        HpccDerived {
-            floor: least_share(self.floor, self.floor_rate, path),
-            line_rate: path.line_rate,
-            line: Divisor::new(path.line_rate.bps()),
-            bdp: Divisor::new(path.bdp().get()),
-            base_rtt: Divisor::new(path.base_rtt.ps()),
-            eta: Divisor::of(self.eta),
-        }
+        HpccDerived { floor: least_share(self.floor, self.floor_rate, path) }
     }
 }
 
@@ -240,52 +222,36 @@ pub struct Hpcc {
     stage: u32,
 }
 
-impl HpccDerived {
-    /// Utilisation of a port of `rate` and a base BDP of `bdp`, of which `sent` bytes left in `elapsed` (the loop
-    /// of MeasureInflight).
-    fn utilisation(&self, rate: Rate, bdp: Bytes, queue: Bytes, sent: Bytes, elapsed: Time) -> Fixed {
-        let output = Rate::of(sent, elapsed).bps();
-        if rate == self.line_rate {
-            self.bdp.ratio(queue.get()) + self.line.ratio(output)
-        } else {
-            Fixed::ratio(queue.get(), bdp.get()) + Fixed::ratio(output, rate.bps())
-        }
+/// Utilisation of one port between two records of it, and the time between them (the loop of
+/// MeasureInflight). `None` when the second is not later than the first, or of another port because its
+/// counter runs backwards: then it says nothing.
+fn utilisation(before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
+    let elapsed = now.at - before.at;
+    if elapsed == Time::ZERO {
+        return None;
     }
+    let sent = Rate::of(now.transmitted.checked_sub(before.transmitted)?, elapsed);
+    let queue = now.queue.min(before.queue);
+    let u = Fixed::ratio(queue.get(), now.rate.bytes_in(base_rtt).get())
+        + Fixed::ratio(sent.bps(), now.rate.bps());
+    Some((u, elapsed))
 }
 
 impl Hpcc {
     /// MeasureInflight of Algorithm 1. Says whether there was anything to measure.
-    fn measure(&mut self, setup: &Setup<HpccParams>, int: &IntStack) -> bool {
-        let Setup { params, path, derived, .. } = setup;
+    fn measure(&mut self, params: &HpccParams, path: &Path, int: &IntStack) -> bool {
         let mut busiest: Option<(Fixed, Time)> = None;
-        let count = self.previous.count.min(int.count) as usize;
-        // From the last on: most queues are there, and a port that cannot be busier costs no division.
-        for (before, now) in self.previous.hops.iter().zip(&int.hops).take(count).rev() {
-            // A record that is not later says nothing, nor does one of another port, whose counter runs
-            // backwards.
-            let elapsed = now.at - before.at;
-            let Some(sent) = now.transmitted.checked_sub(before.transmitted) else { continue };
-            if elapsed == Time::ZERO {
-                continue;
-            }
-            let (queue, bdp) = (now.queue.min(before.queue), now.rate.bytes_in(path.base_rtt));
-            if let Some((largest, _)) = busiest {
-                // u · bdp · elapsed, not rounded; sent · 8/rate is at most sent · T/bdp.
-                let this = saturating_mul(queue.get(), elapsed.ps())
-                    .saturating_add(saturating_mul(sent.get(), path.base_rtt.ps()));
-                if this < saturating_mul(largest.scale(bdp.get()), elapsed.ps()) {
-                    continue;
-                }
-            }
-            let u = derived.utilisation(now.rate, bdp, queue, sent, elapsed);
-            // Of equal ones the first on the way.
-            if busiest.is_none_or(|(largest, _)| u >= largest) {
+        for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
+            if let Some((u, elapsed)) = utilisation(before, now, path.base_rtt)
+                && busiest.is_none_or(|(largest, _)| u > largest)
+            {
                 busiest = Some((u, elapsed));
             }
         }
         let Some((u, elapsed)) = busiest else { return false };
         self.utilisation = if params.smoothing {
-            let weight = derived.base_rtt.ratio(elapsed.min(path.base_rtt).ps()).min(Fixed::ONE);
+            let weight = Fixed::ratio(elapsed.min(path.base_rtt).ps(), path.base_rtt.ps())
+                .clamp_to(Fixed::ZERO, Fixed::ONE);
             self.utilisation + weight * (u - self.utilisation)
         } else {
             u
@@ -297,7 +263,7 @@ impl Hpcc {
     fn compute(&mut self, setup: &Setup<HpccParams>, from: Fixed, commit: bool) {
         let Setup { params, derived, .. } = setup;
         let multiplicative = self.utilisation >= params.eta || u64::from(self.stage) >= params.max_stage;
-        let scaled = if multiplicative { from / derived.eta.divide(self.utilisation) } else { from };
+        let scaled = if multiplicative { from / (self.utilisation / params.eta) } else { from };
         self.ratio = (scaled + params.w_ai).clamp_to(derived.floor, Fixed::ONE);
         if commit {
             self.stage = if multiplicative { 0 } else { self.stage.saturating_add(1) };
@@ -332,11 +298,11 @@ impl CongestionControl for Hpcc {
     }
 
     fn on_ack(&mut self, setup: &Setup<HpccParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, .. } = setup;
+        let Setup { params, path, .. } = setup;
         if int.count == 0 {
             return;
         }
-        let (first, measured) = (self.previous.count != int.count, self.measure(setup, int));
+        let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
         self.previous = *int;
         if first {
             self.last_update = ack.next_sequence;
