@@ -2,6 +2,7 @@
 
 mod bottleneck;
 mod nacks;
+mod signals;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,10 +10,10 @@ use std::rc::Rc;
 
 use bottleneck::{Both, Script, Twin, path, run, script};
 use incast_cc::mnscc::{Mnscc, MnsccParams};
-use incast_cc::nscc::{Filter, Law, LawParams, Nscc, NsccParams};
-use incast_cc::params::Value;
+use incast_cc::nscc::{Filter, Latest, Law, LawParams, Nscc, NsccParams};
+use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
-use incast_units::{Rate, Time};
+use incast_units::{Bytes, Rate, Time};
 use nacks::{Nacks, every_option_matters};
 
 fn real(value: Fixed) -> f64 {
@@ -274,6 +275,89 @@ impl<F: Filter> Twin for NsccTwin<F> {
 
 fn losses(seed: u64, flows: usize) -> Script {
     Script { loss_every: 400, ..script(seed, flows, Time::from_ms(2)) }
+}
+
+/// The twin of a flow with `cwnd` in a network of `gbps` and this base RTT, packets of 4096 B and their headers, long
+/// after its start.
+fn by_hand(params: NsccParams, gbps: u64, base_rtt: Time, cwnd: f64) -> NsccTwin<Latest> {
+    let path = Path {
+        base_rtt,
+        line_rate: Rate::from_gbps(gbps),
+        packet: Bytes::new(4160),
+        payload: Bytes::new(4096),
+        ..path(0)
+    };
+    let fresh = NsccTwin::new(params, None, path, Met::default());
+    NsccTwin { cwnd, last_adjust: NOW, qa_end: Some(Time::NEVER), ..fresh }
+}
+
+const NOW: Time = Time::from_us(1000);
+
+/// 4096 B after a delay of this many us.
+fn acked<F: Filter>(twin: &mut NsccTwin<F>, now: Time, delay: u64, marked: u32) {
+    let any = signals::acks(1, &twin.path, Time::from_us(5), 1)[0];
+    let sent = now - twin.base - Time::from_us(delay);
+    twin.ack(&Ack { now, sent, acked: Bytes::new(4096), marked, ..any }, &IntStack::EMPTY);
+}
+
+#[track_caller]
+fn is(ours: f64, by_hand: f64) {
+    assert!((ours - by_hand).abs() < 1e-6 * by_hand, "{ours} is not {by_hand}");
+}
+
+/// What the fixed-point code is held to, in the twin: the constants of both networks and the single steps.
+#[test]
+fn the_twin_steps_by_hand() {
+    let reference = |cwnd| by_hand(at_6us(NsccParams::default()), 100, Time::from_us(12), cwnd);
+    // 3 us below the target: 16,777,216 each, fulfilled at the ninth, without and with eta.
+    for (age, window) in [(0, 101_509.949), (12, 102_124.349)] {
+        let mut twin = reference(100_000.0);
+        twin.last_adjust = NOW - Time::from_us(age);
+        for n in 1..9 {
+            acked(&mut twin, NOW, 3, 0);
+            is(twin.inc, 16_777_216.0 * f64::from(n));
+        }
+        acked(&mut twin, NOW, 3, 0);
+        is(twin.cwnd, window);
+    }
+    let mut twin = reference(100_000.0);
+    is(twin.maxwnd, 225_000.0);
+    acked(&mut twin, NOW, 6, 0);
+    is(twin.inc, 83_886_080.0);
+    // The marked sample of 8 us comes into the average first.
+    for (average, window) in [(8.0, 80_000.0), (12.0, 60_000.0), (30.0, 50_000.0)] {
+        let mut twin = reference(100_000.0);
+        twin.avg = (average - 0.0125 * 8.0) / 0.9875;
+        acked(&mut twin, NOW, 8, 1);
+        is(twin.cwnd, window);
+    }
+    for (delay, marked, average) in [(7, 0, 4.975), (8, 1, 5.0375)] {
+        let mut twin = reference(100_000.0);
+        twin.avg = 5.0;
+        acked(&mut twin, NOW, delay, marked);
+        is(twin.avg, average);
+    }
+    // 20,000 B: the fifth acknowledgement without delay makes 20,480.
+    let mut twin = reference(20_000.0);
+    for _ in 0..5 {
+        acked(&mut twin, NOW, 0, 0);
+    }
+    is(twin.cwnd, 21_024.0);
+
+    // a = 625,344/150,000, target 1 us.
+    let preset = NsccParams::PRESETS.iter().find(|preset| preset.name == "median").expect("a preset");
+    let params = (preset.params)();
+    let mut twin = by_hand(params, 800, Time::from_ps(6_253_440), 300_000.0);
+    is(twin.a, 4.168_96);
+    is(twin.maxwnd, 938_016.0);
+    acked(&mut twin, NOW, 1, 0);
+    is(twin.inc, 85_380.3 * 4096.0);
+    let before = twin.inc;
+    let half = NsccParams { target: Time::from_us(2), ..params };
+    let mut twin = by_hand(half, 800, Time::from_ps(6_253_440), 300_000.0);
+    acked(&mut twin, NOW, 1, 0);
+    is(twin.inc, 5692.02 * 4096.0);
+    assert!(before > twin.inc);
 }
 
 /// At a target of 6 us, about the delay at which the port of the script marks.

@@ -2,6 +2,7 @@
 
 mod bottleneck;
 mod nacks;
+mod signals;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use bottleneck::{Both, Script, Twin, path, run, script};
 use incast_cc::params::{Described, Value};
 use incast_cc::smartt::{Reference, Smartt, SmarttParams};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 use nacks::{Nacks, every_option_matters};
 
 fn real(value: Fixed) -> f64 {
@@ -181,6 +182,29 @@ impl Twin for SmarttTwin {
 
 fn losses(seed: u64, flows: usize) -> Script {
     Script { loss_every: 700, ..script(seed, flows, Time::from_ms(4)) }
+}
+
+/// The single steps that the fixed-point code is held to, in the twin: from 100,000 B at 100 Gbps and 12 us.
+#[test]
+fn the_twin_steps_by_hand() {
+    let path = Path { base_rtt: Time::from_us(12), packet: Bytes::new(4096), ..path(0) };
+    let any = signals::acks(1, &path, Time::from_us(5), 1)[0];
+    let params = SmarttParams { fd_of: Reference::MaxCwnd, ..SmarttParams::default() };
+    let weak = SmarttParams { md: Fixed::ONE, ..params };
+    for (params, rtt, marked, by_hand) in [
+        (params, 15, 0, 100_109.023_8),
+        (params, 20, 0, 100_041.943_0),
+        (params, 24, 1, 96_240.164_7),
+        (weak, 24, 1, 97_246.269_0),
+        (params, 15, 1, 98_252.373_3),
+        (params, 40, 1, 94_227.956_1),
+    ] {
+        let mut twin = SmarttTwin { cwnd: 100_000.0, ..SmarttTwin::new(params, path, Met::default()) };
+        let now = Time::from_us(1000);
+        let (sent, acked) = (now - Time::from_us(rtt), Bytes::new(4096));
+        twin.ack(&Ack { now, sent, acked, marked, ..any }, &IntStack::EMPTY);
+        assert!((twin.cwnd - by_hand).abs() < 1e-9 * by_hand, "{} is not {by_hand}", twin.cwnd);
+    }
 }
 
 /// The bound is the whole byte to which an allowance is cut, and 1e-6.

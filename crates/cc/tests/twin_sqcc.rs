@@ -165,6 +165,32 @@ fn common(preset: PatchedTimelyParams, start: Fixed) -> PatchedTimelyParams {
     PatchedTimelyParams { segment: Bytes::new(16_000), start, ..preset }
 }
 
+/// The single steps that the fixed-point code is held to, in the twin: two segments of 64 KB at 10 Gbps.
+#[test]
+fn the_twin_steps_by_hand() {
+    let us = |us: f64| Time::from_ps((us * 1e6).round() as u64);
+    let any = Ack { now: Time::from_us(5000), ..signals::acks(1, &path(10), Time::from_us(5), 1)[0] };
+    let of = |stage| SqccParams { stage, ..SqccParams::default() };
+    let (error, full) = (Some(of(Stage::Error)), Some(of(Stage::Full)));
+    for (sqcc, rate, flows, rtts, by_hand) in [
+        (None, 1000.0, 0, (100.0, 100.5), 997.796),
+        (error, 1000.0, 0, (100.0, 100.5), 996.423_967_459),
+        (None, 1000.0, 0, (100.0, 99.0), 1007.324),
+        (None, 1000.0, 0, (100.0, 102.0), 991.68),
+        (None, 200.0, 0, (600.0, 600.0), 199.733_333_333),
+        (error, 200.0, 0, (600.0, 600.0), 199.733_333_333),
+        (full, 20.0, 500, (130.0, 130.2), 19.997_160_411),
+    ] {
+        let p = sqcc.unwrap_or_default().common;
+        let mut twin = Twin { rate, ..Twin::new(p, sqcc, &path(10)) };
+        for rtt in [rtts.0, rtts.1] {
+            let (acked, sent) = (Bytes::new(64_000), any.now - us(rtt));
+            twin.ack(&Ack { acked, sent, receiver_flows: flows, ..any });
+        }
+        assert!((twin.rate - by_hand).abs() < 1e-9 * by_hand, "{} is not {by_hand}", twin.rate);
+    }
+}
+
 #[test]
 fn patched_timely_agrees_with_its_twin() {
     for preset in PatchedTimelyParams::PRESETS {
