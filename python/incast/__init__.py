@@ -21,6 +21,7 @@ from incast.algorithm import (
     registered,
 )
 from incast.congestion import Congestion, congestion_at
+from incast.gradient import Gradient, gradient_of, timely_gradient_of
 from incast.result import FlowSeries, FlowTimes, PortSeries, Result
 from incast.scenario import Interrupted, Progress, Scenario, schema
 from incast.stats import Estimate, SizeBin
@@ -35,6 +36,7 @@ __all__ = [
     "FlowPath",
     "FlowSeries",
     "FlowTimes",
+    "Gradient",
     "IntHop",
     "Interrupted",
     "Loss",
@@ -53,12 +55,14 @@ __all__ = [
     "algorithm",
     "compare",
     "congestion_at",
+    "gradient_of",
     "load_plugin",
     "register",
     "registered",
     "replicate",
     "schema",
     "sections",
+    "timely_gradient_of",
     "units",
 ]
 

@@ -189,6 +189,8 @@ algorithms! {
     Sqcc: crate::sqcc::Sqcc, crate::sqcc::SqccParams;
     /// [`crate::retcp`].
     ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
+    /// [`crate::oracle`].
+    Oracle: crate::oracle::Oracle, crate::oracle::OracleParams;
     /// [`crate::poseidon`].
     Poseidon: crate::poseidon::Poseidon, crate::poseidon::PoseidonParams;
     /// [`crate::nscc`].

@@ -31,6 +31,7 @@ pub mod hpcc;
 pub mod limits;
 pub mod mnscc;
 pub mod nscc;
+pub mod oracle;
 pub mod oscar;
 pub mod params;
 pub mod patched_timely;

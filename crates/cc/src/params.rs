@@ -103,6 +103,8 @@ pub enum Family {
     Telemetry,
     /// Feedback of packets that are sprayed over many paths.
     Spraying,
+    /// What no network tells: for comparison, in the simulator only.
+    Oracle,
 }
 
 impl Family {
@@ -116,6 +118,7 @@ impl Family {
             Self::Ecn => "ECN",
             Self::Telemetry => "telemetry",
             Self::Spraying => "spraying",
+            Self::Oracle => "oracle",
         }
     }
 }

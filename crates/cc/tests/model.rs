@@ -478,6 +478,7 @@ fn probes_show_the_internals_of_a_new_flow() {
             ],
         ),
         ("retcp", vec![("ssthresh", Some(Value::Bytes(Bytes::ZERO))), ("jumped", Some(Value::Flag(false)))]),
+        ("oracle", vec![("flows", None)]),
         // The target of the line's rate is k.
         (
             "poseidon",
@@ -530,7 +531,7 @@ fn probes_show_the_internals_of_a_new_flow() {
         let listed: Vec<_> = params.info().internals.iter().map(|of| of.name).collect();
         assert_eq!(listed, expected.iter().map(|of| of.0).collect::<Vec<_>>(), "{name}");
     }
-    assert_eq!(CATALOGUE.len(), 17, "say what the new algorithm shows");
+    assert_eq!(CATALOGUE.len(), 18, "say what the new algorithm shows");
 }
 
 #[test]

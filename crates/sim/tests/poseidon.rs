@@ -3,8 +3,10 @@
 mod common;
 
 use common::*;
-use incast_cc::AnyParams;
+use incast_cc::params::Value;
+use incast_cc::{AnyParams, Fixed};
 use incast_sim::Simulation;
+use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_units::Time;
 
@@ -61,5 +63,41 @@ fn flows_hold_the_queue_that_their_fair_rate_aims_at() {
         );
         assert!(shares.iter().all(|share| (share - 1.0).abs() < 0.01), "{preset} {flows}: {shares:?}");
         assert!((filled * packet / 1000.0 - 1.0).abs() < 0.015, "{preset} {flows}: {filled}");
+    }
+}
+
+#[test]
+fn two_windows_approach_each_other_as_the_equations_say() {
+    // Both flows meet the same delay, so that r* is common and ln(r_1/r_2) shrinks by the factor 1 - m = 0.75 per
+    // round trip (Equation 4), whatever the queue does. What grows, or shrinks with every acknowledgement, is
+    // multiplied by exp(U - 1) in place of U. Windows of 0.8 and 0.4 BDP leave 0.2 BDP of queue, 2.4 us, which
+    // suits 0.93 of the line (author: 0.95): ln U is 0.25 · ln(0.93/0.33) = 0.26 at most, so that the share of the
+    // way is from 0.25 · 0.88 to 0.25 · 1.14: factors of 0.75 to 0.803. The delays of both differ by up to a packet,
+    // 0.084 us or 0.0036 of a factor, in four round trips 0.0145 of a ratio that is then 0.2: 2 % of each factor.
+    for preset in ["oscar", "author"] {
+        let [one, other] = [8, 4].map(|tenths| {
+            let mut params = AnyParams::named("poseidon", Some(preset)).unwrap();
+            assert!(params.set("start", Value::Ratio(Fixed::ratio(tenths, 10))));
+            params
+        });
+        let flows = vec![long(0, 2, us(0), us(200)), Flow { algorithm: 1, ..long(1, 2, us(0), us(200)) }];
+        let mut sim = simulation(star(3, gbps(100), us(3)), vec![one, other], flows);
+        sim.probes = Probes { flows: vec![0, 1], flow_interval: us(1), ..Probes::default() };
+        let (from, until) = (us(20), us(80));
+        let kept = run_to_end(&sim).1;
+        let samples = every_sample(&kept.samples, us(1));
+        let large = sim.flows.iter().position(|f| f.source == 0).unwrap() as u32;
+        let (one, other): (Vec<_>, Vec<_>) =
+            samples.into_iter().filter(|s| from <= s.time && s.time <= until).partition(|s| s.flow == large);
+        let apart: Vec<f64> = one
+            .iter()
+            .zip(&other)
+            .map(|(a, b)| (a.window.get() as f64 / b.window.get() as f64).ln())
+            .collect();
+        let rtts: f64 = other[1..].iter().map(|s| 1e6 / s.rtt.ps() as f64).sum();
+        let factor = (apart[60] / apart[0]).powf(1.0 / rtts);
+        println!("{preset}: {factor:.4} in each of {rtts:.2} round trips, from {:.3}", apart[0]);
+        assert!(apart[0] > 0.4 && rtts > 3.0, "{preset}: {} and {rtts}", apart[0]);
+        assert!((0.735..0.82).contains(&factor), "{preset}: {factor}");
     }
 }

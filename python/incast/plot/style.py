@@ -33,6 +33,7 @@ _COLOURS = {
     "constant": "#c8c8c8",
     "ccc": "#bb5566",
     "retcp": "#332288",
+    "oracle": "#44aa99",
     "poseidon": "#999933",
     "nscc": "#4d9221",
     "mnscc": "#c51b7d",
@@ -44,7 +45,7 @@ _COLOURS = {
 }
 
 # For algorithms without a colour of their own, by the order of their first appearance.
-_SPARE = ("#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
+_SPARE = ("#aa4499", "#88ccee", "#ddcc77", "#661100")
 
 # Variants of one algorithm share its colour and differ in this.
 _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (

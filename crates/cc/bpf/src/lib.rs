@@ -93,6 +93,7 @@ algorithms! {
     dcqcn: Dcqcn, DcqcnParams;
     dctcp: Dctcp, DctcpParams;
     hpcc: Hpcc, HpccParams;
+    oracle: Oracle, OracleParams;
     mnscc: Mnscc, MnsccParams;
     nscc: Nscc, NsccParams;
     oscar: Oscar, OscarParams;

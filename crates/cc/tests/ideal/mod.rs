@@ -56,6 +56,8 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         // S is 0.001 of the line at least, so that H2i adds 0.0001 of it in the first RTT and twice as much in each
         // that follows: half of it after 13, and a tenth in an RTT from the tenth doubling on.
         "ccc" => 20 * (3 + bdp),
+        // One acknowledgement, and 50 us.
+        "oracle" => 3 + during(Time::from_us(50)),
         // At no delay ln(r_max/r) shrinks to 3/4 in a round trip: from ln 1000 to ln 2 in 8 of them, in a few more
         // where 2.5 is the limit; with the flow's own α less and less, some 50.
         "poseidon" => 60 * (3 + bdp),
