@@ -24,7 +24,7 @@ help: ## this list
 build: $(VENV)/.built ## the package with its command `incast`, in .venv
 
 .PHONY: demo
-demo: $(VENV)/.built ## eight algorithms under a microburst and under WebSearch traffic
+demo: $(VENV)/.built ## the algorithms of five papers and their baselines, in two settings (two minutes)
 	$(BIN)/python -m incast.demo
 
 .PHONY: test

@@ -1,14 +1,16 @@
-"""Writes the pages that are made from the code: the scenario file, and the flow-size distributions.
+"""Writes what is made from the code: the scenario file, flow-size distributions, lists of algorithms.
 
-``python docs/generate.py`` writes them beside this file, ``python docs/generate.py FOLDER`` elsewhere.
-A test compares them with what is there. The pictures are written by hand as SVG, line by line, so that
-they are the same bytes with every version of every library.
+``python docs/generate.py`` writes the pages beside this file and the lists into other pages (``PARTS``);
+``python docs/generate.py FOLDER`` writes only the pages, and elsewhere. Tests compare both with what is
+there. The pictures are written by hand as SVG, line by line, so that they are the same bytes with every
+version of every library.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core
@@ -28,6 +30,86 @@ def main() -> None:
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    if len(sys.argv) == 1:
+        for path, text in parts().items():
+            path.write_text(text)
+
+
+# Lists of algorithms inside of other pages.
+
+
+def parts() -> dict[Path, str]:
+    """The pages that have lists of algorithms, with these lists as they are now.
+
+    A list is what stands between ``<!-- made: NAME -->`` and ``<!-- end -->``.
+    """
+    root = Path(__file__).parent.parent
+    filled = {}
+    for name, makers in PARTS.items():
+        text = (root / name).read_text()
+        for part, make in makers.items():
+            begin, end = f"<!-- made: {part} -->", "<!-- end -->"
+            before, found, rest = text.partition(begin)
+            _, closed, after = rest.partition(end)
+            if not found or not closed:
+                raise SystemExit(f"{name} has no part {begin} … {end}")
+            text = f"{before}{begin}{make()}{end}{after}"
+        filled[root / name] = text
+    return filled
+
+
+Listed = _core.Algorithm | _core.OwnControl
+
+
+def grouped() -> list[tuple[_core.Family, list[Listed]]]:
+    """The groups that have members, each with these: algorithms, and what controls congestion without one."""
+    known: list[Listed] = [*_core.algorithms(), *_core.own_controls()]
+    groups = [(family, [one for one in known if one.family == family.name]) for family in _core.families()]
+    return [(family, members) for family, members in groups if members]
+
+
+def page(one: Listed) -> str:
+    """The page of an algorithm, from the folder of pages."""
+    return f"{'algorithms' if isinstance(one, _core.Algorithm) else 'network'}/{one.name}.md"
+
+
+def titles() -> str:
+    """The algorithms in one line."""
+    return ", ".join(one.title for _, members in grouped() for one in members if has_state(one))
+
+
+def has_state(one: Listed) -> bool:
+    """Whether it is an algorithm of a sender that controls something."""
+    return isinstance(one, _core.Algorithm) and one.family != "fixed"
+
+
+def by_group(folder: str) -> str:
+    """A table of the groups with their members, which are links; ``folder`` leads to the pages."""
+    rows = [
+        f"| {family.name} | {cell(family.meaning)} | "
+        f"{', '.join(f'[{one.title}]({folder}{page(one)})' for one in members)} |"
+        for family, members in grouped()
+    ]
+    return "\n\n" + "\n".join(["| group | decides by | members |", "| --- | --- | --- |", *rows]) + "\n\n"
+
+
+def with_needs() -> str:
+    """For each group a table of its members: what each is, and what it needs."""
+    texts = []
+    for family, members in grouped():
+        rows = [f"| [{m.title}]({page(m)}) | {cell(m.summary)} | {cell(m.needs)} |" for m in members]
+        head = ["| page | what it is | needs |", "| --- | --- | --- |"]
+        name, meaning = (text[0].upper() + text[1:] for text in (family.name, family.meaning))
+        texts += [f"### {name}", f"{meaning}.", "\n".join([*head, *rows])]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
+PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
+    "docs/models.md": {"algorithms": with_needs},
+    "docs/compare.md": {"groups": lambda: by_group("")},
+}
+"""By page: its lists, each with the function that makes it."""
 
 
 # The scenario file.
@@ -112,15 +194,18 @@ def hosts(topology: _core.NamedTopology) -> str:
 def algorithms() -> list[str]:
     """The algorithms in one table; their parameters are on their pages."""
     rows = [
-        f"| [`{a.name}`](../algorithms/{a.name}.md) | {cell(a.summary)} | "
+        f"| [`{a.name}`](../algorithms/{a.name}.md) | {family.name} | {cell(a.summary)} | "
         f"{', '.join(f'`{name}`' for name, _ in a.presets)} |"
-        for a in _core.algorithms()
+        for family, members in grouped()
+        for a in members
+        if isinstance(a, _core.Algorithm)
     ]
     lead = (
         "After `algorithm` and `preset` the section takes the algorithm's parameters; those not written "
         "have the preset's values. Each algorithm's page lists them with range and source."
     )
-    return [lead, "\n".join(["| algorithm | what it is | presets |", "| --- | --- | --- |", *rows])]
+    head = ["| algorithm | group | what it is | presets |", "| --- | --- | --- | --- |"]
+    return [lead, "\n".join([*head, *rows])]
 
 
 def table(keys: list[_core.Key]) -> str:

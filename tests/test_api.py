@@ -166,3 +166,78 @@ def test_progress_counts_up_and_its_errors_stop_the_run() -> None:
 def test_a_result_can_be_opened_only_where_there_is_one(tmp_path: Path) -> None:
     with pytest.raises(incast.ResultError, match="holds no result"):
         incast.Result.open(tmp_path)
+
+
+class Breaks(incast.CongestionControl):
+    """Fails in its first run."""
+
+    def start(self, path: incast.FlowPath, now: int) -> incast.Flow:
+        raise RuntimeError("it broke")
+
+
+class Demands(incast.CongestionControl):
+    """Has a parameter without a default."""
+
+    def __init__(self, window: int) -> None: ...
+
+    def start(self, path: incast.FlowPath, now: int) -> incast.Flow:
+        raise AssertionError
+
+
+def test_algorithms_have_a_family_and_needs() -> None:
+    known = {algorithm.name: algorithm for algorithm in incast.algorithms()}
+    families = [family.name for family in incast.families()]
+    assert families[:6] == ["delay", "ECN", "telemetry", "spraying", "loss", "fixed"]
+    assert all(algorithm.family in families and algorithm.needs for algorithm in known.values())
+    assert {name: known[name].family for name in ("constant", "retcp", "oscar", "dctcp", "hpcc")} == {
+        "constant": "fixed",
+        "retcp": "loss",
+        "oscar": "delay",
+        "dctcp": "ECN",
+        "hpcc": "telemetry",
+    }
+    others = {control.name: (control.title, control.family, control.key) for control in incast.own_controls()}
+    assert others == {
+        "ndp": ("NDP", "receiver-driven", "transport.kind"),
+        "homa": ("Homa", "receiver-driven", "transport.kind"),
+        "bfc": ("BFC", "in-network", "switch.bfc"),
+    }
+
+
+def test_compare_takes_all_that_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    incast.register("breaks", Breaks)
+    incast.register("demands", Demands)
+    monkeypatch.setattr("incast.choice.registered", lambda: {"breaks": "", "demands": ""})
+    scenario = incast.Scenario.from_toml(SMALL, "small.toml")
+    with pytest.warns(RuntimeWarning, match="breaks failed: it broke"):
+        made = incast.compare(scenario, cc="all")
+    names = {algorithm.name for algorithm in incast.algorithms()} | {"breaks", "demands"}
+    assert set(made) | set(made.left_out) | set(made.failed) == names
+    assert len(made) + len(made.left_out) + len(made.failed) == len(names)
+    assert list(made.failed) == ["breaks"]
+    assert {"constant", "retcp", "dctcp", "dcqcn", "demands"} <= set(made.left_out)
+    assert "window" in made.left_out["demands"]
+    assert made["hpcc"].fingerprint == scenario.with_algorithm("hpcc").run().fingerprint
+    with pytest.raises(RuntimeError, match="it broke"):
+        made["breaks"]
+    with pytest.raises(KeyError, match="dctcp was left out: needs ECN marks"):
+        made["dctcp"]
+    with pytest.raises(KeyError, match="nothing"):
+        made["nothing"]
+    # In the order of the groups.
+    families = [family.name for family in incast.families()]
+    of = {algorithm.name: families.index(algorithm.family) for algorithm in incast.algorithms()}
+    places = [of[name] for name in made]
+    assert places == sorted(places)
+
+
+def test_compare_takes_one_text_and_raises_where_nothing_runs() -> None:
+    incast.register("breaks", Breaks)
+    scenario = incast.Scenario.from_toml(SMALL, "small.toml")
+    assert list(incast.compare(scenario, "oscar, swift:oscar")) == ["oscar", "swift:oscar"]
+    with pytest.raises(RuntimeError, match="it broke"):
+        incast.compare(scenario, ["breaks"])
+    with pytest.raises(incast.ScenarioError, match="dctcp needs ECN marks"):
+        incast.compare(scenario, ["all", "dctcp"])
+    with pytest.raises(incast.ScenarioError, match="'oscar' is given twice"):
+        incast.compare(scenario, ["oscar", "oscar"])

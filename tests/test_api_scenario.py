@@ -192,7 +192,7 @@ def test_every_scenario_of_the_repository_is_valid_by_the_schema() -> None:
 def test_every_algorithm_with_every_preset_is_valid_by_the_schema() -> None:
     scenario = incast.Scenario.from_toml(SMALL, overrides=['switch.ecn={kmin="1KB",kmax="2KB",pmax=1.0}'])
     check = validator()
-    for algorithm in incast.algorithm.catalogue():
+    for algorithm in incast.algorithms():
         for preset, _ in algorithm.presets:
             made = scenario.with_algorithm(f"{algorithm.name}:{preset}")
             check.validate(tomllib.loads(made.to_toml()))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import PLUGIN, RING, ROOT, Incast
-from incast import Result, _core
+from incast import Result, Scenario, _core, demo
 from stored import stored
 
 KINDS = ("algorithms", "topologies", "traffic", "distributions")
@@ -33,6 +33,36 @@ def test_list_has_a_line_for_everything(incast: Incast) -> None:
         assert alone.strip() in done.stdout
     for algorithm in _core.algorithms():
         assert re.search(rf"^  {algorithm.name} +\S", done.stdout, re.MULTILINE)
+
+
+def test_algorithms_are_listed_in_groups_with_what_they_need(incast: Incast) -> None:
+    shown = incast.here("list", "algorithms").stdout
+    assert fits(shown)
+    groups = dict(re.findall(r"^([\w-]+): .+\n((?:  .+\n)+)", f"{shown}\n", re.MULTILINE))
+    known: list[_core.Algorithm | _core.OwnControl] = [*_core.algorithms(), *_core.own_controls()]
+    families = [family.name for family in _core.families()]
+    assert list(groups) == [name for name in families if any(one.family == name for one in known)]
+    for one in known:
+        text = " ".join(groups[one.family].split())
+        assert f"{one.name} {one.summary} needs {one.needs}" in text
+        # The same two lines are in the description of one.
+        alone = " ".join(incast.here("list", one.name).stdout.split())
+        assert alone.startswith(f"{one.title} {one.summary} needs {one.needs} group: {one.family} ")
+    assert {"fixed", "loss", "delay", "ECN", "telemetry", "receiver-driven", "in-network"} <= set(groups)
+    assert re.search(r"^  ndp +a first window", groups["receiver-driven"], re.MULTILINE)
+    assert re.search(r"^  bfc +switches pause", groups["in-network"], re.MULTILINE)
+
+
+def test_list_says_how_a_transport_or_network_is_selected(incast: Incast) -> None:
+    for name, written, key in (
+        ("ndp", 'transport.kind = "ndp"; keys of [transport.ndp]', "first_window = 23"),
+        ("homa", 'transport.kind = "homa"; keys of [transport.homa]', "overcommitment"),
+        ("bfc", "[switch.bfc]; keys of [switch.bfc]", "queues = 32"),
+    ):
+        done = incast.here("list", name)
+        assert fits(done.stdout)
+        assert f"\nselected by {written}\n" in done.stdout
+        assert f"\n  {key}" in done.stdout
 
 
 @pytest.mark.parametrize("name", [a.name for a in _core.algorithms()])
@@ -276,6 +306,114 @@ def test_compare_gives_each_algorithm_the_same_flows(incast: Incast, scenario: P
     assert results[0].fingerprint != results[1].fingerprint
 
 
+NO_CIRCUITS = (
+    "reacts to announcements of circuits, and the network has no circuits; "
+    'a network with topology.kind = "rotor" has them'
+)
+NO_MARKS = "needs ECN marks, and the switches set none; add a section [switch.ecn] with kmin, kmax and pmax"
+MARKS = "switch.ecn={kmin='400KB', kmax='1600KB', pmax=0.2}"
+
+
+def left_out(text: str) -> dict[str, str]:
+    """The algorithms that are left out, each with the reason."""
+    found = re.search(r"^left out\n((?:  .+\n)+)", text, re.MULTILINE)
+    assert found
+    entries = re.split(r"^  (?=\S)", found[1], flags=re.MULTILINE)[1:]
+    words = (entry.split() for entry in entries)
+    return {name: " ".join(why) for name, *why in words}
+
+
+def test_compare_all_runs_what_the_scenario_permits_and_says_why_not_the_rest(
+    incast: Incast, scenario: Path
+) -> None:
+    known = {a.name: a for a in _core.algorithms()}
+    done = incast("compare", scenario, "--cc", "all", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert fits(done.stdout)
+    why = left_out(done.stdout)
+    assert (why["constant"], why["retcp"]) == (known["constant"].summary, NO_CIRCUITS)
+    assert why["dctcp"] == why["dcqcn"] == NO_MARKS
+    assert {"oscar", "hpcc", "powertcp", "theta-powertcp", "swift", "timely"} <= set(known) - set(why)
+    ran = [name for name in known if name not in why]
+    assert (
+        f"small, seed 7: {len(ran)} of {len(ran)} algorithms ran, sorted by the mean slowdown of flows"
+        in done.stdout
+    )
+    # Every algorithm either has a row in both tables or a reason.
+    for name, a in known.items():
+        rows = re.findall(rf"^{re.escape(a.title)} +\S", done.stdout, re.MULTILINE)
+        assert len(rows) == (2 if name in ran else 0)
+    # The reason is what a scenario with that algorithm says.
+    refused = incast.here("run", scenario, "--set", "cc.algorithm=dctcp")
+    assert refused.returncode == 2
+    assert f"dctcp {NO_MARKS}" in refused.stderr
+    warned = incast.here("run", scenario, "--set", "cc.algorithm=retcp")
+    assert "retcp reacts to announcements of circuits, and the network has no circuits" in warned.stderr
+    # With marks those that read them are among them.
+    marked = incast("compare", scenario, "--cc", "all", "--quiet", "--set", MARKS)
+    assert marked.returncode == 0
+    assert {"constant", "retcp"} <= set(left_out(marked.stdout))
+    assert not {"dctcp", "dcqcn"} & set(left_out(marked.stdout))
+
+
+def test_compare_all_sorts_its_tables_alike(incast: Incast, scenario: Path) -> None:
+    done = incast("compare", scenario, "--cc", "all", "--quiet", "--out", "all")
+    assert done.returncode == 0
+    results = {path.name: Result.open(path) for path in (incast.folder / "all").iterdir()}
+    means = {name: result.flow_times().slowdown.mean() for name, result in results.items()}
+    titles = {a.name: a.title for a in _core.algorithms()}
+    ordered = [titles[name] for name in sorted(means, key=means.__getitem__)]
+    blocks = done.stdout.split("\nalgorithm ")[1:]
+    for block in blocks:
+        rows = [re.split(r"  +", line)[0] for line in block.splitlines()]
+        assert [row for row in rows if row in titles.values()] == ordered
+    assert len(blocks) == 2
+
+
+def test_all_can_be_joined_by_presets_and_what_is_named_must_be_possible(
+    incast: Incast, scenario: Path
+) -> None:
+    done = incast("compare", scenario, "--cc", "all,swift:oscar,constant", "--quiet")
+    assert done.returncode == 0
+    assert re.search(r"^Swift \(oscar\) +\S", done.stdout, re.MULTILINE)
+    assert re.search(r"^constant +\S", done.stdout, re.MULTILINE)
+    assert "constant" not in left_out(done.stdout)
+    refused = incast("compare", scenario, "--cc", "all,dctcp", "--quiet")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert f"dctcp {NO_MARKS}" in " ".join(refused.stderr.split())
+
+
+def test_where_no_algorithm_is_possible_all_is_an_error(incast: Incast) -> None:
+    done = incast("compare", ROOT / "examples/homa.toml", "--cc", "all")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cc: has no effect: the transport (transport.kind) has no congestion control" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+BROKEN = PLUGIN.replace("FixedRate", "Broken").replace("return None, 5e10", 'raise RuntimeError("it broke")')
+
+
+def test_a_run_that_fails_does_not_lose_the_others(incast: Incast, scenario: Path) -> None:
+    (incast.folder / "mine.py").write_text(BROKEN)
+    plugin = ("--plugin", "mine.py", "--quiet")
+    done = incast("compare", scenario, *plugin, "--cc", "oscar,broken,swift")
+    assert done.returncode == 1
+    assert "RuntimeError: it broke" in done.stderr
+    assert "incast: broken failed: it broke" in done.stderr
+    assert "small, seed 7: 2 of 3 algorithms ran" in done.stdout
+    for title in ("OSCAR", "Swift"):
+        assert re.search(rf"^{title} +\S", done.stdout, re.MULTILINE)
+    # One's own algorithms are among all.
+    everything = incast("compare", scenario, *plugin, "--cc", "all")
+    assert everything.returncode == 1
+    assert "incast: broken failed: it broke" in everything.stderr
+    assert re.search(r": (\d+) of (\d+) algorithms ran", everything.stdout)
+    alone = incast("compare", scenario, *plugin, "--cc", "broken")
+    assert alone.returncode == 1
+    assert alone.stdout == ""
+    assert "RuntimeError: it broke" in alone.stderr
+
+
 def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
     # Five switches in a ring, each host sends two switches further: every link waits for the next.
     (incast.folder / "ring.toml").write_text(RING)
@@ -349,18 +487,63 @@ def test_every_example_is_fine(incast: Incast) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_demo_prints_and_saves_both_comparisons(incast: Incast) -> None:
+def test_the_demo_has_what_algorithms_for_spraying_are_made_for() -> None:
+    for name in ("microburst", "websearch"):
+        scenario = Scenario.load(ROOT / f"examples/{name}.toml").with_(demo.SPRAYED)
+        assert scenario.warnings == []
+        assert scenario.size().flows > 0
+
+
+def test_the_demo_prints_one_table_and_saves_both_comparisons(incast: Incast) -> None:
     (incast.folder / "examples").symlink_to(ROOT / "examples")
-    words = [sys.executable, "-m", "incast.demo"]
+    # With fewer flows than the real one, which takes two minutes with an optimised core.
+    words = [sys.executable, "-c", "import sys; from incast import demo; sys.exit(demo.main(60))"]
     done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
-    for title in ("OSCAR", "PowerTCP", "θ-PowerTCP", "HPCC", "Swift", "TIMELY", "DCQCN", "DCTCP"):
-        assert len(re.findall(rf"^{title} +\S", done.stdout, re.MULTILINE)) == 2
-    assert "queue at s0, port 15" in done.stdout
-    assert "FCT slowdown" in done.stdout
+    known = {a.name: a for a in _core.algorithms()}
+    left = left_out(done.stdout)
+    assert {"constant", "retcp"} <= set(left)
+    assert {"oscar", "powertcp", "hpcc", "swift", "timely", "dcqcn", "dctcp"} <= set(known) - set(left)
+
+    # One table, with both settings. Nothing is left out in silence: it has a row, or a reason.
+    assert len(re.findall("^algorithm ", done.stdout, re.MULTILINE)) == 1
+    groups, head, units, _, *lines = done.stdout.split("\n\n")[3].splitlines()
+    assert re.fullmatch(r" +-+ microburst -+  -+ WebSearch -+", groups)
+    names = "algorithm paper path peak steady settled unused small large all"
+    assert head.split() == names.split()
+    assert units.split() == ["KB", "KB", "us", "us", "p99", "mean", "mean"]
+    split = [re.split(r"  +", line) for line in lines]
+    rows = {title: " ".join(cells).split() for title, *cells in split}
+    titles = {known[name].title: name for name in known if name not in left}
+    titles["TIMELY (hpcc)"] = titles.pop("TIMELY")
+    assert rows.keys() == titles.keys()
+    assert all(len(cells) == 9 for cells in rows.values())
+    means = [float(cells[-1]) for cells in rows.values()]
+    assert means == sorted(means)
+    assert means[0] >= 1
+    for title, (paper, path, *_) in rows.items():
+        of = [str(n) for n, members in enumerate(demo.PAPERS.values(), 1) if titles[title] in members]
+        assert paper == (of[0] if of else "–")
+        assert path == ("REPS" if known[titles[title]].family == "spraying" else "one")
+
+    # The five papers and their algorithms; of those that this version does not have, the demo says so.
+    named = [name for members in demo.PAPERS.values() for name in members]
+    assert len(demo.PAPERS) == 5
+    absent = re.findall(r"not in this version: ([^)]+)", " ".join(done.stdout.split()))
+    assert {name for members in absent for name in members.split(", ")} == set(named) - set(known)
+
+    # The table has the numbers of the results.
+    for label in ("hpcc", "timely:hpcc"):
+        folder = label.replace(":", "-")
+        flowing = Result.open(incast.folder / "demo-results/websearch" / folder)
+        assert flowing.end == "finished"
+        slowdowns = {s["class"]: s["slowdown"] for s in flowing.info["summary"]["slowdowns"]}
+        title = {"hpcc": "HPCC", "timely:hpcc": "TIMELY (hpcc)"}[label]
+        assert float(rows[title][-1]) == pytest.approx(slowdowns["all"]["mean"], rel=0.01)
+        peak = Result.open(incast.folder / "demo-results/microburst" / folder).peak_queue_bytes("s0", 15)
+        assert float(rows[title][2].replace(",", "")) == pytest.approx(peak / 1e3, rel=0.01)
     for name in ("microburst/queue", "websearch/slowdown"):
         for kind in ("png", "pdf"):
             assert (incast.folder / f"demo-results/{name}.{kind}").stat().st_size > 5000
-    assert Result.open(incast.folder / "demo-results/websearch/hpcc").end == "finished"
     assert done.stdout.splitlines()[-2].startswith("  .venv/bin/incast compare examples/")

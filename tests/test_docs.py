@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import incast
 from helpers import ROOT, Incast
 from snippets import LANGUAGES, Block, DifferentError, Runner, agree, blocks, shims
 
@@ -47,6 +49,8 @@ def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # Plugins that a page loads are named in the environment; the next page must not see them.
     monkeypatch.setenv("INCAST_PLUGINS", "")
     monkeypatch.delenv("INCAST_PLUGINS")
+    # Nor those that other tests of this process have registered, which are among all algorithms.
+    monkeypatch.setattr("incast.choice.registered", dict)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("target"))
@@ -102,6 +106,23 @@ def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
     for folder in {file.parent for file in files}:
         there = {p.name for p in (ROOT / "docs" / folder).iterdir() if p.is_file()}
         assert there == {f.name for f in files if f.parent == folder}, f"docs/{folder} is generated"
+
+
+def test_lists_of_algorithms_are_those_of_this_version() -> None:
+    """What stands between marks in pages that are written by hand."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    parts = generate.parts()
+    assert {path.relative_to(ROOT).as_posix() for path in parts} == set(generate.PARTS)
+    stale = [path.name for path, text in parts.items() if path.read_text() != text]
+    assert stale == [], "run: .venv/bin/python docs/generate.py"
+    models = (ROOT / "docs/models.md").read_text()
+    for algorithm in incast.algorithms():
+        assert f"[{algorithm.title}](algorithms/{algorithm.name}.md)" in models
+        assert algorithm.needs in models
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/README.md"])

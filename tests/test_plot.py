@@ -222,17 +222,62 @@ def lab(rgb: Array) -> Array:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+STYLED = [
+    *(
+        "oscar",
+        "powertcp",
+        "theta-powertcp",
+        "hpcc",
+        "swift",
+        "timely",
+        "dcqcn",
+        "dctcp",
+        "constant",
+        "retcp",
+    ),
+    *("ccc", "sqcc", "patched-timely", "lswift", "mswift", "newreno", "nscc", "mnscc", "smartt", "poseidon"),
+    *("oracle", "ndp", "homa", "bfc"),
+]
+"""What has a style of its own."""
+
+
+def seen(name: str, sight: str) -> Array:
+    srgb = np.array(to_rgb(style.colour(name)))
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return lab(SIGHTS[sight] @ linear)
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_colours_are_told_apart_by_everybody(sight: str) -> None:
-    names = ["oscar", "powertcp", "theta-powertcp", "hpcc", "swift", "timely", "dcqcn", "dctcp"]
-    seen = {}
-    for name in names:
-        srgb = np.array(to_rgb(style.colour(name)))
-        linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-        seen[name] = lab(SIGHTS[sight] @ linear)
     # A difference of 2.3 is just noticed side by side; thin lines want several times that.
-    for one, other in itertools.combinations(names, 2):
-        assert np.linalg.norm(seen[one] - seen[other]) > 10, (sight, one, other)
+    for one, other in itertools.combinations(STYLED, 2):
+        if style.dashes(one, [one]) == style.dashes(other, [other]):
+            assert np.linalg.norm(seen(one, sight) - seen(other, sight)) > 10, (sight, one, other)
+
+
+def test_every_algorithm_has_a_style_that_is_told_apart_without_colour() -> None:
+    assert {algorithm.name for algorithm in incast.algorithms()} <= set(STYLED)
+    assert {control.name for control in incast.own_controls()} <= set(STYLED)
+    spare = {style.colour("something-else")}
+    assert not {style.colour(name) for name in STYLED} & spare
+    plain = {(str(style.dashes(name, [name])), style.marker(name)) for name in STYLED}
+    assert len(plain) == len(STYLED) == 24
+
+
+def test_pictures_of_many_lines_have_markers(results: dict[str, incast.Result]) -> None:
+    few = plot.queue(results)
+    assert {line.get_marker() for line in few.lines} == {"None"}
+    names = ["oscar", "hpcc", "swift", "timely", "powertcp", "mswift", "something-else"]
+    many = plot.queue(dict.fromkeys(names, results["oscar"]))
+    assert [line.get_marker() for line in many.lines] == [style.marker(name, names) for name in names]
+    assert len({(line.get_marker(), line.get_linestyle()) for line in many.lines}) == 7
+    for draw in (plot.fct_cdf, plot.fairness, plot.phase_plane, plot.window, plot.slowdown_by_size):
+        axes: Axes = draw(dict.fromkeys(names, results["oscar"]))
+        axes.figure.canvas.draw()
+        assert any(line.get_marker() == "v" for line in axes.lines)
+    figure, _ = plot.slowdown(dict.fromkeys(STYLED, results["oscar"]))
+    figure.canvas.draw()
+    plot.throughput(dict.fromkeys(names, results["oscar"])).figure.canvas.draw()
 
 
 def test_the_pictures_of_compare_take_results(results: dict[str, incast.Result]) -> None:

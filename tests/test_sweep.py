@@ -18,7 +18,7 @@ import polars
 import pytest
 
 from helpers import PLUGIN, RING, Incast, wait_until
-from incast import Result, ResultError, ScenarioError, stats, sweep
+from incast import Result, ResultError, ScenarioError, algorithms, stats, sweep
 from incast.runner import Watch
 
 TABLES = ("table.parquet", "table.csv", "summary.parquet", "summary.csv")
@@ -303,6 +303,37 @@ def test_a_plan_says_everything_that_is_wrong_before_anything_runs(scenario: Pat
     assert "ocsar" in text
     assert "--vary topology.delay=3KB: topology.delay" in text
     assert not (scenario.parent / "incast-results").exists()
+
+
+def test_all_stands_for_what_each_combination_permits(
+    incast: Incast, scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What other tests of this process have registered is not meant.
+    monkeypatch.setattr("incast.choice.registered", dict)
+    plan = sweep.plan(scenario, ["cc=all", "topology.delay=1us,3us"])
+    ran = {run.values[0] for run in plan.runs}
+    assert {"oscar", "hpcc", "swift"} <= ran
+    known = {algorithm.name for algorithm in algorithms()}
+    # A reason that is the same for every delay is said once.
+    assert {word.removeprefix("cc=") for word in plan.left_out} == known - ran
+    assert plan.left_out["cc=dctcp"].startswith("needs ECN marks, and the switches set none")
+    assert len(plan.runs) == 2 * len(ran)
+    # What is wrong with every algorithm is an error, not a reason.
+    with pytest.raises(ScenarioError, match=r"--vary topology\.rate=100: topology\.rate: 100: a rate needs"):
+        sweep.plan(scenario, ["cc=all", "topology.rate=100Gbps,100"])
+    # Where the other key decides, the reason is that of the combination.
+    marks = "switch={ecn={kmin='400KB',kmax='1600KB',pmax=0.2}},{}"
+    mixed = sweep.plan(scenario, ["cc=all,constant", marks])
+    assert "cc=dctcp switch={}" in mixed.left_out
+    values = [run.values for run in mixed.runs]
+    assert sum(cc == "dctcp" for cc, _ in values) == 1
+    assert sum(cc == "constant" for cc, _ in values) == 2
+    done = incast("sweep", scenario, "--vary", "cc=all", "--set", "traffic.long.size=20KB", "--out", "out")
+    assert done.returncode == 0
+    assert "left out\n  cc=constant " in done.stderr
+    assert {row["cc"] for row in rows(incast.folder / "out/table.csv")} == ran
+    left = json.loads((incast.folder / "out/manifest.json").read_text())["left_out"]
+    assert set(left) == {f"cc={name}" for name in known - ran}
 
 
 def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: Path) -> None:

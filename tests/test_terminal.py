@@ -8,7 +8,7 @@ import pytest
 
 from incast._terminal import cells
 from incast.cli.table import Column, number, table
-from incast.progress import Progress, ProgressLine, duration, of_batch, of_run, simulated
+from incast.progress import Progress, ProgressLine, Series, duration, of_batch, of_run, simulated
 from incast.runner import Failure, State
 
 HALF_WAY = Progress(now_ps=500_000_000, until_ps=10**12, flows_finished=50, flows=100, hops=6_000_000)
@@ -71,6 +71,20 @@ def test_the_line_of_a_run_says_time_flows_speed_and_what_is_left() -> None:
     assert text.split("  ")[0].strip() == "oscar"
     for part in ("500.00 us", "50/100 flows", "3.00 M packet-hops/s", "2 s left"):
         assert part in text
+
+
+def test_the_line_of_one_of_several_runs_says_what_is_left_of_all() -> None:
+    # Of ten runs two had results already and one took 6 s; half of the fourth took 2 s: 1.5 of 8 in 8 s.
+    series = Series(10)
+    for elapsed in (None, 6.0, None):
+        series.ended(elapsed)
+    text = of_run("oscar", HALF_WAY, 2.0, series)
+    assert "run 4 of 10" in text
+    assert text.endswith("  35 s left")
+    # What has the same cost as the others takes as long: of one alone nothing is said but itself.
+    assert of_run("oscar", HALF_WAY, 2.0, Series(1)) == of_run("oscar", HALF_WAY, 2.0)
+    long = of_run("theta-powertcp", HALF_WAY, 2.0, Series(25))
+    assert len(long) < 80
 
 
 def test_the_line_of_a_batch_says_runs_failures_and_what_is_left() -> None:

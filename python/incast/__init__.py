@@ -16,7 +16,10 @@ from incast.algorithm import (
     CongestionControl,
     Flow,
     Signals,
+    algorithms,
+    families,
     load_plugin,
+    own_controls,
     register,
     registered,
 )
@@ -25,10 +28,11 @@ from incast.gradient import Gradient, gradient_of, timely_gradient_of
 from incast.result import FlowSeries, FlowTimes, PortSeries, Result
 from incast.scenario import Interrupted, Progress, Scenario, schema
 from incast.stats import Estimate, SizeBin
-from incast.study import Replications, compare, replicate
+from incast.study import Comparison, Replications, compare, replicate
 
 __all__ = [
     "Ack",
+    "Comparison",
     "Congestion",
     "CongestionControl",
     "Estimate",
@@ -53,10 +57,13 @@ __all__ = [
     "Table",
     "__version__",
     "algorithm",
+    "algorithms",
     "compare",
     "congestion_at",
+    "families",
     "gradient_of",
     "load_plugin",
+    "own_controls",
     "register",
     "registered",
     "replicate",

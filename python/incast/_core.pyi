@@ -192,33 +192,83 @@ class Algorithm:
     """An algorithm of the catalogue."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name in scenario files."""
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """Its name in text and pictures."""
     @property
-    def summary(self) -> str: ...
+    def summary(self) -> str:
+        """One line."""
     @property
-    def state_bytes(self) -> int: ...
+    def family(self) -> str:
+        """The name of its group: what it decides by."""
     @property
-    def presets(self) -> list[tuple[str, str]]: ...
+    def needs(self) -> str:
+        """What it needs from hosts and switches, and since when equipment has it."""
     @property
-    def parameters(self) -> list[Parameter]: ...
+    def state_bytes(self) -> int:
+        """Size of one flow's state in bytes."""
+    @property
+    def presets(self) -> list[tuple[str, str]]:
+        """Names and meanings of its presets, the default first."""
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Its parameters with the values of the chosen preset."""
+
+class Family:
+    """A group of algorithms, or of what controls congestion without one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def meaning(self) -> str:
+        """What decides by what, in a few words."""
+
+class OwnControl:
+    """A transport or a network that controls congestion without an algorithm at the sender."""
+
+    @property
+    def name(self) -> str:
+        """Its name in scenario files."""
+    @property
+    def key(self) -> str:
+        """The key or section of a scenario that selects it."""
+    @property
+    def title(self) -> str:
+        """Its name in text and pictures."""
+    @property
+    def summary(self) -> str:
+        """One line."""
+    @property
+    def family(self) -> str:
+        """The name of its group: who controls congestion."""
+    @property
+    def needs(self) -> str:
+        """What it needs from hosts and switches, and since when equipment has it."""
 
 class Parameter:
     """A parameter of an algorithm."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name in scenario files."""
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """`time`, `bytes`, `rate`, `ratio`, `count`, `flag` or `choice`."""
     @property
-    def value(self) -> str: ...
+    def value(self) -> str:
+        """Its value, with unit, as a scenario file has it."""
     @property
-    def range(self) -> str: ...
+    def range(self) -> str:
+        """The values that it may take."""
     @property
-    def meaning(self) -> str: ...
+    def meaning(self) -> str:
+        """One sentence of meaning."""
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """Where its default comes from."""
 
 class NamedTopology:
     """A topology of a paper: a kind with some of its keys.
@@ -314,6 +364,8 @@ def write_trace(folder: str, path: str, replace: bool) -> tuple[int, int, int]:
     """Writes a saved result as a Perfetto trace: how many flows, pauses, samples of ports are in it."""
 
 def algorithms() -> list[Algorithm]: ...
+def families() -> list[Family]: ...
+def own_controls() -> list[OwnControl]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...
 def sections() -> list[Kind]: ...
 def topologies() -> list[Kind]: ...

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-_TRANSPORTS = {"homa": "Homa", "ndp": "NDP"}
+from incast import _core
 
 
 def other(label: str) -> str:
     """The name of what is not in the list of algorithms: a transport without one, or the label itself."""
-    return _TRANSPORTS.get(label, label)
+    return next((control.title for control in _core.own_controls() if control.name == label), label)

@@ -272,6 +272,21 @@ def _hash(algorithm: Callable[..., Any]) -> str | None:
     return f"sha256:{hashlib.sha256(source).hexdigest()[:16]}"
 
 
-def catalogue() -> list[_core.Algorithm]:
-    """The algorithms that come with Incast, with their presets and the parameters of the first one."""
+def algorithms() -> list[_core.Algorithm]:
+    """The algorithms that come with Incast.
+
+    Each has its ``name``, ``title`` and one line of ``summary``, its group (``family``, see
+    :func:`families`), one line on what it needs from hosts and switches and since when equipment has it
+    (``needs``), its presets, and its parameters with the values of the first preset.
+    """
     return _core.algorithms()
+
+
+def families() -> list[_core.Family]:
+    """The groups of :func:`algorithms` and :func:`own_controls`, in the order of lists."""
+    return _core.families()
+
+
+def own_controls() -> list[_core.OwnControl]:
+    """The transports and networks that control congestion without an algorithm at the sender."""
+    return _core.own_controls()

@@ -1,4 +1,4 @@
-"""``make demo``: eight algorithms under a microburst, and under a published workload.
+"""``make demo``: the algorithms of five papers and their baselines, in two settings and one table.
 
 Run from the checkout: it reads ``examples/`` and writes ``demo-results/``.
 """
@@ -8,72 +8,217 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
+from incast import _core
+from incast.choice import Choice, Refusal, everything, permitted
 from incast.cli import INTERRUPTED, OK, compare
 from incast.cli.outcome import ending
-from incast.cli.run import run_one
-from incast.cli.table import paragraph
-from incast.cli.tables import queue_table, slowdown_table, title
+from incast.cli.table import Column, number, paragraph, section, table
+from incast.cli.tables import ranked, title
 from incast.progress import duration
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
+PAPERS = {
+    "OSCAR, NSDI'26": ("oscar",),
+    "CCC, NSDI'26": ("ccc",),
+    "PowerTCP, NSDI'22": ("powertcp", "theta-powertcp"),
+    "Congestion Control for Spraying with Congested Paths, arXiv 2509.07907": ("mswift", "mnscc"),
+    "SQCC: Stable Queue Congestion Control": ("sqcc",),
+}
+"""The five papers, and the algorithms that each proposes; all others are baselines."""
+
 # TIMELY's published step of 10 Mbps is meant for 10 Gbps links; its preset `hpcc` scales it.
-ALGORITHMS = "oscar,powertcp,theta-powertcp,hpcc,swift,timely:hpcc,dcqcn,dctcp"
-PRESETS = (
-    "Every algorithm has its default parameters, except TIMELY: its published steps are for links of "
-    "10 Gbps, and its preset hpcc scales them to the line rate. `incast list timely` shows both."
-)
+PRESETS = {"timely": "timely:hpcc"}
+
+SPRAYED = {
+    "balancing.policy": "reps",
+    "transport.recovery": "selective",
+    "transport.repair": "lazy",
+}
+"""What algorithms for spraying are made for; the others keep each flow on one path."""
+
 OUT = Path("demo-results")
 
 MICROBURST = (
-    "A long flow has a 100 Gbps link to itself; after 52 us two short flows of four bandwidth-delay "
-    "products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the queue short, "
-    "settles quickly, and leaves no capacity unused after the short flows have ended."
+    "Microburst: a long flow has a 100 Gbps link to itself; after 52 us two short flows of four "
+    "bandwidth-delay products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the "
+    "queue short, settles quickly, and leaves no capacity unused after the short flows have ended."
 )
 WEBSEARCH = (
-    "1,000 flows with the sizes of a web search cluster, at 60 % load on a fat-tree of 320 hosts (the "
-    "large set-up of OSCAR, NSDI'26, Section 6.1). Small flows need short queues, large ones need "
-    "capacity."
+    "WebSearch: {flows:,} flows with the sizes of a web search cluster, at 60 % load on a fat-tree of 320 "
+    "hosts (the large set-up of OSCAR, NSDI'26, Section 6.1). Small flows need short queues, large ones "
+    "need capacity."
+)
+COLUMNS_NOTE = (
+    "Sorted by the last column. Paper: its number above; a dash for a baseline. Path: one for each flow, or "
+    "REPS, which spreads the packets of a flow over all paths (with selective repeat); algorithms for "
+    "spraying are made for it. Only WebSearch has several paths: there, these rows differ from the others in "
+    "their paths too, not in the algorithm alone."
+)
+MICROBURST_NOTE = (
+    "Microburst: the queue's peak, and its mean near the end of the burst (steady); settled: how long it "
+    "takes to come within 10 % (or 10 KB) of it to stay; unused: what the link could have carried and did "
+    "not, in time at full rate."
+)
+WEBSEARCH_NOTE = (
+    "WebSearch: slowdown, which is completion time divided by that on the idle path (no unit): of flows up "
+    "to 150 KB, of larger ones, and of all."
+)
+PRESETS_NOTE = (
+    "Parameters are the defaults, with one exception. TIMELY, patched TIMELY and SQCC were published with "
+    "values for 10 Gbps, which make them slow at 100 Gbps. TIMELY has a preset that scales them (hpcc), "
+    "and runs with it; the other two have none."
 )
 
 
-def main() -> int:
-    """Runs both comparisons; returns the exit code of the command ``incast``."""
+def main(flows: int = 1000) -> int:
+    """Runs both comparisons.
+
+    Args:
+        flows: Number of flows of the second one.
+
+    Returns:
+        The exit code of the command ``incast``.
+    """
     began = time.monotonic()
+    microburst = Scenario.load("examples/microburst.toml")
+    websearch = Scenario.load("examples/websearch.toml", [f"traffic.websearch.flows={flows}"])
+    print(section("The five papers, and their algorithms:", _papers()))
+    for text in (MICROBURST, WEBSEARCH.format(flows=flows)):
+        print(f"\n{paragraph(text)}", flush=True)
     try:
-        sound = [
-            show("a", "microburst", MICROBURST, Path("examples/microburst.toml")),
-            show("b", "WebSearch", WEBSEARCH, Path("examples/websearch.toml")),
-        ]
+        bursts, flowing = run(microburst), run(websearch)
     except Interrupted as stop:
         print(f"\nincast: {stop}", file=sys.stderr)
         return INTERRUPTED
-    print(f"\n{paragraph(PRESETS)}")
+    order = {label: n for n, label in enumerate(ranked(flowing.results)[0])}
+    for outcome in (bursts, flowing):
+        results = sorted(outcome.results.items(), key=lambda item: order.get(item[0], len(order)))
+        outcome.results = dict(results)
+    print(f"\n{one_table(bursts.results, flowing.results)}\n")
+    for note in (COLUMNS_NOTE, MICROBURST_NOTE, WEBSEARCH_NOTE, PRESETS_NOTE):
+        print(paragraph(note))
+    left_out = {**bursts.chosen.left_out, **flowing.chosen.left_out}
+    if left_out:
+        print(f"\n{section('left out', list(left_out.items()))}")
+    print(f"\ndata in {OUT}, one folder for each run")
+    for outcome in (bursts, flowing):
+        for path in compare.pictures(outcome.results, OUT / _name(outcome)):
+            print(f"picture {path}")
     print(f"\nThe demo took {duration(time.monotonic() - began)}. Next, try:")
-    print("  .venv/bin/incast compare examples/incast.toml --cc oscar,hpcc,dcqcn --plot")
-    print("  .venv/bin/incast list oscar")
-    return OK if all(sound) else 1
+    print("  .venv/bin/incast compare examples/incast.toml --cc all --plot")
+    print("  .venv/bin/incast list algorithms")
+    sound = all(result.sound for outcome in (bursts, flowing) for result in outcome.results.values())
+    return OK if sound and not (bursts.failed or flowing.failed) else 1
 
 
-def show(letter: str, name: str, text: str, file: Path) -> bool:
-    """Runs one comparison, prints its table, and saves its data and its picture."""
-    print(f"\n({letter}) {name}\n{paragraph(text)}\n", flush=True)
-    parent = OUT / file.stem
-    scenarios = compare.variants(Scenario.load(file), ALGORITHMS)
-    results: dict[str, Result] = {}
-    options = argparse.Namespace(out=None, fresh=True, quiet=False, threads=1)
-    for label, scenario in scenarios.items():
-        results[label] = run_one(scenario, label, parent / label, options)
-        if not results[label].sound:
-            print(ending(title(label), results[label]))
-    tables = [queue_table(results)] if next(iter(results.values())).probed_ports() else []
-    print("\n\n".join(tables or [slowdown_table(results)]))
-    print(f"\ndata in {parent}, one folder for each algorithm")
-    for path in compare.pictures(results, parent):
-        print(f"picture {path}")
-    return all(result.sound for result in results.values())
+def _papers() -> list[list[str]]:
+    """The algorithms of each paper; says which of them this version does not have."""
+    known = {algorithm.name: algorithm.title for algorithm in _core.algorithms()}
+    rows = []
+    for n, (paper, names) in enumerate(PAPERS.items(), 1):
+        absent = [name for name in names if name not in known]
+        note = f" (not in this version: {', '.join(absent)})" if absent else ""
+        rows.append([str(n), f"{paper}: {', '.join(known.get(name, name) for name in names)}{note}"])
+    return rows
+
+
+def choice(scenario: Scenario) -> Choice:
+    """What is compared: all algorithms that the scenario permits, those for spraying with their settings.
+
+    Args:
+        scenario: The scenario.
+    """
+    scenarios: dict[str, Scenario] = {}
+    left_out: dict[str, str] = {}
+    for name in everything():
+        label = PRESETS.get(name, name)
+        of = scenario.with_(SPRAYED) if is_sprayed(name) else scenario
+        made = permitted(name, partial(of.with_algorithm, label))
+        if isinstance(made, Refusal):
+            left_out[name] = made.why
+        else:
+            scenarios[label] = made
+    return Choice(scenarios, left_out)
+
+
+def is_sprayed(label: str) -> bool:
+    """Whether the packets of an algorithm's flows are spread over paths."""
+    known = _core.algorithm(label.partition(":")[0])
+    return known is not None and known.family == "spraying"
+
+
+def run(scenario: Scenario) -> compare.Outcome:
+    """Runs one comparison and saves its data."""
+    outcome = compare.Outcome(choice(scenario))
+    parent = OUT / scenario.name
+    compare.run_all(outcome, argparse.Namespace(out=parent, fresh=True, quiet=False, threads=1))
+    for label, result in outcome.results.items():
+        if not result.sound:
+            print(f"{scenario.name}: {ending(title(label), result)}")
+    return outcome
+
+
+def _name(outcome: compare.Outcome) -> str:
+    return next(iter(outcome.chosen.scenarios.values())).name
+
+
+def one_table(microburst: Mapping[str, Result], websearch: Mapping[str, Result]) -> str:
+    """Both comparisons in one table.
+
+    Args:
+        microburst: A result for each algorithm.
+        websearch: A result for each algorithm, in the order of the table.
+    """
+    columns = [
+        Column("algorithm", left=True),
+        Column("paper"),
+        Column("path", left=True),
+        Column("peak", "KB", group="microburst"),
+        Column("steady", "KB", group="microburst"),
+        Column("settled", "us", group="microburst"),
+        Column("unused", "us", group="microburst"),
+        Column("small", "p99", group="WebSearch"),
+        Column("large", "mean", group="WebSearch"),
+        Column("all", "mean", group="WebSearch"),
+    ]
+    papers = {name: str(n) for n, names in enumerate(PAPERS.values(), 1) for name in names}
+    rows = []
+    for label in dict.fromkeys([*websearch, *microburst]):
+        burst = _burst(microburst[label]) if label in microburst else ["–"] * 4
+        slowdown = _slowdown(websearch[label]) if label in websearch else ["–"] * 3
+        paper = papers.get(label.partition(":")[0], "–")
+        rows.append([title(label), paper, "REPS" if is_sprayed(label) else "one", *burst, *slowdown])
+    return table(columns, rows)
+
+
+def _burst(result: Result) -> list[str]:
+    """Peak, steady queue, settling time and unused time of the microburst."""
+    node, port = result.probed_ports()[0]
+    start, end = result.all_flows_active()
+    burst = result.response(node, port, start, end)
+    lost = result.response(node, port, start).lost_bytes
+    rate = result.port(node, port).rate_bps
+    return [
+        number(result.peak_queue_bytes(node, port) / 1e3),
+        number(burst.steady_bytes / 1e3),
+        "no" if burst.settling_ps is None else number(burst.settling_ps / 1e6),
+        "–" if lost is None else number(lost * 8e6 / rate),
+    ]
+
+
+def _slowdown(result: Result) -> list[str]:
+    """Slowdowns of the finished flows: small, large and all."""
+    by_class = {s["class"]: s for s in result.info["summary"]["slowdowns"] if s["group"] is None}
+    cells = []
+    for name, key in (("small", "p99"), ("large", "mean"), ("all", "mean")):
+        slowdown = by_class.get(name, {}).get("slowdown")
+        cells.append(number(slowdown[key]) if slowdown else "–")
+    return cells
 
 
 if __name__ == "__main__":

@@ -40,6 +40,34 @@ class Progress:
     hops: int
 
 
+@dataclass
+class Series:
+    """Several runs of about the same cost, one after the other.
+
+    Attributes:
+        runs: How many.
+        over: How many are over.
+        made: How many of these took time: the others had a result already.
+        elapsed: Seconds of wall time that those took.
+    """
+
+    runs: int
+    over: int = 0
+    made: int = 0
+    elapsed: float = 0.0
+
+    def ended(self, elapsed: float | None) -> None:
+        """Counts a run.
+
+        Args:
+            elapsed: Seconds of wall time that it took; None if it had a result already.
+        """
+        self.over += 1
+        if elapsed is not None:
+            self.made += 1
+            self.elapsed += elapsed
+
+
 class ProgressLine:
     """Shows how far a run or a batch of runs is, on one line that is redrawn in place.
 
@@ -51,6 +79,7 @@ class ProgressLine:
         quiet: Never show anything.
         stream: Where to write, if it is a terminal; by default standard error, or the notebook.
         clock: Returns seconds of wall time.
+        series: The runs of which this is one.
     """
 
     def __init__(
@@ -59,7 +88,9 @@ class ProgressLine:
         quiet: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        series: Series | None = None,
     ) -> None:
+        self._series = series
         self._label = label
         self._stream = sys.stderr if stream is None else stream
         self._notebook = not quiet and stream is None and in_notebook()
@@ -80,7 +111,7 @@ class ProgressLine:
                 return
             self._drawn = at
             if isinstance(now, Progress):
-                self._draw(of_run(self._label, now, at - self._began))
+                self._draw(of_run(self._label, now, at - self._began, self._series))
             else:
                 self._draw(of_batch(self._label, now, at - self._began))
 
@@ -111,16 +142,21 @@ class ProgressLine:
         self.wipe()
 
 
-def of_run(label: str, progress: Progress, elapsed: float) -> str:
+def of_run(label: str, progress: Progress, elapsed: float, series: Series | None = None) -> str:
     """The text of the line for one run.
 
     Args:
         label: What is running.
         progress: Where it is.
         elapsed: Seconds of wall time since it began.
+        series: The runs of which this is one: then the time that is left is that of all.
     """
     parts = [f"{label:<15}", f"{simulated(progress.now_ps):>9}"]
     parts.append(f"{progress.flows_finished:,}/{progress.flows:,} flows")
+    if series is not None and series.runs > 1:
+        done = (series.made + share(progress)) / (series.runs - series.over + series.made)
+        parts.append(f"run {series.over + 1} of {series.runs}")
+        return "  ".join([*parts, *_left(done, series.elapsed + elapsed)])
     if elapsed > 0:
         parts.append(f"{progress.hops / elapsed / 1e6:.2f} M packet-hops/s")
     return "  ".join([*parts, *_left(share(progress), elapsed)])

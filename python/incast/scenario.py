@@ -356,8 +356,15 @@ def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Sce
     Raises:
         ScenarioError: As in :meth:`Scenario.load`.
     """
-    chosen = "cc" in _document(path) or any(re.match(r"\s*cc\s*[.=]", text) for text in overrides)
-    return Scenario.load(path, overrides if chosen else ['cc={algorithm="constant"}', *overrides])
+    if "cc" in _document(path) or any(re.match(r"\s*cc\s*[.=]", text) for text in overrides):
+        return Scenario.load(path, overrides)
+    try:
+        return Scenario.load(path, ['cc={algorithm="constant"}', *overrides])
+    except _core.ScenarioError as error:
+        # A transport without an algorithm at the sender refuses one.
+        if any(problem.key == "cc" for problem in error.problems):
+            return Scenario.load(path, overrides)
+        raise
 
 
 def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:

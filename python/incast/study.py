@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from incast import algorithm, stats, store
 from incast._core import ResultError
+from incast.choice import choose
 from incast.result import Result
 from incast.scenario import Scenario, template
 from incast.stats import Estimate
@@ -107,16 +109,49 @@ def replicate(
     return Replications(known, estimates, {known[n]: results[n] for n in order if keep})
 
 
+class Comparison(dict[str, Result]):
+    """The result for each algorithm, by its name.
+
+    Reading the result of a run that failed raises what it failed with.
+
+    Attributes:
+        left_out: Of the algorithms that ``"all"`` stands for: why one was left out, by its name.
+        failed: What a run failed with, by the name of its algorithm.
+    """
+
+    def __init__(self, left_out: Mapping[str, str]) -> None:
+        super().__init__()
+        self.left_out = dict(left_out)
+        self.failed: dict[str, Exception] = {}
+
+    def __missing__(self, name: str) -> Result:
+        if name in self.failed:
+            raise self.failed[name]
+        why = f"{name} was left out: {self.left_out[name]}" if name in self.left_out else name
+        raise KeyError(why)
+
+
 def compare(
     scenario: Scenario | str | os.PathLike[str],
-    algorithms: Iterable[str | Callable[..., Any]],
+    cc: str | Iterable[str | Callable[..., Any]],
     **options: Any,  # noqa: ANN401 - those of Scenario.run
-) -> dict[str, Result]:
+) -> Comparison:
     """Runs one scenario with several algorithms: same flows, same seed.
+
+    ```python
+    results = incast.compare("examples/incast.toml", cc="all")
+    results.left_out  # {"constant": "no control: …", …}
+    ```
+
+    A run that fails does not stop the others: there is a warning (``RuntimeWarning``), and the exception is
+    in ``failed``. Only if every run fails is the first exception raised.
 
     Args:
         scenario: What to run; or a scenario file, which then needs no section ``[cc]``.
-        algorithms: Names like ``"oscar"`` and ``"swift:oscar"``, and classes of your own.
+        cc: Names like ``"oscar"`` and ``"swift:oscar"``, in a list or with commas between them, and classes
+            of your own. ``"all"`` stands for every algorithm, those that are registered included, that the
+            scenario permits: without what controls nothing, and without those whose signals the network does
+            not give.
         **options: Those of :meth:`incast.Scenario.run` other than ``out``.
 
     Returns:
@@ -124,9 +159,19 @@ def compare(
         :mod:`incast.plot` take.
 
     Raises:
-        ScenarioError: When there is no such algorithm, or it is incompatible with the rest.
+        ScenarioError: When there is no such algorithm, or one that is named is incompatible with the rest.
     """
     of = scenario if isinstance(scenario, Scenario) else template(scenario)
-    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in algorithms]
-    scenarios = {name: of.with_algorithm(name) for name in names}
-    return {name: each.run(**options) for name, each in scenarios.items()}
+    labels = [label.strip() for label in cc.split(",")] if isinstance(cc, str) else cc
+    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
+    chosen = choose(of, names)
+    results = Comparison(chosen.left_out)
+    for name, each in chosen.scenarios.items():
+        try:
+            results[name] = each.run(**options)
+        except Exception as error:
+            results.failed[name] = error
+            if len(results.failed) == len(chosen.scenarios):
+                raise next(iter(results.failed.values())) from None
+            warnings.warn(f"{name} failed: {error}", RuntimeWarning, stacklevel=2)
+    return results

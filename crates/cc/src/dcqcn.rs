@@ -158,7 +158,7 @@ impl Described for DcqcnParams {
     const TITLE: &'static str = "DCQCN";
     const SUMMARY: &'static str = "cuts the rate by the marked share, recovers by timer and byte counter";
     const FAMILY: Family = Family::Ecn;
-    const NEEDS: &'static str = "switches that mark with a RED curve, network cards that answer with notifications (RDMA cards: 2015)";
+    const NEEDS: &'static str = "switches that mark by a RED curve (ECN: 2001); network cards that answer marks with notifications (RDMA cards: 2015)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "DCQCN, SIGCOMM 2015", params: Self::paper },
         Preset {

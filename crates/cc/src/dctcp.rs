@@ -81,7 +81,7 @@ impl Described for DctcpParams {
     const SUMMARY: &'static str = "cuts the window by the marked share, grows by a packet per round trip";
     const FAMILY: Family = Family::Ecn;
     const NEEDS: &'static str =
-        "switches that mark above a threshold (ECN: 2001); in Linux since 3.18 (2014)";
+        "switches that mark above a threshold (ECN: 2001); hosts that echo each mark (Linux 3.18: 2014)";
     const PRESETS: &'static [Preset<Self>] =
         &[Preset { name: "paper", meaning: "DCTCP, SIGCOMM 2010, and RFC 8257", params: Self::default }];
     const PARAMS: &'static [Param<Self>] = &[

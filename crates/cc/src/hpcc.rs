@@ -117,8 +117,7 @@ impl Described for HpccParams {
     const TITLE: &'static str = "HPCC";
     const SUMMARY: &'static str = "steps to a target utilisation measured by in-band telemetry";
     const FAMILY: Family = Family::Telemetry;
-    const NEEDS: &'static str =
-        "switches that write in-band telemetry at each hop (programmable switches: 2016)";
+    const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); network cards that read it (FPGA: 2019)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

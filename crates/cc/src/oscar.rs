@@ -199,7 +199,7 @@ impl Described for OscarParams {
     const SUMMARY: &'static str =
         "multiplicative steps from batched delay and delay gradient to a target delay";
     const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "round-trip times to a fraction of a microsecond: timestamps of network cards (RDMA cards: 2015) or of DPDK";
+    const NEEDS: &'static str = "send times echoed in acknowledgements: software on DPDK, or timestamps of network cards (2015); nothing from switches";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "OSCAR, NSDI'26, section 4.4", params: Self::paper },
         Preset {

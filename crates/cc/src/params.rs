@@ -91,10 +91,6 @@ pub struct Preset<P> {
 /// The group of an algorithm in lists: what it decides by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Nothing: a fixed window and rate.
-    Fixed,
-    /// Losses.
-    Loss,
     /// Delays, from timestamps of the end hosts.
     Delay,
     /// ECN marks.
@@ -103,22 +99,51 @@ pub enum Family {
     Telemetry,
     /// Feedback of packets that are sprayed over many paths.
     Spraying,
+    /// Losses.
+    Loss,
+    /// Nothing: a fixed window and rate.
+    Fixed,
     /// What no network tells: for comparison, in the simulator only.
     Oracle,
 }
 
 impl Family {
+    /// Every group, in the order of lists.
+    pub const ALL: [Self; 7] = [
+        Self::Delay,
+        Self::Ecn,
+        Self::Telemetry,
+        Self::Spraying,
+        Self::Loss,
+        Self::Fixed,
+        Self::Oracle,
+    ];
+
     /// Its name in lists.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "fixed",
-            Self::Loss => "loss",
             Self::Delay => "delay",
             Self::Ecn => "ECN",
             Self::Telemetry => "telemetry",
             Self::Spraying => "spraying",
+            Self::Loss => "loss",
+            Self::Fixed => "fixed",
             Self::Oracle => "oracle",
+        }
+    }
+
+    /// What its algorithms decide by, in a few words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Delay => "delays, from timestamps of the end hosts",
+            Self::Ecn => "marks that switches set in packets",
+            Self::Telemetry => "measurements that switches write into packets",
+            Self::Spraying => "feedback of packets that are spread over many paths",
+            Self::Loss => "lost packets",
+            Self::Fixed => "no signal; window and rate are fixed",
+            Self::Oracle => "what no network tells; for comparison, in the simulator only",
         }
     }
 }

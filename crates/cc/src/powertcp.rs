@@ -158,8 +158,7 @@ impl Described for PowerTcpParams {
     const TITLE: &'static str = "PowerTCP";
     const SUMMARY: &'static str = "divides the window by the power measured by in-band telemetry";
     const FAMILY: Family = Family::Telemetry;
-    const NEEDS: &'static str =
-        "switches that write in-band telemetry at each hop (programmable switches: 2016)";
+    const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); hosts that read it and pace";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Algorithm 1", params: Self::paper },
         Preset {

@@ -71,7 +71,7 @@ impl Described for ReTcpParams {
     const TITLE: &'static str = "reTCP";
     const SUMMARY: &'static str = "New Reno whose window jumps when a circuit comes and goes";
     const FAMILY: Family = Family::Loss;
-    const NEEDS: &'static str = "racks that announce circuits in packets (a research prototype: 2020)";
+    const NEEDS: &'static str = "racks that announce circuits in packets (research emulator: 2020)";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "powertcp",

@@ -201,7 +201,8 @@ impl Described for SwiftParams {
     const TITLE: &'static str = "Swift";
     const SUMMARY: &'static str = "additive increase, multiplicative decrease around a target delay";
     const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "timestamps of network cards (2015)";
+    const NEEDS: &'static str =
+        "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

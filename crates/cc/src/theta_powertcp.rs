@@ -136,7 +136,7 @@ impl Described for ThetaPowerTcpParams {
     const SUMMARY: &'static str = "divides the window by the power estimated from round-trip times";
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
-        "round-trip times to about a microsecond: timestamps of network cards (RDMA cards: 2015)";
+        "send times and round-trip times from timestamps of network cards (2015); nothing from switches";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Appendix D, Algorithm 2", params: Self::paper },
         Preset {

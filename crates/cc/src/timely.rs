@@ -138,7 +138,8 @@ impl Described for TimelyParams {
     const TITLE: &'static str = "TIMELY";
     const SUMMARY: &'static str = "rate control by the gradient of the RTT between two thresholds";
     const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)";
+    const NEEDS: &'static str =
+        "round-trip times of segments from timestamps of network cards (2015); nothing from switches";
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use incast_cc::any::{CATALOGUE, ParamInfo};
-use incast_cc::params::{Kind, Value};
+use incast_cc::params::{Family, Kind, Value};
 use incast_cc::{AnyParams, Fixed, Overhead, Signals};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
@@ -61,6 +61,14 @@ impl Cc {
         match self {
             Self::Known { params, .. } => params.signals(),
             Self::Plugin(other) => other.algorithm.signals(),
+        }
+    }
+
+    /// Whether it belongs to the algorithms for packets that are spread over paths.
+    pub(crate) fn is_for_spraying(&self) -> bool {
+        match self {
+            Self::Known { params, .. } => params.info().family == Family::Spraying,
+            Self::Plugin(_) => false,
         }
     }
 

@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_cc::any::{AnyParams, CATALOGUE};
 use incast_cc::params::{Kind, Value};
+use incast_lab::scenario::catalogue;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
@@ -15,6 +16,10 @@ pub(crate) struct Algorithm {
     title: &'static str,
     /// One line.
     summary: &'static str,
+    /// The name of its group: what it decides by.
+    family: &'static str,
+    /// One line: what it needs from hosts and switches, and since when equipment has it.
+    needs: &'static str,
     /// Size of one flow's state in bytes.
     state_bytes: usize,
     /// Names and meanings of its presets, the default first.
@@ -39,6 +44,54 @@ pub(crate) struct Parameter {
     meaning: &'static str,
     /// Where its default comes from.
     source: &'static str,
+}
+
+/// A group of algorithms, or of what controls congestion without one.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Family {
+    /// Its name.
+    name: &'static str,
+    /// What decides by what, in a few words.
+    meaning: &'static str,
+}
+
+/// A transport or a network that controls congestion without an algorithm at the sender.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct OwnControl {
+    /// Its name in scenario files.
+    name: &'static str,
+    /// The key or section of a scenario that selects it.
+    key: &'static str,
+    /// Its name in text and pictures.
+    title: &'static str,
+    /// One line.
+    summary: &'static str,
+    /// The name of its group: who controls congestion.
+    family: &'static str,
+    /// One line: what it needs from hosts and switches, and since when equipment has it.
+    needs: &'static str,
+}
+
+/// The groups of algorithms and of what controls congestion without one, in the order of lists.
+#[pyfunction]
+pub(crate) fn families() -> Vec<Family> {
+    let groups = catalogue::groups().into_iter();
+    groups.map(|group| Family { name: group.name, meaning: group.meaning }).collect()
+}
+
+/// Every transport and network that controls congestion without an algorithm at the sender.
+#[pyfunction]
+pub(crate) fn own_controls() -> Vec<OwnControl> {
+    let others = catalogue::own_controls().into_iter();
+    let known = others.map(|other| OwnControl {
+        name: other.name,
+        key: other.key,
+        title: other.control.title,
+        summary: other.summary,
+        family: other.control.controller.name(),
+        needs: other.control.needs,
+    });
+    known.collect()
 }
 
 /// Every algorithm with its default preset, in the order of the lists.
@@ -75,6 +128,8 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
         name: info.name,
         title: info.title,
         summary: info.summary,
+        family: info.family.name(),
+        needs: info.needs,
         state_bytes: info.state_bytes,
         presets,
         parameters,

@@ -20,7 +20,9 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use crate::algorithms::{Algorithm, Parameter, algorithm, algorithms};
+    use crate::algorithms::{
+        Algorithm, Family, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
+    };
 
     #[pymodule_export]
     use crate::catalogue::{

@@ -113,7 +113,8 @@ def parser() -> argparse.ArgumentParser:
         "--cc",
         required=True,
         metavar="NAME[:PRESET],…",
-        help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`)",
+        help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`); all: every "
+        "one that the scenario permits, and why each other one is left out",
     )
     run_options(sub)
     sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")

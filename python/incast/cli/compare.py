@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import incast
-from incast import _core
 from incast._terminal import WIDTH, cells
+from incast.choice import Choice, choose
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending
-from incast.cli.run import run_one, warn
-from incast.cli.tables import jobs_table, queue_table, slowdown_table, title
+from incast.cli.run import run_one, say, warn
+from incast.cli.table import section
+from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
+from incast.progress import Series
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
@@ -25,54 +29,69 @@ ENOUGH_FLOWS = 10
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, and prints the tables and where the results are."""
-    scenarios = variants(load(options, needs_algorithm=False), options.cc)
+    chosen = variants(load(options, needs_algorithm=False), options.cc)
     if options.estimate:
-        return estimate(scenarios)
-    results: dict[str, Result] = {}
+        code = estimate(chosen.scenarios)
+        if chosen.left_out:
+            print(f"\n{left_out(chosen)}")
+        return code
+    outcome = Outcome(chosen)
     if not options.quiet:
-        # The warnings are about the traffic and the network, which are the same for all.
-        warn(next(iter(scenarios.values())))
+        warn(*chosen.scenarios.values())
     try:
-        run_all(scenarios, options, results)
+        run_all(outcome, options)
     except Interrupted:
-        finish(scenarios, results, options)
+        finish(outcome, options)
         raise
-    finish(scenarios, results, options)
-    return 0 if all(result.sound for result in results.values()) else 1
+    finish(outcome, options)
+    sound = all(result.sound for result in outcome.results.values())
+    return 0 if sound and not outcome.failed else 1
 
 
-def variants(scenario: Scenario, algorithms: str) -> dict[str, Scenario]:
-    """The scenario with each algorithm of a list like ``oscar,swift:oscar``.
+@dataclass
+class Outcome:
+    """The runs of a comparison.
+
+    Attributes:
+        chosen: What is run.
+        results: The results of those that are over, by the label of their algorithm.
+        failed: Those that ended without a result.
+    """
+
+    chosen: Choice
+    results: dict[str, Result] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+
+def variants(scenario: Scenario, algorithms: str) -> Choice:
+    """The scenario with each algorithm of a list like ``oscar,swift:oscar`` or ``all``.
 
     Raises:
         ScenarioError: With the problems of all of them.
     """
     labels = [label.strip() for label in algorithms.split(",")]
-    scenarios: dict[str, Scenario] = {}
-    problems: dict[_core.Problem, None] = {}
-    for label in labels:
-        if not label or label in scenarios:
-            wrong = f"{label!r} is given twice" if label else "the name of an algorithm is missing"
-            problems[_core.Problem(wrong, file=f"--cc {algorithms}")] = None
-            continue
-        try:
-            scenarios[label] = scenario.with_algorithm(label)
-            scenarios[label].size()
-        except incast.ScenarioError as error:
-            problems.update(dict.fromkeys(error.problems))
-    if problems:
-        raise _core.scenario_error(list(problems))
-    return scenarios
+    return choose(scenario, labels, f"--cc {algorithms}")
 
 
-def run_all(
-    scenarios: Mapping[str, Scenario], options: argparse.Namespace, results: dict[str, Result]
-) -> None:
-    """Runs each scenario in turn, and adds its result when it is finished."""
+def run_all(outcome: Outcome, options: argparse.Namespace) -> None:
+    """Runs each scenario in turn, and adds its result when it is finished.
+
+    A run that fails is reported and stops no other; if it is the only one, its exception is raised.
+    """
+    scenarios = outcome.chosen.scenarios
     folders = {label: _folder(label, scenario, options) for label, scenario in scenarios.items()}
     check_free({folders[label]: scenario for label, scenario in scenarios.items()}, options)
+    series = Series(len(scenarios))
     for label, scenario in scenarios.items():
-        results[label] = run_one(scenario, label, folders[label], options)
+        try:
+            outcome.results[label] = run_one(scenario, label, folders[label], options, series)
+        except Exception as error:
+            if len(scenarios) == 1:
+                raise
+            outcome.failed.append(label)
+            if not isinstance(error, incast.ResultError | incast.ScenarioError):
+                traceback.print_exception(error)
+            say(f"{label} failed: {error}")
 
 
 def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path:
@@ -82,14 +101,17 @@ def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path
     return parent / folder_name(label)
 
 
-def finish(
-    scenarios: Mapping[str, Scenario], results: Mapping[str, Result], options: argparse.Namespace
-) -> None:
+def finish(outcome: Outcome, options: argparse.Namespace) -> None:
     """Prints the tables of finished runs, draws the picture if requested, prints where they are."""
+    scenarios = outcome.chosen.scenarios
+    results, by = ranked(outcome.results) if outcome.chosen.all else (outcome.results, "")
     if not results:
         return
     first = next(iter(scenarios.values()))
-    print(f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} algorithms ran")
+    ran = f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} algorithms ran"
+    print(f"{ran}, sorted by {by}" if by else ran)
+    if outcome.chosen.left_out:
+        print(left_out(outcome.chosen))
     for label, result in results.items():
         if not result.sound:
             print(ending(title(label), result))
@@ -104,6 +126,11 @@ def finish(
     if options.plot:
         for path in pictures(results, parent):
             print(f"picture {path}")
+
+
+def left_out(chosen: Choice) -> str:
+    """The algorithms that are left out, each with the reason."""
+    return section("left out", list(chosen.left_out.items()))
 
 
 def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:

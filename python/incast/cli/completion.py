@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from incast import _core
+from incast.choice import ALL
 
 FILES = "files"
 FOLDERS = "folders"
@@ -104,7 +105,7 @@ def _word(command: str, action: argparse.Action) -> Word:
 
 
 def _algorithms() -> tuple[str, ...]:
-    return tuple(algorithm.name for algorithm in _core.algorithms())
+    return (ALL, *(algorithm.name for algorithm in _core.algorithms()))
 
 
 def _everything() -> tuple[str, ...]:

@@ -5,33 +5,47 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from incast import _core
-from incast.cli.table import Column, paragraph, table
+from incast.cli.table import Column, paragraph, section, table
 
 BAD_INPUT = 2
 
 
 def algorithms() -> str:
-    """One line for each algorithm."""
-    rows = [[a.name, a.summary] for a in _core.algorithms()]
-    return _section("algorithms", rows)
+    """The algorithms in groups, and what controls congestion without one: what each is, and what it needs."""
+    known = _listed()
+    width = max(len(one.name) for one in known)
+    parts = []
+    for family in _core.families():
+        rows = [[one.name, one.summary, _needs(one)] for one in known if one.family == family.name]
+        if rows:
+            parts.append(section(f"{family.name}: {family.meaning}", rows, width))
+    return "\n".join(["algorithms", *(f"\n{part}" for part in parts)])
+
+
+def _listed() -> list[_core.Algorithm | _core.OwnControl]:
+    return [*_core.algorithms(), *_core.own_controls()]
+
+
+def _needs(one: _core.Algorithm | _core.OwnControl) -> str:
+    return f"needs {one.needs}"
 
 
 def topologies() -> str:
     """One line for each kind of topology."""
-    return _section("topologies", [[k.name, k.brief] for k in _core.topologies()])
+    return section("topologies", [[k.name, k.brief] for k in _core.topologies()])
 
 
 def traffic() -> str:
     """One line for each kind of traffic."""
-    return _section("traffic", [[k.name, k.brief] for k in _core.traffic()])
+    return section("traffic", [[k.name, k.brief] for k in _core.traffic()])
 
 
 def distributions() -> str:
     """One line for each distribution of flow sizes."""
-    return _section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
+    return section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
 
 
 KINDS: dict[str, Callable[[], str]] = {
@@ -66,7 +80,7 @@ def act(options: argparse.Namespace) -> int:
 
 def names() -> list[str]:
     """Every name that ``incast list NAME`` accepts."""
-    found = [a.name for a in _core.algorithms()]
+    found = [one.name for one in _listed()]
     found += [kind.name for kind in [*_core.topologies(), *_core.traffic()]]
     return found + [d.name for d in _core.distributions()]
 
@@ -77,12 +91,15 @@ def entry(name: str) -> str | None:
     algorithm = _core.algorithm(plain, preset or None)
     if algorithm is not None:
         return _algorithm(algorithm, preset)
+    for control in _core.own_controls():
+        if control.name == name:
+            return _own_control(control)
     for named in _core.named_topologies():
         if named.name == name:
             return _named(named)
     # A kind of topology and one of traffic may share their name, as the two files of one format do.
     kinds = [("topology", _core.topologies()), ("traffic", _core.traffic())]
-    texts = [_kind(kind, section) for section, of in kinds for kind in of if kind.name == name]
+    texts = [_kind(kind, word) for word, of in kinds for kind in of if kind.name == name]
     if texts:
         return "\n\n".join(texts)
     for distribution in _core.distributions():
@@ -96,15 +113,34 @@ def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
     parts = [
         algorithm.title,
         paragraph(algorithm.summary),
+        paragraph(_needs(algorithm)),
+        f"group: {algorithm.family}",
         f"state of one flow: {algorithm.state_bytes} B",
         "",
-        _section("presets (the first is the default)", [list(p) for p in algorithm.presets]),
+        section("presets (the first is the default)", [list(p) for p in algorithm.presets]),
         "",
         f"parameters of preset {chosen!r}",
     ]
     for p in algorithm.parameters:
         parts.append(f"  {p.name} = {_toml(p)}")
         parts.append(paragraph(f"{p.meaning}; {p.range}. {p.source}", "      "))
+    return "\n".join(parts)
+
+
+def _own_control(control: _core.OwnControl) -> str:
+    is_value = control.key.endswith(".kind")
+    written = f'{control.key} = "{control.name}"' if is_value else f"[{control.key}]"
+    section_ = f"{control.key.removesuffix('.kind')}.{control.name}" if is_value else control.key
+    keys = next(kind.keys for kind in _core.sections() if kind.name == section_)
+    parts = [
+        control.title,
+        paragraph(control.summary),
+        paragraph(_needs(control)),
+        f"group: {control.family}",
+        "",
+        f"selected by {written}; keys of [{section_}]",
+        *_keys(keys),
+    ]
     return "\n".join(parts)
 
 
@@ -125,12 +161,17 @@ def _named(topology: _core.NamedTopology) -> str:
     )
 
 
-def _kind(kind: _core.Kind, section: str) -> str:
-    parts = [f"{section} {kind.name}", paragraph(kind.summary), "", "keys"]
-    for key in kind.keys:
+def _kind(kind: _core.Kind, of: str) -> str:
+    return "\n".join([f"{of} {kind.name}", paragraph(kind.summary), "", "keys", *_keys(kind.keys)])
+
+
+def _keys(keys: Sequence[_core.Key]) -> list[str]:
+    """The keys of a section, each with its meaning."""
+    parts = []
+    for key in keys:
         parts.append(f"  {key.name} {key.default}")
         parts.append(paragraph(f"{key.meaning} Write {key.values}.", "      "))
-    return "\n".join(parts)
+    return parts
 
 
 def _distribution(distribution: _core.Distribution) -> str:
@@ -144,13 +185,3 @@ def _distribution(distribution: _core.Distribution) -> str:
             table([Column("size", "B"), Column("flows up to it", "%")], rows),
         ]
     )
-
-
-def _section(title: str, rows: list[list[str]]) -> str:
-    width = max(len(row[0]) for row in rows)
-    return "\n".join([title, *(_hanging(name, text, width) for name, text in rows)])
-
-
-def _hanging(name: str, text: str, width: int) -> str:
-    wrapped = paragraph(text, " " * (width + 4))
-    return f"  {name:<{width}}{wrapped[width + 2 :]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from incast import store
@@ -11,7 +12,7 @@ from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, totals
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
-from incast.progress import ProgressLine
+from incast.progress import ProgressLine, Series
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 
@@ -36,7 +37,13 @@ def act(options: argparse.Namespace) -> int:
     return 0 if result.sound else 1
 
 
-def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Namespace) -> Result:
+def run_one(
+    scenario: Scenario,
+    label: str,
+    folder: Path,
+    options: argparse.Namespace,
+    series: Series | None = None,
+) -> Result:
     """Returns the existing result of a scenario, or runs it with a progress line.
 
     Args:
@@ -44,12 +51,14 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
         label: Its label.
         folder: Where its result is or will be.
         options: The options of the command.
+        series: The runs of which this is one; it is counted there.
     """
     # A folder that the user did not name contains a result of the same scenario, or none. Replacing a
     # complete result was requested or changes nothing; only an incomplete one is worth a message.
     silent = options.quiet or is_complete(folder)
+    began, reused = time.monotonic(), False
     try:
-        with ProgressLine(label, options.quiet) as progress:
+        with ProgressLine(label, options.quiet, series=series) as progress:
             obtained = store.obtain(
                 scenario,
                 folder,
@@ -59,9 +68,13 @@ def run_one(scenario: Scenario, label: str, folder: Path, options: argparse.Name
                 progress=progress,
                 waiting=lambda: say(f"another process is computing {folder}; waiting for it"),
             )
+            reused = obtained.reused
     except Interrupted as stop:
         announce(stop.result, silent)
         raise
+    finally:
+        if series is not None:
+            series.ended(None if reused else time.monotonic() - began)
     if obtained.reused:
         if not options.quiet:
             say(f"reused {folder}: same scenario, version and seed (--fresh runs it again)")
@@ -75,9 +88,9 @@ def say(text: str) -> None:
     print(f"incast: {text}", file=sys.stderr, flush=True)
 
 
-def warn(scenario: Scenario) -> None:
-    """Prints the warnings of a scenario before it runs."""
-    for problem in scenario.warnings:
+def warn(*scenarios: Scenario) -> None:
+    """Prints the warnings of scenarios before they run, each once."""
+    for problem in dict.fromkeys(problem for each in scenarios for problem in each.warnings):
         say(f"warning: {problem}")
 
 

@@ -12,7 +12,7 @@ from incast._terminal import WIDTH, cells
 from incast.cli.estimate import estimate
 from incast.cli.options import batch_options, count, executor, scenario_options
 from incast.cli.outcome import BatchLine
-from incast.cli.table import Column, number, paragraph, table
+from incast.cli.table import Column, number, paragraph, section, table
 from incast.runner import Local
 from incast.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
 
@@ -48,7 +48,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="KEY=A,B,…",
-        help="a key and its values: cc=oscar,hpcc or traffic.0.load=0.5,0.8; may be repeated",
+        help="a key and its values: cc=oscar,hpcc (cc=all: every algorithm that the scenario permits) or "
+        "traffic.0.load=0.5,0.8; may be repeated",
     )
     sub.add_argument(
         "--seeds",
@@ -82,6 +83,8 @@ def act(options: argparse.Namespace) -> int:
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
+    if what.left_out and not options.quiet:
+        print(section("left out", list(what.left_out.items())), file=sys.stderr)
     if options.estimate:
         firsts = {
             one.label.rpartition("seed=")[0].strip() or what.name: one.scenario for one in _firsts(what)

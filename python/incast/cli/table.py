@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from incast._terminal import WIDTH, cells
 
@@ -17,11 +18,13 @@ class Column:
         title: Its name.
         unit: The unit of its numbers, on a line of its own under the name; empty for none.
         left: Whether it is text, aligned to the left. Numbers are aligned to the right.
+        group: What it is a part of, together with the columns beside it of the same group: a title over them.
     """
 
     title: str
     unit: str = ""
     left: bool = False
+    group: str = ""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int = WIDTH) -> str:
@@ -46,7 +49,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
     if columns[last].left:
         widths[last] = min(widths[last], max(room, 20))
 
-    lines = []
+    lines = [_groups(columns, widths)] if any(column.group for column in columns) else []
     for row in [*head, ["-" * w for w in widths], *rows]:
         wrapped = textwrap.wrap(row[last], widths[last]) if columns[last].left else [row[last]]
         for n, part in enumerate(wrapped or [""]):
@@ -54,6 +57,16 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
             padded = (pad(c, w, col.left) for c, w, col in zip(cut, widths, columns, strict=True))
             lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _groups(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """The line of the titles of groups of columns."""
+    parts = []
+    both = zip(columns, widths, strict=True)
+    for group, members in groupby(both, key=lambda pair: pair[0].group):
+        width = sum(width + 2 for _, width in members) - 2
+        parts.append(f" {group} ".center(width, "-") if group else " " * width)
+    return "  ".join(parts).rstrip()
 
 
 def pad(text: str, width: int, left: bool) -> str:
@@ -87,3 +100,20 @@ def number(value: float, digits: int = 3) -> str:
 def paragraph(text: str, indent: str = "", width: int = WIDTH) -> str:
     """Wraps a text, with the same indentation on every line."""
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def section(title: str, rows: Sequence[Sequence[str]], width: int = 0) -> str:
+    """A title, and under it names with one or several texts each.
+
+    Args:
+        title: The title.
+        rows: A name and its texts, each of which begins on a line of its own.
+        width: Least width of the names.
+    """
+    width = max([width, *(cells(row[0]) for row in rows)])
+    lines = [title]
+    for name, *texts in rows:
+        for n, text in enumerate(texts):
+            wrapped = paragraph(text, " " * (width + 4))
+            lines.append(f"  {pad(name if n == 0 else '', width, True)}{wrapped[width + 2 :]}")
+    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,6 +21,34 @@ def title(label: str) -> str:
     if algorithm is None:
         return other(label)
     return f"{algorithm.title} ({preset})" if preset else algorithm.title
+
+
+def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
+    """The results in the order of the mean time of their jobs, or else of the mean slowdown of their flows.
+
+    Those in which less was finished come after the others: what is not finished is in no mean.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+
+    Returns:
+        The results, and what they are sorted by.
+    """
+    jobs = any(result.info["summary"].get("jobs") for result in results.values())
+
+    def place(label: str) -> tuple[int, float]:
+        summary = results[label].info["summary"]
+        if jobs:
+            groups = summary["jobs"]
+            times = [group["jct_ps"]["mean"] for group in groups if group["jct_ps"]]
+            return sum(group["unfinished"] for group in groups), sum(times) / max(len(times), 1)
+        for of in summary["slowdowns"]:
+            if of["class"] == "all" and of["group"] is None and of["slowdown"]:
+                return of["unfinished"], of["slowdown"]["mean"]
+        return sys.maxsize, 0.0
+
+    by = "the mean time of jobs" if jobs else "the mean slowdown of flows"
+    return {label: results[label] for label in sorted(results, key=place)}, by
 
 
 def queue_table(results: Mapping[str, Result]) -> str:

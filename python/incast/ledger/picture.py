@@ -82,7 +82,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             x,
             np.asarray(y) * line.get("scale", 1),
             color=style.colour(_plain(name), [_plain(label) for label in labels]),
-            linestyle=style._DASHES[place % len(style._DASHES)],
+            linestyle=style.variant_dashes(_plain(name), place),
             marker=marker,
             markersize=3,
             label=line.get("label", name),

@@ -47,7 +47,7 @@ def slowdown_by_size(
         for label, each in times.items():
             sizes, values = points(each, bins, rank)
             look = style.line(label, list(times))
-            axes.plot(sizes, values, marker="o", markersize=2.5, **look)
+            axes.plot(sizes, values, **{"marker": "o", "markersize": 2.5, **look, "markevery": None})
         axes.set_xscale("log")
         axes.set_yscale("log")
         name = "median" if rank == 50 else f"p{rank:g}"

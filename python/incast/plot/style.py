@@ -19,34 +19,6 @@ COLUMN = 3.4
 PAGE = 7.0
 """Width of both columns in inches."""
 
-# The palette of Okabe and Ito, told apart with every common form of colour blindness; its yellow is
-# too faint for lines on white and is left out.
-_COLOURS = {
-    "oscar": "#d55e00",
-    "powertcp": "#0072b2",
-    "theta-powertcp": "#56b4e9",
-    "hpcc": "#009e73",
-    "swift": "#cc79a7",
-    "timely": "#e69f00",
-    "dcqcn": "#000000",
-    "dctcp": "#6b6b6b",
-    "constant": "#c8c8c8",
-    "ccc": "#bb5566",
-    "retcp": "#332288",
-    "oracle": "#44aa99",
-    "poseidon": "#999933",
-    "nscc": "#4d9221",
-    "mnscc": "#c51b7d",
-    "smartt": "#8c510a",
-    "patched-timely": "#a6761d",
-    "sqcc": "#e7298a",
-    "ndp": "#117733",
-    "homa": "#882255",
-}
-
-# For algorithms without a colour of their own, by the order of their first appearance.
-_SPARE = ("#aa4499", "#88ccee", "#ddcc77", "#661100")
-
 # Variants of one algorithm share its colour and differ in this.
 _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     "-",
@@ -54,6 +26,43 @@ _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (1.0, 1.2)),
     (0, (5.0, 1.2, 1.0, 1.2)),
 )
+
+# Colour, number of the dashes, marker. The first eight are the palette of Okabe and Ito without its yellow,
+# which is too faint for lines on white. Those with the same dashes are told apart with every common form of
+# colour blindness, and all of them by dashes and marker where there is no colour.
+_STYLES = {
+    "oscar": ("#d55e00", 0, "o"),
+    "powertcp": ("#0072b2", 0, "s"),
+    "theta-powertcp": ("#56b4e9", 0, "^"),
+    "hpcc": ("#009e73", 0, "D"),
+    "swift": ("#cc79a7", 0, "v"),
+    "timely": ("#e69f00", 0, "P"),
+    "dcqcn": ("#000000", 0, "X"),
+    "dctcp": ("#6b6b6b", 0, "*"),
+    "constant": ("#c8c8c8", 0, "."),
+    "homa": ("#882255", 0, "p"),
+    "ccc": ("#7a3b00", 1, "o"),
+    "sqcc": ("#7b3fb5", 1, "s"),
+    "mswift": ("#c2185b", 1, "v"),
+    "mnscc": ("#1f78b4", 1, "^"),
+    "poseidon": ("#00a08a", 1, "D"),
+    "patched-timely": ("#b8860b", 1, "P"),
+    "lswift": ("#c2185b", 2, "v"),
+    "nscc": ("#1f78b4", 2, "^"),
+    "smartt": ("#5c8a00", 2, "h"),
+    "newreno": ("#8c8c8c", 2, "X"),
+    "oracle": ("#000000", 2, "*"),
+    "retcp": ("#332288", 3, "<"),
+    "ndp": ("#117733", 3, ">"),
+    "bfc": ("#c94f7c", 3, "p"),
+}
+
+# For algorithms without a style of their own, by the order of their first appearance.
+_SPARE = ("#999933", "#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
+_SPARE_MARKERS = ("d", "H", "8", "1", "2", "3")
+
+MARKED_ABOVE = 6
+"""Pictures with more lines than this have markers on them."""
 
 _RC = {
     "font.family": "sans-serif",
@@ -106,18 +115,32 @@ def colour(label: str, labels: Sequence[str] = ()) -> str:
         label: The algorithm, with or without a preset.
         labels: All labels of the picture; they determine the colour of an algorithm without a fixed one.
     """
-    name = base(label)
-    if name in _COLOURS:
-        return _COLOURS[name]
-    unknown = list(dict.fromkeys(base(other) for other in labels if base(other) not in _COLOURS))
-    place = unknown.index(name) if name in unknown else 0
-    return _SPARE[place % len(_SPARE)]
+    return _style(label, labels)[0]
 
 
 def dashes(label: str, labels: Sequence[str]) -> str | tuple[int, tuple[float, ...]]:
-    """The dashes of a label: solid for the first variant of an algorithm in the picture."""
+    """The dashes of a label: those of its algorithm for the first variant of it in the picture."""
     variants = [other for other in labels if base(other) == base(label)]
-    return _DASHES[variants.index(label) % len(_DASHES)] if label in variants else "-"
+    return variant_dashes(label, variants.index(label) if label in variants else 0)
+
+
+def variant_dashes(label: str, place: int) -> str | tuple[int, tuple[float, ...]]:
+    """The dashes of the variant of an algorithm that has this place, from 0, among those of the picture."""
+    return _DASHES[(_style(label, ())[1] + place) % len(_DASHES)]
+
+
+def marker(label: str, labels: Sequence[str] = ()) -> str:
+    """The marker of an algorithm: variants of it share it."""
+    return _style(label, labels)[2]
+
+
+def _style(label: str, labels: Sequence[str]) -> tuple[str, int, str]:
+    name = base(label)
+    if name in _STYLES:
+        return _STYLES[name]
+    unknown = list(dict.fromkeys(base(other) for other in labels if base(other) not in _STYLES))
+    place = unknown.index(name) if name in unknown else 0
+    return _SPARE[place % len(_SPARE)], 0, _SPARE_MARKERS[place % len(_SPARE_MARKERS)]
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
@@ -146,18 +169,34 @@ def title(label: str) -> str:
 
 
 def line(label: str, labels: Sequence[str]) -> dict[str, Any]:
-    """The style of an algorithm's line: colour, dashes, width and label.
+    """The style of an algorithm's line: colour, dashes, width and label; in pictures of many lines, markers.
 
     Args:
         label: The algorithm, with or without a preset.
         labels: All labels of the picture.
     """
-    return {"color": colour(label, labels), "linestyle": dashes(label, labels), "label": title(label)}
+    look = {"color": colour(label, labels), "linestyle": dashes(label, labels), "label": title(label)}
+    return {**look, **markers(label, labels)}
+
+
+def markers(label: str, labels: Sequence[str]) -> dict[str, Any]:
+    """The markers of an algorithm's line: some along it in pictures of many lines, otherwise none.
+
+    Args:
+        label: The algorithm, with or without a preset.
+        labels: All labels of the picture.
+    """
+    if len(labels) <= MARKED_ABOVE:
+        return {}
+    # Apart along the line, in length of the axes, and from line to line at other places.
+    begin = 0.02 + 0.1 * (labels.index(label) if label in labels else 0) / len(labels)
+    return {"marker": marker(label, labels), "markersize": 3.0, "markevery": (begin, 0.1)}
 
 
 def patch(label: str, labels: Sequence[str]) -> dict[str, Any]:
-    """The same for matplotlib patches, like steps."""
-    return {**line(label, labels), "linewidth": 1.0}
+    """The style for matplotlib patches, like steps, which have no markers."""
+    look = line(label, labels)
+    return {**{key: look[key] for key in ("color", "linestyle", "label")}, "linewidth": 1.0}
 
 
 def shades(of: str, number: int) -> list[str]:

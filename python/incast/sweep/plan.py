@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from incast import _core, store
 from incast._core import ScenarioError
+from incast.choice import ALL, Refusal, everything, permitted
 from incast.scenario import Scenario, template
 
 if sys.version_info >= (3, 11):
@@ -62,6 +65,7 @@ class Plan:
         axes: What is varied.
         seeds: How many seeds each combination runs with, one after the other from the scenario's own.
         runs: All runs: the first axis outermost, the seeds innermost.
+        left_out: Why a combination with an algorithm that ``cc=all`` stands for is left out, by its label.
     """
 
     file: Path
@@ -69,6 +73,7 @@ class Plan:
     axes: tuple[Axis, ...]
     seeds: int
     runs: tuple[Run, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -133,7 +138,8 @@ def plan(
     Args:
         file: The scenario file.
         vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one
-            traffic block has the key, its name will do: ``load=0.5,0.8``.
+            traffic block has the key, its name will do: ``load=0.5,0.8``. ``cc=all`` stands for every
+            algorithm that the scenario permits, in each combination.
         seeds: How many seeds each combination runs with.
         seed: The first seed; none takes the scenario's.
         overrides: Keys to set in every run.
@@ -152,25 +158,44 @@ def plan(
     if twice:
         help_ = "    help: give it all its values at once"
         raise ScenarioError(f"--vary {twice[0]}: this key is varied twice\n{help_}")
+    axes, optional = _expanded(axes)
     runs: list[Run] = []
     problems: dict[_core.Problem, None] = {}
+    # By the values of the other keys: the problems of all that was left out, and whether anything runs.
+    refused: dict[tuple[str, ...], dict[_core.Problem, None]] = {}
+    possible: set[tuple[str, ...]] = set()
+    left_out: dict[tuple[str, ...], str] = {}
     name = file.stem
     for values in itertools.product(*(a.values for a in axes)):
-        try:
-            scenario = _scenario(file, dict(zip(keys, values, strict=True)), overrides)
-            scenario = scenario if seed is None else scenario.with_seed(seed)
-            scenario.size()
-        except ScenarioError as error:
-            problems.update(dict.fromkeys(error.problems))
-            continue
+        of = dict(zip(keys, values, strict=True))
+        others = tuple(value for key, value in of.items() if key != ALGORITHM)
+        make = partial(_scenario, file, of, overrides, seed)
+        if of.get(ALGORITHM) in optional:
+            made = permitted(of[ALGORITHM], make)
+            if isinstance(made, Refusal):
+                left_out[values] = made.why
+                refused.setdefault(others, {}).update(dict.fromkeys(made.problems))
+                continue
+            scenario = made
+        else:
+            try:
+                scenario = make()
+                scenario.size()
+            except ScenarioError as error:
+                problems.update(dict.fromkeys(error.problems))
+                continue
+        possible.add(others)
         name = scenario.name
         if scenario.seed + seeds > 2**64:
             raise ScenarioError(f"--seeds {seeds}: the last seed would be larger than 2^64 - 1")
         for n in range(seeds):
             one = scenario.with_seed(scenario.seed + n)
             folder = store.place(results, one, store.named_files(one))
-            words = [*(f"{_short(k)}={v}" for k, v in zip(keys, values, strict=True)), f"seed={one.seed}"]
-            runs.append(Run(values, one, " ".join(words), folder))
+            label = " ".join([_label(keys, values), f"seed={one.seed}"]).strip()
+            runs.append(Run(values, one, label, folder))
+    # What no algorithm is possible with is not an algorithm's fault.
+    for others, found in refused.items():
+        problems.update({} if others in possible else found)
     if problems:
         raise _core.scenario_error(list(problems))
     by_folder: dict[Path, Run] = {}
@@ -178,7 +203,41 @@ def plan(
         if run.folder in by_folder:
             raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the same scenario")
         by_folder[run.folder] = run
-    return Plan(file, name, axes, seeds, tuple(runs))
+    return Plan(file, name, axes, seeds, tuple(runs), _merged(left_out, axes))
+
+
+def _label(keys: Sequence[str], values: Sequence[str]) -> str:
+    return " ".join(f"{_short(k)}={v}" for k, v in zip(keys, values, strict=True))
+
+
+def _expanded(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], set[str]]:
+    """The axes with all algorithms in the place of ``all``, and those that it stands for."""
+    optional: set[str] = set()
+    expanded = []
+    for a in axes:
+        values = list(a.values)
+        if a.key == ALGORITHM and ALL in values:
+            stands_for = [name for name in everything() if name not in values]
+            optional.update(stands_for)
+            at = values.index(ALL)
+            values[at : at + 1] = stands_for
+        expanded.append(replace(a, values=tuple(values)))
+    return tuple(expanded), optional
+
+
+def _merged(left_out: Mapping[tuple[str, ...], str], axes: Sequence[Axis]) -> dict[str, str]:
+    """What is left out by its label, without the other keys where their values make no difference."""
+    keys = [a.key for a in axes]
+    combinations = math.prod(len(a.values) for a in axes if a.key != ALGORITHM)
+    of: dict[str, dict[str, str]] = {}
+    for values, why in left_out.items():
+        of.setdefault(values[keys.index(ALGORITHM)], {})[_label(keys, values)] = why
+    merged: dict[str, str] = {}
+    for algorithm, entries in of.items():
+        same = len(entries) == combinations and len(set(entries.values())) == 1
+        alone = {_label([ALGORITHM], [algorithm]): next(iter(entries.values()))}
+        merged.update(alone if same else entries)
+    return merged
 
 
 def _in_full(key: str, effective: dict[str, object]) -> str:
@@ -193,12 +252,13 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
     return paths[0] if paths else key
 
 
-def _scenario(file: Path, values: dict[str, str], overrides: Sequence[str]) -> Scenario:
+def _scenario(file: Path, values: Mapping[str, str], overrides: Sequence[str], seed: int | None) -> Scenario:
     # The algorithm comes last and replaces the whole section.
     ordered = sorted(values.items(), key=lambda item: item[0] == ALGORITHM)
     varied = [f"{key}={value}" for key, value in ordered]
     try:
-        return Scenario.load(file, [*overrides, *varied])
+        scenario = Scenario.load(file, [*overrides, *varied])
+        return scenario if seed is None else scenario.with_seed(seed)
     except ScenarioError as error:
         sources = {f"--set {word}": f"--vary {word}" for word in varied}
         problems = [

@@ -136,6 +136,7 @@ def _write_manifest(folder: Path, plan: Plan, batch: Batch) -> None:
         "scenario": plan.name,
         "vary": {a.key: list(a.values) for a in plan.axes},
         "seeds": plan.seeds,
+        **({"left_out": dict(plan.left_out)} if plan.left_out else {}),
         "runs": [
             {
                 **dict(zip((a.key for a in plan.axes), run.values, strict=True)),

@@ -86,6 +86,12 @@ impl Reading {
         self.warnings.push(placed);
     }
 
+    /// Records a warning about a key that was read before, like [`wrong_key`](Self::wrong_key).
+    pub(crate) fn warn_key(&mut self, key: &str, message: impl Into<Problem>) {
+        let place = self.place_of(key);
+        self.warnings.push((place, message.into().about(key)));
+    }
+
     fn placed(&self, section: &str, mut problem: Problem) -> (Place, Problem) {
         let key = match &problem.key {
             Some(key) => format!("{section}.{key}"),

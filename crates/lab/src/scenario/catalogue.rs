@@ -2,6 +2,12 @@
 //!
 //! Everything here comes from the declarations by which scenarios are read.
 
+use incast_cc::params::Family;
+use incast_sim::describe::Named;
+use incast_sim::describe::bfc::Bfc;
+use incast_sim::describe::control::{Controller, OwnControl};
+use incast_sim::describe::transport::Kind;
+
 use super::sections::Root;
 use crate::cc;
 use crate::grammar::section::Section;
@@ -72,6 +78,46 @@ pub fn algorithms() -> Vec<Entry> {
     incast_cc::any::CATALOGUE.iter().filter_map(|info| cc::entry(info.name)).collect()
 }
 
+/// A group of algorithms, or of what controls congestion without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name in lists.
+    pub name: &'static str,
+    /// What decides by what, in a few words.
+    pub meaning: &'static str,
+}
+
+/// The groups of [`algorithms`] and [`own_controls`], in the order of lists.
+#[must_use]
+pub fn groups() -> Vec<Group> {
+    let families = Family::ALL.into_iter().map(|family| (family.name(), family.meaning()));
+    let others = Controller::ALL.into_iter().map(|other| (other.name(), other.meaning()));
+    families.chain(others).map(|(name, meaning)| Group { name, meaning }).collect()
+}
+
+/// A transport or a network that controls congestion without an algorithm at the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// The key or section of a scenario that selects it.
+    pub key: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Its title, group and needs.
+    pub control: OwnControl,
+}
+
+/// Every transport and network that controls congestion without an algorithm at the sender.
+#[must_use]
+pub fn own_controls() -> Vec<Other> {
+    let transports = Kind::ALL.iter().filter_map(|&(kind, name, summary)| {
+        kind.own_control().map(|control| Other { name, key: "transport.kind", summary, control })
+    });
+    let bfc = Other { name: "bfc", key: "switch.bfc", summary: Bfc::SUMMARY, control: Bfc::OWN_CONTROL };
+    transports.chain([bfc]).collect()
+}
+
 /// Where a key called `name` belongs, if it does not to the table at `path`: `it is a key of [switch]`.
 pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
     let holder = |entries: Vec<Entry>| {
@@ -120,6 +166,28 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn every_algorithm_and_every_other_control_has_a_group_and_one_line_of_needs() {
+        let groups: Vec<_> = groups().into_iter().map(|group| group.name).collect();
+        let expected =
+            ["delay", "ECN", "telemetry", "spraying", "loss", "fixed", "receiver-driven", "in-network"];
+        assert_eq!(groups, expected);
+        for info in incast_cc::any::CATALOGUE {
+            assert!(groups.contains(&info.family.name()), "{}", info.name);
+            assert!(!info.needs.is_empty() && !info.needs.contains('\n'), "{}", info.name);
+        }
+        let others = own_controls();
+        let names: Vec<_> = others.iter().map(|other| (other.name, other.control.title, other.key)).collect();
+        let keys = [
+            ("ndp", "NDP", "transport.kind"),
+            ("homa", "Homa", "transport.kind"),
+            ("bfc", "BFC", "switch.bfc"),
+        ];
+        assert_eq!(names, keys);
+        assert!(others.iter().all(|other| !other.summary.is_empty() && !other.control.needs.is_empty()));
+        assert!(others.iter().all(|other| groups.contains(&other.control.controller.name())));
     }
 
     #[test]

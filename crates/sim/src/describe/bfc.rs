@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
+use super::control::{Controller, OwnControl};
 use super::named;
 use super::switch::MAX_QUEUES;
 use crate::pause_map::MAP_FRAME;
@@ -53,6 +54,16 @@ impl Default for Bfc {
 }
 
 impl Bfc {
+    /// One line for lists.
+    pub const SUMMARY: &'static str =
+        "switches pause single queues of their neighbours and single flows of hosts";
+    /// The rest of its description in lists.
+    pub const OWN_CONTROL: OwnControl = OwnControl {
+        title: "BFC",
+        controller: Controller::Network,
+        needs: "switches that assign flows to queues and pause single queues (prototype on Tofino 2: 2022)",
+    };
+
     /// The threshold at a port of this rate if one queue has it alone, for packets that have come by a link of
     /// this delay.
     #[must_use]

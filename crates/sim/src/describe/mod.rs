@@ -4,6 +4,7 @@ pub mod algorithm;
 pub mod balancing;
 pub mod bfc;
 pub mod circuits;
+pub mod control;
 pub mod flow;
 pub mod network;
 pub mod probe;

@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
+use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
+use incast_sim::describe::transport::Recovery;
 
 use super::change::quickest;
 use super::transport::name_of;
 use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
-use crate::topology::Fabric;
+use crate::problem::Problem;
+use crate::topology::{Fabric, Topology};
 use crate::traffic::{Block, Reach, Setting, hosts::World};
 
 const UNCONTROLLED: &str =
@@ -114,6 +117,34 @@ fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Rea
     reaches
 }
 
+/// Why an algorithm finds nothing here of what it is made for, and what would change that.
+fn unfit(root: &Root, cc: &Cc, blocks: &[usize]) -> Option<(String, &'static str)> {
+    let name = cc.name();
+    if cc.signals().contains(Signals::CIRCUIT) && !matches!(root.topology, Topology::Rotor(_)) {
+        let message = format!("{name} reacts to announcements of circuits, and the network has no circuits");
+        return Some((message, "a network with topology.kind = \"rotor\" has them"));
+    }
+    if cc.is_for_spraying() { without_spraying(root, name, blocks) } else { None }
+}
+
+/// The same for an algorithm for packets that are spread over paths, and overtake each other.
+fn without_spraying(root: &Root, name: &str, blocks: &[usize]) -> Option<(String, &'static str)> {
+    let usual = root.balancing.policy;
+    let mut policies = blocks.iter().map(|&block| root.traffic[block].common.balancing.unwrap_or(usual));
+    if !policies.any(Policy::spreads) {
+        let message =
+            format!("{name} is made for packets that are spread over paths, and every flow has one path");
+        return Some((message, "balancing.policy = \"reps\" is a policy that spreads packets"));
+    }
+    if root.transport.recovery == Recovery::GoBackN {
+        let message = format!(
+            "{name} is made for packets that overtake each other, and transport.recovery is \"go-back-n\""
+        );
+        return Some((message, "transport.recovery = \"selective\" keeps packets that arrive out of order"));
+    }
+    None
+}
+
 /// Checks that the network gives an algorithm the signals it needs.
 fn signals(
     root: &Root,
@@ -137,6 +168,9 @@ fn signals(
             "{name} needs ECN marks, and the switches set none; add a section [switch.ecn] with kmin, kmax and pmax"
         );
         reading.wrong_key(&key, message);
+    }
+    if let Some((message, hint)) = unfit(root, cc, blocks) {
+        reading.warn_key(&key, Problem::new(message).with_hint(hint));
     }
     if !signals.contains(Signals::INT) {
         return;
@@ -172,5 +206,61 @@ fn signals(
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    /// A star with two blocks of traffic, and these lines in addition.
+    fn star(algorithm: &str, more: &str) -> Scenario {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 4, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc = {{ algorithm = \"{algorithm}\" }}\n{more}\n\
+             [[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n\
+             [[traffic]]\nkind = \"incast\"\nto = \"h3\"\nsize = \"1KB\"\nbalancing = \"ops\"\n"
+        );
+        Scenario::from_toml(&text, "star.toml", &[]).unwrap()
+    }
+
+    /// The warnings whose key is that of the algorithm.
+    fn about_the_algorithm(scenario: &Scenario) -> Vec<&str> {
+        let about = |warning: &&Problem| warning.key.as_deref() == Some("cc.algorithm");
+        scenario.warnings().iter().filter(about).map(|warning| warning.problem.as_str()).collect()
+    }
+
+    #[test]
+    fn an_algorithm_for_circuits_is_warned_of_where_there_are_none() {
+        let scenario = star("retcp", "");
+        let expected = "retcp reacts to announcements of circuits, and the network has no circuits";
+        assert_eq!(about_the_algorithm(&scenario), [expected]);
+        let rotor = "topology = { kind = \"rotor\", racks = 3, hosts = 2 }\ncc = { algorithm = \"retcp\" }\n\
+                     transport = { recovery = \"selective\" }\n[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n";
+        let scenario = Scenario::from_toml(rotor, "rotor.toml", &[]).unwrap();
+        assert_eq!(about_the_algorithm(&scenario), [""; 0]);
+    }
+
+    /// The second block spreads its packets, the first one does not.
+    #[test]
+    fn an_algorithm_for_spraying_wants_packets_spread_and_selective_repeat() {
+        let problem = |scenario: &Scenario, blocks: &[usize]| {
+            without_spraying(&scenario.root, "x", blocks).map(|(message, _)| message)
+        };
+        let selective = star("oscar", "transport = { recovery = \"selective\" }");
+        let one_path = "x is made for packets that are spread over paths, and every flow has one path";
+        assert_eq!(problem(&selective, &[0]).as_deref(), Some(one_path));
+        assert_eq!(problem(&selective, &[0, 1]), None);
+        assert_eq!(problem(&selective, &[1]), None);
+        let in_order = star("oscar", "transport = { recovery = \"go-back-n\" }");
+        let overtaken =
+            "x is made for packets that overtake each other, and transport.recovery is \"go-back-n\"";
+        assert_eq!(problem(&in_order, &[1]).as_deref(), Some(overtaken));
+        let everywhere =
+            star("oscar", "transport = { recovery = \"selective\" }\nbalancing = { policy = \"reps\" }");
+        assert_eq!(problem(&everywhere, &[0]), None);
+        // Algorithms of the other groups are not asked.
+        assert_eq!(about_the_algorithm(&in_order), [""; 0]);
     }
 }

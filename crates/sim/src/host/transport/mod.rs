@@ -14,6 +14,7 @@ use incast_units::Time;
 use super::nic::{Nic, Source};
 use super::program::Step;
 use super::work::Work;
+use crate::describe::control::OwnControl;
 use crate::describe::named;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
@@ -30,8 +31,8 @@ pub(crate) use homa::Priorities;
 /// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
-    /// Whether flows have a congestion control at the sender.
-    const CONTROLLED: bool = true;
+    /// How it controls congestion by itself; `None` with an algorithm at the sender.
+    const OWN_CONTROL: Option<OwnControl> = None;
 
     /// The transport of one host, without flows.
     fn new(world: &World) -> Self;
@@ -140,7 +141,13 @@ macro_rules! transports {
             /// Whether flows have a congestion control at the sender.
             #[must_use]
             pub const fn is_controlled(self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$variant => <$transport as Transport>::CONTROLLED,)+ }
+                self.own_control().is_none()
+            }
+
+            /// How it controls congestion by itself; `None` with an algorithm at the sender.
+            #[must_use]
+            pub const fn own_control(self) -> Option<OwnControl> {
+                match self { $($(#[cfg($cfg)])? Self::$variant => <$transport as Transport>::OWN_CONTROL,)+ }
             }
         }
 
