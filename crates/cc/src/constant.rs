@@ -110,5 +110,6 @@ mod tests {
         assert_eq!(allowance(ConstantParams { window, rate }), Allowance { window, rate });
         let fast = ConstantParams { window, rate: Rate::from_gbps(101) };
         assert_eq!(allowance(fast), Allowance { window, rate: PATH.line_rate });
+        assert_eq!(size_of::<Constant>(), 0);
     }
 }

@@ -345,7 +345,11 @@ impl Dcqcn {
     /// Applies the ticks of α's timer up to `now`.
     fn settle(&mut self, params: &DcqcnParams, now: Time) {
         // Before the first notification this is zero.
-        let ticks = (now - self.alpha_at).ps().checked_div(params.alpha_timer.ps()).unwrap_or(0);
+        let passed = now - self.alpha_at;
+        if passed < params.alpha_timer {
+            return;
+        }
+        let ticks = passed.ps().checked_div(params.alpha_timer.ps()).unwrap_or(0);
         if ticks == 0 {
             return;
         }

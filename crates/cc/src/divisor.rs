@@ -5,7 +5,7 @@ use incast_units::math::{div_wide, mul_wide};
 use crate::Fixed;
 
 /// A number by which many are divided, with its reciprocal: a quotient takes two multiplications and no
-/// division, and is the same to the last bit. Size: 32 bytes.
+/// division, and is the same to the last bit. Size: 40 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Divisor {
@@ -17,22 +17,25 @@ pub struct Divisor {
     /// A numerator is shifted up by this before the multiplication, its product down by the other after it.
     up: u32,
     down: u32,
+    /// Leading zeros of `value`.
+    zeros: u32,
 }
 
 impl Divisor {
     /// Division by `value`.
     #[must_use]
     pub const fn new(value: u64) -> Self {
-        let length = 64 - value.leading_zeros();
+        let zeros = value.leading_zeros();
+        let length = 64 - zeros;
         if length == 0 || length == 64 {
-            return Self { value, inverse: 0, limit: 0, up: 0, down: 0 };
+            return Self { value, inverse: 0, limit: 0, up: 0, down: 0, zeros };
         }
         let inverse = div_wide(1 << (length - 1), 0, value);
         // 2^(31 + L): from there on a quotient is at least 2^31, the end of the range of `Fixed`.
         if length < 33 {
-            Self { value, inverse, limit: 1 << (31 + length), up: 33 - length, down: 0 }
+            Self { value, inverse, limit: 1 << (31 + length), up: 33 - length, down: 0, zeros }
         } else {
-            Self { value, inverse, limit: u64::MAX, up: 0, down: length - 33 }
+            Self { value, inverse, limit: u64::MAX, up: 0, down: length - 33, zeros }
         }
     }
 
@@ -49,13 +52,32 @@ impl Divisor {
         if numerator >= self.limit {
             return Fixed::ratio(numerator, self.value);
         }
+        Fixed::positive(self.quotient(numerator))
+    }
+
+    /// [`Fixed::ratio`] of `numerator` and `divisor`, which is often this number or a power of two times it; then nothing
+    /// is divided.
+    #[inline]
+    #[must_use]
+    pub const fn ratio_by(&self, numerator: u64, divisor: u64) -> Fixed {
+        let shift = self.zeros.wrapping_sub(divisor.leading_zeros());
+        if numerator < self.limit && shift < 64 && self.value << shift == divisor {
+            Fixed::positive(self.quotient(numerator) >> shift)
+        } else {
+            Fixed::ratio(numerator, divisor)
+        }
+    }
+
+    /// `numerator · 2^32 / value`, rounded down, for a numerator below the limit.
+    #[inline]
+    const fn quotient(&self, numerator: u64) -> u64 {
         // With n = numerator and k = 31 + L, n · inverse/2^k is not above the quotient n · 2^32/value, and
         // less than n/2^k < 1 below it: rounded down, it is the quotient or one less. What is left then is
         // less than twice the divisor, which has at most 63 bits, so that wrapping arithmetic is exact.
         let (high, _) = mul_wide(numerator << self.up, self.inverse);
         let quotient = high >> self.down;
         let left = (numerator << 32).wrapping_sub(quotient.wrapping_mul(self.value));
-        Fixed::positive(quotient + (left >= self.value) as u64)
+        quotient + (left >= self.value) as u64
     }
 
     /// `dividend` divided by the number whose raw bits this is.
@@ -114,6 +136,25 @@ mod tests {
     }
 
     #[test]
+    fn ratios_by_a_power_of_two_times_the_number() {
+        for (numerator, value) in numbers(5).zip(numbers(6)) {
+            let by = Divisor::new(value);
+            for divisor in
+                [0, value / 2, value, value + 1, value << 1, (value << 2) + 1, value << 5, value << 63]
+            {
+                assert_eq!(
+                    by.ratio_by(numerator, divisor),
+                    Fixed::ratio(numerator, divisor),
+                    "{numerator}/{divisor} by way of {value}"
+                );
+            }
+        }
+        // 400 Gbps by way of 100: 250/400 = 5/8. The largest quotient is halved before it saturates: 3 · 2^30.
+        assert_eq!(Divisor::new(100).ratio_by(250, 400), Fixed::ratio(5, 8));
+        assert_eq!(Divisor::new(1).ratio_by(3 << 30, 2).bits(), 3 << 61);
+    }
+
+    #[test]
     fn both_ends_of_the_range() {
         let ends = [0, 1, 2, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX / 2 + 2, u64::MAX - 1, u64::MAX];
         for value in ends.into_iter().chain(numbers(4).take(500)) {
@@ -124,6 +165,6 @@ mod tests {
         }
         assert_eq!(Divisor::new(0).ratio(0), Fixed::MAX);
         assert_eq!(Divisor::new(0).divide(-Fixed::ONE), Fixed::MIN);
-        assert_eq!(size_of::<Divisor>(), 32);
+        assert_eq!(size_of::<Divisor>(), 40);
     }
 }

@@ -10,18 +10,19 @@
 //! The first acknowledgement only stores its telemetry, and the reference is not renewed before one
 //! of a packet sent after it, as in the authors' public artifact. The same holds for one that brings
 //! another number of hops than the one before: it came on another path. One without telemetry says
-//! nothing and leaves the record as it is. Telemetry here carries no path identity, so that a change between paths of equal length goes unnoticed unless a clock or a
-//! counter runs backwards; with packet spraying the measured utilisations are meaningless
-//! (OSCAR, Appendix A.3).
+//! nothing and leaves the record as it is. Telemetry here carries no path identity, so that a change
+//! between paths of equal length goes unnoticed unless a clock or a counter runs backwards; with packet
+//! spraying the measured utilisations are meaningless (OSCAR, Appendix A.3).
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::ports::{Largest, Port, Ports};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// The window that a multiplicative step starts from.
@@ -102,13 +103,21 @@ impl Default for HpccParams {
 pub struct HpccDerived {
     /// Smallest window and rate, as a share of base BDP and line rate.
     pub floor: Fixed,
+    /// Division by rates, BDPs and the base RTT,
+    pub ports: Ports,
+    /// and by η.
+    pub eta: Divisor,
 }
 
 impl Parameters for HpccParams {
     type Derived = HpccDerived;
 
     fn derive(&self, path: &Path) -> HpccDerived {
-        HpccDerived { floor: least_share(self.floor, self.floor_rate, path) }
+        HpccDerived {
+            floor: least_share(self.floor, self.floor_rate, path),
+            ports: Ports::new(path),
+            eta: Divisor::of(self.eta),
+        }
     }
 }
 
@@ -219,38 +228,27 @@ pub struct Hpcc {
     last_update: u64,
     /// Additive steps since the last multiplicative one (incStage).
     stage: u32,
-}
-
-/// Utilisation of one port between two records of it, and the time between them (the loop of
-/// MeasureInflight). `None` when the second is not later than the first, or of another port because its
-/// counter runs backwards: then it says nothing.
-fn utilisation(before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
-    let elapsed = now.at - before.at;
-    if elapsed == Time::ZERO {
-        return None;
-    }
-    let sent = Rate::of(now.transmitted.checked_sub(before.transmitted)?, elapsed);
-    let queue = now.queue.min(before.queue);
-    let u = Fixed::ratio(queue.get(), now.rate.bytes_in(base_rtt).get())
-        + Fixed::ratio(sent.bps(), now.rate.bps());
-    Some((u, elapsed))
+    /// Place of the port that was the busiest in the last acknowledgement.
+    busiest: u32,
 }
 
 impl Hpcc {
     /// MeasureInflight of Algorithm 1. Says whether there was anything to measure.
-    fn measure(&mut self, params: &HpccParams, path: &Path, int: &IntStack) -> bool {
-        let mut busiest: Option<(Fixed, Time)> = None;
-        for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
-            if let Some((u, elapsed)) = utilisation(before, now, path.base_rtt)
-                && busiest.is_none_or(|(largest, _)| u > largest)
-            {
-                busiest = Some((u, elapsed));
-            }
-        }
-        let Some((u, elapsed)) = busiest else { return false };
+    fn measure(&mut self, setup: &Setup<HpccParams>, int: &IntStack) -> bool {
+        let Setup { params, derived, .. } = setup;
+        let ports = &derived.ports;
+        let queue = |port: &Port<'_>| port.now.queue.min(port.before.queue);
+        let busiest = ports.largest(
+            &self.previous,
+            int,
+            self.busiest,
+            |port, limit| ports.sum_is_below(port, queue(port), port.sent, limit),
+            |port| ports.sum(port, queue(port), port.sent),
+        );
+        let Some(Largest { value: u, elapsed, place }) = busiest else { return false };
+        self.busiest = place;
         self.utilisation = if params.smoothing {
-            let weight = Fixed::ratio(elapsed.min(path.base_rtt).ps(), path.base_rtt.ps())
-                .clamp_to(Fixed::ZERO, Fixed::ONE);
+            let weight = derived.ports.round_trips(elapsed).min(Fixed::ONE);
             self.utilisation + weight * (u - self.utilisation)
         } else {
             u
@@ -262,7 +260,7 @@ impl Hpcc {
     fn compute(&mut self, setup: &Setup<HpccParams>, from: Fixed, commit: bool) {
         let Setup { params, derived, .. } = setup;
         let multiplicative = self.utilisation >= params.eta || u64::from(self.stage) >= params.max_stage;
-        let scaled = if multiplicative { from / (self.utilisation / params.eta) } else { from };
+        let scaled = if multiplicative { from / derived.eta.divide(self.utilisation) } else { from };
         self.ratio = (scaled + params.w_ai).clamp_to(derived.floor, Fixed::ONE);
         if commit {
             self.stage = if multiplicative { 0 } else { self.stage.saturating_add(1) };
@@ -293,15 +291,16 @@ impl CongestionControl for Hpcc {
             ratio: Fixed::ONE,
             last_update: 0,
             stage: 0,
+            busiest: 0,
         }
     }
 
     fn on_ack(&mut self, setup: &Setup<HpccParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, .. } = setup;
         if int.count == 0 {
             return;
         }
-        let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
+        let (first, measured) = (self.previous.count != int.count, self.measure(setup, int));
         self.previous = *int;
         if first {
             self.last_update = ack.next_sequence;

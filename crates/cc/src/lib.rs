@@ -13,6 +13,7 @@
 //! * [`params`]: how an algorithm describes its parameters (unit, default, range, source).
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
+//! * [`ports`]: what algorithms with in-band telemetry compute of a port.
 //! * one module per algorithm, named as its paper names it.
 //! * [`any`]: every algorithm behind one type, and the registry that lists them.
 #![no_std]
@@ -35,6 +36,7 @@ pub mod oracle;
 pub mod oscar;
 pub mod params;
 pub mod patched_timely;
+pub mod ports;
 pub mod poseidon;
 pub mod powertcp;
 pub mod receiver;

@@ -22,12 +22,13 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntHop, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::ports::{Largest, Port, Ports};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// The window in the last term of line 27.
@@ -140,6 +141,10 @@ pub struct PowerTcpDerived {
     pub floor: Fixed,
     /// β = HostBw·τ/N, as a ratio to the base BDP.
     pub beta: Fixed,
+    /// Division by rates, BDPs and the base RTT,
+    pub ports: Ports,
+    /// and by the target.
+    pub target: Divisor,
 }
 
 impl Parameters for PowerTcpParams {
@@ -149,6 +154,8 @@ impl Parameters for PowerTcpParams {
         PowerTcpDerived {
             floor: least_share(self.floor, self.floor_rate, path),
             beta: Fixed::ONE / self.flows,
+            ports: Ports::new(path),
+            target: Divisor::of(self.target),
         }
     }
 }
@@ -252,7 +259,7 @@ impl Described for PowerTcpParams {
     ];
 }
 
-/// The state of one flow under PowerTCP: 200 bytes, of which 168 are the telemetry of the last
+/// The state of one flow under PowerTCP: 208 bytes, of which 168 are the telemetry of the last
 /// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -267,6 +274,8 @@ pub struct PowerTcp {
     old: Fixed,
     /// An acknowledgement beyond this position renews `old`.
     last_update: u64,
+    /// Place of the port with the largest power in the last acknowledgement.
+    strongest: u32,
 }
 
 /// A computed window within its limits. A negative one, as a power that may be negative gives it
@@ -275,35 +284,28 @@ pub(crate) fn limited(window: Fixed, floor: Fixed, cap: Fixed) -> Fixed {
     if window.is_negative() { cap } else { window.clamp_to(floor, cap) }
 }
 
-/// Normalised power of one port between two records of it (lines 11 to 19), and the time between
-/// them. `None` when the second is not later than the first, or of another port because its counter
-/// runs backwards: then it says nothing.
-fn power(params: &PowerTcpParams, before: &IntHop, now: &IntHop, base_rtt: Time) -> Option<(Fixed, Time)> {
-    let dt = now.at - before.at;
-    if dt == Time::ZERO {
-        return None;
-    }
-    // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
-    // negative, so the sum is taken before the difference.
-    let arrived = (now.transmitted.checked_sub(before.transmitted)? + now.queue) - before.queue;
-    let current = Fixed::ratio(Rate::of(arrived, dt).bps(), now.rate.bps()).max(params.arrival_floor);
-    let voltage = Fixed::ONE + Fixed::ratio(now.queue.get(), now.rate.bytes_in(base_rtt).get());
-    Some((current * voltage, dt))
-}
-
 impl PowerTcp {
     /// NORMPOWER of Algorithm 1. Says whether there was anything to measure.
-    fn measure(&mut self, params: &PowerTcpParams, path: &Path, int: &IntStack) -> bool {
-        let mut strongest: Option<(Fixed, Time)> = None;
-        for ((_, before), (_, now)) in self.previous.iter().zip(int.iter()) {
-            if let Some((power, dt)) = power(params, before, now, path.base_rtt)
-                && strongest.is_none_or(|(largest, _)| power > largest)
-            {
-                strongest = Some((power, dt));
-            }
-        }
-        let Some((power, dt)) = strongest else { return false };
-        let weight = Fixed::ratio(dt.ps(), path.base_rtt.ps());
+    #[inline(never)] // so that it has a stack frame of its own
+    fn measure(&mut self, setup: &Setup<PowerTcpParams>, int: &IntStack) -> bool {
+        let Setup { params, derived, .. } = setup;
+        let ports = &derived.ports;
+        // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
+        // negative, so the sum is taken before the difference (lines 12 to 14).
+        let arrived = |port: &Port<'_>| (port.sent + port.now.queue) - port.before.queue;
+        let strongest = ports.largest(
+            &self.previous,
+            int,
+            self.strongest,
+            |port, limit| {
+                let seen = (port.now.queue, arrived(port));
+                ports.product_is_below(port, &seen, params.arrival_floor, limit)
+            },
+            |port| ports.product(port, (port.now.queue, arrived(port)), params.arrival_floor),
+        );
+        let Some(Largest { value: power, elapsed: dt, place }) = strongest else { return false };
+        self.strongest = place;
+        let weight = derived.ports.round_trips(dt);
         let weight = if params.bounded_dt { weight.min(Fixed::ONE) } else { weight };
         self.power += weight * (power - self.power);
         true
@@ -324,15 +326,22 @@ impl CongestionControl for PowerTcp {
     fn new(setup: &Setup<PowerTcpParams>, _now: Time) -> Self {
         let Setup { params, .. } = setup;
         let window = Fixed::ONE.min(params.window_cap);
-        Self { previous: IntStack::EMPTY, power: Fixed::ONE, window, old: window, last_update: 0 }
+        Self {
+            previous: IntStack::EMPTY,
+            power: Fixed::ONE,
+            window,
+            old: window,
+            last_update: 0,
+            strongest: 0,
+        }
     }
 
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, path, derived, .. } = setup;
+        let Setup { params, derived, .. } = setup;
         if int.count == 0 {
             return;
         }
-        let (first, measured) = (self.previous.count != int.count, self.measure(params, path, int));
+        let (first, measured) = (self.previous.count != int.count, self.measure(setup, int));
         self.previous = *int;
         if first {
             self.last_update = ack.next_sequence;
@@ -344,7 +353,7 @@ impl CongestionControl for PowerTcp {
             LastTerm::Current => self.window,
             LastTerm::Old => self.old,
         };
-        let window = params.gamma * (self.old / (self.power / params.target) + derived.beta)
+        let window = params.gamma * (self.old / derived.target.divide(self.power) + derived.beta)
             + (Fixed::ONE - params.gamma) * kept;
         self.window = limited(window, derived.floor, params.window_cap);
         if ack.sequence > self.last_update {
@@ -398,7 +407,7 @@ mod tests {
         assert_eq!(flow.allowance(&Setup::new(params, PATH)), line);
         assert_eq!(PowerTcp::signals(&params), Signals::INT);
         assert_eq!(PowerTcp::overhead(&params), Overhead { data: 42, ack: 42 });
-        assert_eq!(size_of::<PowerTcp>(), 200);
+        assert_eq!(size_of::<PowerTcp>(), 208);
     }
 
     #[test]

@@ -23,12 +23,12 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// What the parameters that are windows count in.
@@ -168,6 +168,14 @@ pub struct SwiftDerived {
     pub fs_beta: Fixed,
     /// Target delay without flow scaling.
     pub unscaled_target: Time,
+    /// Target delay with as much flow scaling as there can be.
+    pub scaled_target: Time,
+    /// Division by a packet,
+    pub by_packet: Divisor,
+    /// and by a `unit`.
+    pub by_unit: Divisor,
+    /// A packet in `unit`.
+    pub packet_in_units: Fixed,
 }
 
 impl Parameters for SwiftParams {
@@ -180,6 +188,9 @@ impl Parameters for SwiftParams {
             Unit::Bdp => Fixed::whole(path.bdp().get()),
         };
         let (fs_alpha, fs_beta) = self.scaling();
+        let unscaled_target = self.base_target
+            + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
+            + self.hop.times(u64::from(path.hops));
         let min_cwnd = (self.min_cwnd * unit).max(Fixed::ONE);
         SwiftDerived {
             packet,
@@ -189,9 +200,11 @@ impl Parameters for SwiftParams {
             max_cwnd: (self.max_cwnd * unit).max(min_cwnd),
             fs_alpha,
             fs_beta,
-            unscaled_target: self.base_target
-                + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
-                + self.hop.times(u64::from(path.hops)),
+            unscaled_target,
+            scaled_target: unscaled_target + self.fs_range,
+            by_packet: Divisor::of(packet),
+            by_unit: Divisor::of(unit),
+            packet_in_units: packet / unit,
         }
     }
 }
@@ -378,9 +391,9 @@ impl Swift {
     pub fn target_delay(&self, setup: &Setup<SwiftParams>) -> Time {
         let Setup { params, derived, .. } = setup;
         let cwnd = if params.whole_packets {
-            Fixed::whole((self.cwnd / derived.packet).floor()) * (derived.packet / derived.unit)
+            Fixed::whole(derived.by_packet.divide(self.cwnd).floor()) * derived.packet_in_units
         } else {
-            self.cwnd / derived.unit
+            derived.by_unit.divide(self.cwnd)
         };
         let share = (derived.fs_alpha / cwnd.sqrt() + derived.fs_beta).clamp_to(Fixed::ZERO, Fixed::ONE);
         derived.unscaled_target + Time::from_ps(share.scale(params.fs_range.ps()))
@@ -442,6 +455,10 @@ impl CongestionControl for Swift {
         };
         self.measured = true;
         self.timeouts = 0;
+        // Above all targets within a round trip of the last decrease: nothing happens, wherever the target is.
+        if delay >= derived.scaled_target && ack.now - self.last_decrease < self.rtt {
+            return;
+        }
         // Below its least value the target needs no root.
         let least = derived.unscaled_target;
         let target = if delay < least { least } else { self.target_delay(setup) };

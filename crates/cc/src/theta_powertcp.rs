@@ -18,13 +18,13 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::powertcp::{Pacing, limited};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// When the window moves.
@@ -117,6 +117,10 @@ pub struct ThetaPowerTcpDerived {
     pub floor: Fixed,
     /// β = HostBw·τ/N, as a ratio to the base BDP.
     pub beta: Fixed,
+    /// Division by the base RTT,
+    pub base_rtt: Divisor,
+    /// and by the margin.
+    pub margin: Divisor,
 }
 
 impl Parameters for ThetaPowerTcpParams {
@@ -126,6 +130,8 @@ impl Parameters for ThetaPowerTcpParams {
         ThetaPowerTcpDerived {
             floor: least_share(self.floor, self.floor_rate, path),
             beta: Fixed::ONE / self.flows,
+            base_rtt: Divisor::new(path.base_rtt.ps()),
+            margin: Divisor::of(self.margin),
         }
     }
 }
@@ -266,7 +272,8 @@ pub struct ThetaPowerTcp {
 
 impl ThetaPowerTcp {
     /// NORMPOWER of Algorithm 2.
-    fn measure(&mut self, params: &ThetaPowerTcpParams, now: Time, rtt: Time) {
+    fn measure(&mut self, setup: &Setup<ThetaPowerTcpParams>, now: Time, rtt: Time) {
+        let Setup { params, path, derived, .. } = setup;
         let dt = now - self.previous_at;
         if dt == Time::ZERO {
             return;
@@ -280,9 +287,15 @@ impl ThetaPowerTcp {
         };
         self.arrival = gradient;
         let gradient = if params.negative_power { gradient } else { gradient.max(params.gradient_floor) };
-        let power = gradient * Fixed::ratio(rtt.ps(), self.base_rtt.ps()) / params.margin;
-        let weight =
-            Fixed::ratio(dt.min(self.base_rtt).ps(), self.base_rtt.ps()).clamp_to(Fixed::ZERO, Fixed::ONE);
+        let round_trips = |time: Time| {
+            if self.base_rtt == path.base_rtt {
+                derived.base_rtt.ratio(time.ps())
+            } else {
+                Fixed::ratio(time.ps(), self.base_rtt.ps())
+            }
+        };
+        let power = derived.margin.divide(gradient * round_trips(rtt));
+        let weight = if dt >= self.base_rtt { Fixed::ONE } else { round_trips(dt) };
         self.power += weight * (power - self.power);
         self.previous_rtt = rtt;
         self.previous_at = now;
@@ -326,7 +339,7 @@ impl CongestionControl for ThetaPowerTcp {
             self.last_update = ack.next_sequence;
             return;
         }
-        self.measure(params, ack.now, rtt);
+        self.measure(setup, ack.now, rtt);
         let round_trip_over =
             ack.sequence > self.last_update || (ack.sequence == self.last_update && !params.update_beyond);
         if params.update == Update::Ack || round_trip_over {

@@ -16,13 +16,13 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// When the rate is updated.
@@ -119,6 +119,10 @@ pub struct TimelyDerived {
     pub step: Rate,
     /// Smallest rate.
     pub floor: Rate,
+    /// Division by the line rate,
+    pub line: Divisor,
+    /// and by D_minRTT.
+    pub min_rtt: Divisor,
 }
 
 impl Parameters for TimelyParams {
@@ -129,6 +133,8 @@ impl Parameters for TimelyParams {
         TimelyDerived {
             step: self.delta + share(self.delta_share),
             floor: (self.floor_rate + share(self.floor)).min(path.line_rate).max(Rate::from_bps(1)),
+            line: Divisor::new(path.line_rate.bps()),
+            min_rtt: Divisor::new(self.min_rtt.ps()),
         }
     }
 }
@@ -323,12 +329,8 @@ impl Timely {
 }
 
 /// `to − from` over `unit`.
-fn change(from: Time, to: Time, unit: Time) -> Fixed {
-    if to >= from {
-        Fixed::ratio((to - from).ps(), unit.ps())
-    } else {
-        -Fixed::ratio((from - to).ps(), unit.ps())
-    }
+fn change(from: Time, to: Time, unit: &Divisor) -> Fixed {
+    if to >= from { unit.ratio((to - from).ps()) } else { -unit.ratio((from - to).ps()) }
 }
 
 impl CongestionControl for Timely {
@@ -366,7 +368,7 @@ impl CongestionControl for Timely {
             return;
         }
         // Lines 1, 3, 4: averaging the normalised difference is the same as normalising the average.
-        self.gradient = ewma(self.gradient, change(previous, rtt, params.min_rtt), params.alpha);
+        self.gradient = ewma(self.gradient, change(previous, rtt, &derived.min_rtt), params.alpha);
         if rtt < params.t_low {
             self.increase(setup, params.hai_below_low);
         } else if rtt > params.t_high {
@@ -381,7 +383,7 @@ impl CongestionControl for Timely {
     }
 
     fn allowance(&self, setup: &Setup<TimelyParams>) -> Allowance {
-        let share = Fixed::ratio(self.rate.bps(), setup.path.line_rate.bps());
+        let share = setup.derived.line.ratio(self.rate.bps());
         Allowance { window: setup.params.window.window(setup.bdp, share), rate: self.rate }
     }
 

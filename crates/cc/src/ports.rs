@@ -1,0 +1,404 @@
+//! What algorithms with in-band telemetry compute of a port, without dividing where it can be helped.
+
+use incast_units::math::mul_wide;
+use incast_units::{Bytes, Rate, Time};
+
+use crate::contract::{IntHop, IntStack, MAX_INT_HOPS, Path};
+use crate::{Divisor, Fixed};
+
+/// What is derived once for a path: divisions by its base RTT, and by rate and base BDP for ports of the rate of the sender's
+/// link, or 2, 4, 8… times as fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ports {
+    line: Divisor,
+    bdp: Divisor,
+    base_rtt: Time,
+    rtt: Divisor,
+}
+
+/// A port between two records of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Port<'a> {
+    pub(crate) before: &'a IntHop,
+    pub(crate) now: &'a IntHop,
+    /// Rate times base RTT.
+    bdp: Bytes,
+    /// Time between the records.
+    elapsed: Time,
+    /// What it sent meanwhile.
+    pub(crate) sent: Bytes,
+}
+
+/// The port with the largest value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Largest {
+    pub(crate) value: Fixed,
+    /// Time between its records.
+    pub(crate) elapsed: Time,
+    /// Its place on the way.
+    pub(crate) place: u32,
+}
+
+/// A number that others are compared with, with 16 fractional bits: rounded down, and at most 2^32 - 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(u64);
+
+impl Limit {
+    fn new(value: Fixed) -> Self {
+        Self(if value.is_negative() { 0 } else { (value.bits() as u64 >> 16).min(u64::from(u32::MAX)) })
+    }
+
+    /// This many times the BDP of the port, in bytes: rounded down, and at most 2^32 - 1. (The BDP is below 2^31.)
+    #[inline]
+    fn bytes(self, port: &Port<'_>) -> u64 {
+        (self.0.wrapping_mul(port.bdp.get()) >> 16).min(u64::from(u32::MAX))
+    }
+}
+
+impl Ports {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self {
+            line: Divisor::new(path.line_rate.bps()),
+            bdp: Divisor::new(path.bdp().get()),
+            base_rtt: path.base_rtt,
+            rtt: Divisor::new(path.base_rtt.ps()),
+        }
+    }
+
+    /// The port of both stacks with the largest `value`, of equal ones the first on the way. `hint` is the place of the one
+    /// that it may be, as it was the last time: the others are left out if their value is below it for certain.
+    ///
+    /// A port without a later record says nothing, nor does one whose counter runs backwards, which is another port.
+    #[inline]
+    pub(crate) fn largest(
+        &self,
+        before: &IntStack,
+        now: &IntStack,
+        hint: u32,
+        is_below: impl Fn(&Port<'_>, Limit) -> bool,
+        value: impl Fn(&Port<'_>) -> Fixed,
+    ) -> Option<Largest> {
+        let count = before.count.min(now.count);
+        let mut largest = Largest { value: Fixed::MIN, elapsed: Time::ZERO, place: 0 };
+        let mut limit = Limit(0);
+        let mut next = hint;
+        // The hint, then the others from the last on.
+        for step in (0..=count.min(MAX_INT_HOPS as u32)).rev() {
+            let place = next;
+            next = step.wrapping_sub(1);
+            if place >= count || (place == hint && largest.elapsed > Time::ZERO) {
+                continue;
+            }
+            let (Some(before), Some(now)) = (before.hops.get(place as usize), now.hops.get(place as usize))
+            else {
+                continue;
+            };
+            let (Some(elapsed), Some(sent)) =
+                (now.at.checked_sub(before.at), now.transmitted.checked_sub(before.transmitted))
+            else {
+                continue;
+            };
+            if elapsed == Time::ZERO {
+                continue;
+            }
+            let port = Port { before, now, bdp: now.rate.bytes_in(self.base_rtt), elapsed, sent };
+            if is_below(&port, limit) {
+                continue;
+            }
+            let value = value(&port);
+            if value > largest.value || (value == largest.value && place < largest.place) {
+                (largest, limit) = (Largest { value, elapsed, place }, Limit::new(value));
+            }
+        }
+        (largest.elapsed > Time::ZERO).then_some(largest)
+    }
+
+    /// `bytes` in the time between the records, over the rate of the port.
+    #[inline]
+    fn share(&self, port: &Port<'_>, bytes: Bytes) -> Fixed {
+        self.line.ratio_by(Rate::of(bytes, port.elapsed).bps(), port.now.rate.bps())
+    }
+
+    /// A queue over the BDP of the port.
+    #[inline]
+    fn queue(&self, port: &Port<'_>, queue: Bytes) -> Fixed {
+        self.bdp.ratio_by(queue.get(), port.bdp.get())
+    }
+
+    /// A queue over the BDP of the port, plus `bytes` in the time between the records over its rate. (Not inlined, as the
+    /// next: it is wanted for few ports, and takes registers from the loop over all.)
+    #[inline(never)]
+    pub(crate) fn sum(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes) -> Fixed {
+        self.queue(port, queue) + self.share(port, bytes)
+    }
+
+    /// `bytes` in the time between the records over the rate of the port, but at least `least`, times 1 plus the queue
+    /// over the BDP.
+    #[inline(never)]
+    pub(crate) fn product(&self, port: &Port<'_>, (queue, bytes): (Bytes, Bytes), least: Fixed) -> Fixed {
+        self.share(port, bytes).max(least) * (Fixed::ONE + self.queue(port, queue))
+    }
+
+    /// Whether products of these and of the port's quantities need not be checked: amounts below 2^31, times below 2^32
+    /// (4.3 ms).
+    #[inline]
+    fn is_small(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes) -> bool {
+        let (amounts, times) =
+            (queue.get() | bytes.get() | port.bdp.get(), port.elapsed.ps() | self.base_rtt.ps());
+        amounts >> 31 | times >> 32 == 0
+    }
+
+    /// Whether [`Self::sum`] is below the limit for certain.
+    #[inline]
+    pub(crate) fn sum_is_below(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes, limit: Limit) -> bool {
+        if !self.is_small(port, queue, bytes) {
+            return false;
+        }
+        // Not rounded, the sum is at most queue/bdp + bytes · T/(bdp · elapsed), as bdp is at most rate · T.
+        let elapsed = port.elapsed.ps();
+        let sum =
+            queue.get().wrapping_mul(elapsed).wrapping_add(bytes.get().wrapping_mul(self.base_rtt.ps()));
+        sum < limit.bytes(port).wrapping_mul(elapsed)
+    }
+
+    /// Whether [`Self::product`] is below the limit for certain.
+    #[inline(never)]
+    pub(crate) fn product_is_below(
+        &self,
+        port: &Port<'_>,
+        &(queue, bytes): &(Bytes, Bytes),
+        least: Fixed,
+        limit: Limit,
+    ) -> bool {
+        if !self.is_small(port, queue, bytes) || least > Fixed::ONE {
+            return false;
+        }
+        // As above: at most (bdp + queue)/bdp · bytes · T/(bdp · elapsed), and (bdp + queue)/bdp · least.
+        let (bdp, full) = (port.bdp.get(), port.bdp.get().wrapping_add(queue.get()));
+        let product = mul_wide(bytes.get().wrapping_mul(self.base_rtt.ps()), full);
+        product < mul_wide(limit.bytes(port).wrapping_mul(port.elapsed.ps()), bdp)
+            && (least == Fixed::ZERO
+                || Limit::new(least).0.wrapping_add(1).wrapping_mul(full) < limit.0.wrapping_mul(bdp))
+    }
+
+    /// `time` over the base RTT.
+    #[inline]
+    pub(crate) fn round_trips(&self, time: Time) -> Fixed {
+        self.rtt.ratio(time.ps())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::PATH;
+
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 ^ self.0 >> 31
+        }
+
+        fn below(&mut self, n: u64) -> u64 {
+            (self.next() >> 16) % n
+        }
+
+        /// A number of any length up to `bits`.
+        fn any(&mut self, bits: u64) -> u64 {
+            let length = self.below(bits + 1);
+            if length == 0 { 0 } else { self.next() >> (64 - length) }
+        }
+
+        fn rate(&mut self) -> Rate {
+            match self.below(12) {
+                0 => Rate::ZERO,
+                1 => Rate::from_bps(self.any(40)),
+                2 => Rate::from_bps(u64::MAX),
+                3..6 => Rate::from_gbps(100),
+                6..9 => Rate::from_gbps(400),
+                _ => Rate::from_gbps(10 + self.below(400)),
+            }
+        }
+
+        /// Small amounts mostly, as on the way of a flow; sometimes none, sometimes any.
+        fn amount(&mut self) -> Bytes {
+            Bytes::new(match self.below(10) {
+                0 => self.any(64),
+                1..4 => 0,
+                4..7 => 1000 * self.below(8),
+                _ => self.below(600_000),
+            })
+        }
+
+        fn passed(&mut self) -> Time {
+            Time::from_ps(match self.below(12) {
+                0 => 0,
+                1 => self.any(64),
+                2..6 => 80_000,
+                _ => 1 + self.below(4_000_000),
+            })
+        }
+
+        /// Two records of a port: now and then of two ports, so that clock, counter or rate do not fit.
+        fn records(&mut self) -> (IntHop, IntHop) {
+            let (at, transmitted, rate) = (self.any(50), self.any(50), self.rate());
+            let before = IntHop {
+                at: Time::from_ps(at),
+                queue: self.amount(),
+                transmitted: Bytes::new(transmitted),
+                rate,
+            };
+            if self.below(20) == 0 {
+                let (at, transmitted) = (Time::from_ps(self.any(51)), Bytes::new(self.any(51)));
+                return (before, IntHop { at, queue: self.amount(), transmitted, rate: self.rate() });
+            }
+            let (at, transmitted) = (before.at + self.passed(), before.transmitted + self.amount());
+            (before, IntHop { at, queue: self.amount(), transmitted, rate })
+        }
+
+        /// Some ports on the way, sometimes the same twice, sometimes with the last one almost the same.
+        fn stacks(&mut self) -> (IntStack, IntStack) {
+            let (mut before, mut now) = (IntStack::EMPTY, IntStack::EMPTY);
+            (before.count, now.count) = match self.below(10) {
+                0 => (self.below(7) as u32, self.below(7) as u32),
+                1 => (1, 1),
+                _ => (5, 5),
+            };
+            let mut last = self.records();
+            for (before, now) in before.hops.iter_mut().zip(&mut now.hops) {
+                match self.below(6) {
+                    0 => {}
+                    1 => {
+                        last.1.queue += Bytes::new(self.below(2));
+                        last.1.transmitted += Bytes::new(self.below(2));
+                    }
+                    _ => last = self.records(),
+                }
+                (*before, *now) = last;
+            }
+            (before, now)
+        }
+    }
+
+    /// What a port measured, by division: the time between the records, and the two terms.
+    type Terms = (Time, Fixed, Fixed);
+
+    fn terms(
+        before: &IntHop,
+        now: &IntHop,
+        base_rtt: Time,
+        seen: impl Fn(Bytes) -> (Bytes, Bytes),
+    ) -> Option<Terms> {
+        let elapsed = now.at - before.at;
+        if elapsed == Time::ZERO || now.transmitted < before.transmitted {
+            return None;
+        }
+        let (queue, bytes) = seen(now.transmitted - before.transmitted);
+        let queue = Fixed::ratio(queue.get(), now.rate.bytes_in(base_rtt).get());
+        Some((elapsed, queue, Fixed::ratio(Rate::of(bytes, elapsed).bps(), now.rate.bps())))
+    }
+
+    /// The first of the largest.
+    fn largest(values: impl Iterator<Item = Option<(Time, Fixed)>>) -> Option<(Fixed, Time, u32)> {
+        let mut largest: Option<(Fixed, Time, u32)> = None;
+        for (place, value) in values.enumerate() {
+            if let Some((elapsed, value)) = value
+                && largest.is_none_or(|(most, ..)| value > most)
+            {
+                largest = Some((value, elapsed, place as u32));
+            }
+        }
+        largest
+    }
+
+    #[test]
+    fn what_is_left_out_changes_nothing() {
+        let mut random = Random(8);
+        let (mut measured, mut left_out) = (0_u32, 0_u32);
+        for i in 0..100_000 {
+            let path = match i % 4 {
+                0 => Path { base_rtt: Time::from_ps(random.any(50)), line_rate: random.rate(), ..PATH },
+                _ => PATH,
+            };
+            let ports = Ports::new(&path);
+            let (before, now) = random.stacks();
+            let hint = random.below(7) as u32;
+            let least = match random.below(4) {
+                0 => Fixed::from_bits(random.any(34) as i64),
+                1 => -Fixed::ONE,
+                _ => Fixed::ZERO,
+            };
+            let pairs = || before.iter().zip(now.iter()).map(|((_, before), (_, now))| (before, now));
+            let skipped = core::cell::Cell::new(0);
+            let count = |below: bool| {
+                skipped.set(skipped.get() + u32::from(below));
+                below
+            };
+
+            let queue = |port: &Port<'_>| port.now.queue.min(port.before.queue);
+            let sum = ports.largest(
+                &before,
+                &now,
+                hint,
+                |port, limit| count(ports.sum_is_below(port, queue(port), port.sent, limit)),
+                |port| ports.sum(port, queue(port), port.sent),
+            );
+            let divided = largest(pairs().map(|(before, now)| {
+                let terms = terms(before, now, path.base_rtt, |sent| (now.queue.min(before.queue), sent));
+                terms.map(|(elapsed, queue, share)| (elapsed, queue + share))
+            }));
+            let told = |l: Largest| (l.value, l.elapsed, l.place);
+            assert_eq!(sum.map(told), divided, "{i}: {before:?} {now:?}");
+
+            let arrived = |port: &Port<'_>| (port.sent + port.now.queue) - port.before.queue;
+            let product = ports.largest(
+                &before,
+                &now,
+                hint,
+                |port, limit| {
+                    count(ports.product_is_below(port, &(port.now.queue, arrived(port)), least, limit))
+                },
+                |port| ports.product(port, (port.now.queue, arrived(port)), least),
+            );
+            let divided = largest(pairs().map(|(before, now)| {
+                let seen = |sent| (now.queue, (sent + now.queue) - before.queue);
+                let terms = terms(before, now, path.base_rtt, seen);
+                terms.map(|(elapsed, queue, share)| (elapsed, share.max(least) * (Fixed::ONE + queue)))
+            }));
+            assert_eq!(product.map(told), divided, "{i}: {before:?} {now:?}");
+
+            measured += u32::from(sum.is_some()) + u32::from(product.is_some());
+            left_out += skipped.get();
+        }
+        assert!(measured > 150_000 && left_out > 150_000, "{measured} {left_out}: this test sees too little");
+    }
+
+    #[test]
+    fn only_what_is_smaller_for_certain_is_left_out() {
+        // 400 Gbps in 12 us: 600 KB. 300 KB of queue, and 2.5 KB in 100 ns, half the rate: 1/2 + 1/2.
+        let ports = Ports::new(&PATH);
+        let record = |at, queue, transmitted| IntHop {
+            at: Time::from_ns(at),
+            queue: Bytes::new(queue),
+            transmitted: Bytes::new(transmitted),
+            rate: Rate::from_gbps(400),
+        };
+        let (before, now) = (record(0, 300_000, 0), record(100, 300_000, 2_500));
+        let (queue, sent) = (now.queue, now.transmitted);
+        let port =
+            Port { before: &before, now: &now, bdp: Bytes::new(600_000), elapsed: Time::from_ns(100), sent };
+        assert_eq!(ports.sum(&port, queue, sent), Fixed::ONE);
+        assert_eq!(ports.product(&port, (queue, sent), Fixed::ZERO), Fixed::ratio(3, 4));
+        let below = |limit| ports.sum_is_below(&port, queue, sent, Limit::new(limit));
+        assert!(!below(Fixed::ZERO) && !below(Fixed::ONE) && below(Fixed::ratio(1001, 1000)));
+        let below = |limit, least| ports.product_is_below(&port, &(queue, sent), least, Limit::new(limit));
+        assert!(!below(Fixed::ratio(3, 4), Fixed::ZERO) && below(Fixed::ratio(751, 1000), Fixed::ZERO));
+        // The smallest share of 1 makes it 3/2.
+        assert!(!below(Fixed::ratio(3, 2), Fixed::ONE) && below(Fixed::ratio(1501, 1000), Fixed::ONE));
+        assert_eq!(ports.round_trips(Time::from_us(3)), Fixed::ratio(1, 4));
+        assert_eq!(size_of::<Ports>(), 128);
+    }
+}
