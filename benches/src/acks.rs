@@ -5,7 +5,7 @@
 //! and `deadline`. For an algorithm that is notified by CNPs an event is a CNP or its timer, as in OSCAR's
 //! Table 2. Other calls (`on_sent`, `tag`) are made between the batches and do not count.
 
-mod trace;
+pub(crate) mod trace;
 
 use std::hint::black_box;
 

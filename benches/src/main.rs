@@ -2,16 +2,19 @@
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
 //! `--only NAME…` runs these workloads alone, also those that take long; `--acks [ALGORITHM]` measures
-//! acknowledgements alone, `--acks --record` adds them to their history; `--against PROGRAM` compares
-//! with another build of this program, the two in turns.
+//! acknowledgements alone, `--acks --record` adds them to their history; `--order` counts the instructions of the
+//! order statistic that MSwift uses, and of a sort; `--against PROGRAM` compares with another build of this
+//! program, the two in turns.
 //!
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (what the tables
 //! are made of, so that peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
-//! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements, for counting instructions.
+//! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements and `--order-of METHOD DELAYS SIZE TIMES` takes
+//! samples, for counting instructions.
 
 mod acks;
 mod measure;
+mod order;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -73,15 +76,17 @@ fn main() -> ExitCode {
         ["--acks", "--record"] => acks::all(None, true),
         ["--acks", algorithm] => acks::all(Some(algorithm), false),
         ["--acks-of", algorithm, preset, times] => acks::perform(algorithm, preset, times),
+        ["--order"] => order::all(),
+        ["--order-of", method, delays, size, times] => order::perform(method, delays, size, times),
         ["--against", program] => against(program),
         ["--one", name, threads] => one(name, threads, None),
         ["--one", name, threads, size] => one(name, threads, Some(size)),
         ["--small", name, size] => small(name, size),
         ["--idle", flows, k] => idle(flows, k),
         _ => Err(
-            "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --against PROGRAM \
+            "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --order | --against PROGRAM \
                  | --one NAME THREADS [SIZE] | --small NAME SIZE | --idle FLOWS K \
-                 | --acks-of ALGORITHM PRESET TIMES]"
+                 | --acks-of ALGORITHM PRESET TIMES | --order-of METHOD DELAYS SIZE TIMES]"
                 .into(),
         ),
     };

@@ -437,6 +437,7 @@ class Ack:
         hop_delay: int = 0,
         receiver_flows: int = 0,
         tag: int = 0,
+        delayed_run: int = 0,
         hole: bool = False,
         circuit: bool = False,
     ) -> Ack: ...
@@ -458,6 +459,9 @@ class Ack:
     @property
     def tag(self) -> int:
         """What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
+    @property
+    def delayed_run(self) -> int:
+        """The longest run of delayed packets, adjacent in sequence; zero without `Signals.DELAYED_RUN`."""
     @property
     def rtt(self) -> int:
         """The round-trip time that it measures, without the time for which the receiver held it, in ps."""

@@ -70,6 +70,8 @@ class Signals(enum.IntFlag):
     """A word kept with each packet: what ``tag()`` gives when it is sent comes back as ``ack.tag``."""
     CIRCUIT = 128
     """Whether the switch of the sender's rack announced a circuit: ``ack.circuit``."""
+    DELAYED_RUN = 256
+    """The longest run of delayed packets, from selective acknowledgements: ``ack.delayed_run``."""
 
 
 class Flow(ABC):

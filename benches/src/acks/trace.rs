@@ -32,16 +32,16 @@ const MARKED: Bytes = Bytes::new(100_000);
 
 /// What arrives at the sender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signal {
-    pub(super) ack: Ack,
-    pub(super) int: IntStack,
+pub(crate) struct Signal {
+    pub(crate) ack: Ack,
+    pub(crate) int: IntStack,
 }
 
 /// A linear congruential generator.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
@@ -71,7 +71,7 @@ impl Port {
 }
 
 /// `count` acknowledgements in the order of their packets.
-pub(super) fn signals(count: usize) -> Vec<Signal> {
+pub(crate) fn signals(count: usize) -> Vec<Signal> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut ports = PORTS.map(|rate| Port { load: 30, last: IntHop { rate, ..IntHop::default() } });
     let line_ps = PATH.line_rate.time_for(PATH.packet).ps();
@@ -125,6 +125,7 @@ pub(super) fn signals(count: usize) -> Vec<Signal> {
             hop_delay,
             receiver_flows,
             tag: 0,
+            delayed_run: 0,
             hole: duplicate,
             circuit,
         };

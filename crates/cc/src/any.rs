@@ -179,6 +179,12 @@ algorithms! {
     Dctcp: crate::dctcp::Dctcp, crate::dctcp::DctcpParams;
     /// [`crate::swift`].
     Swift: crate::swift::Swift, crate::swift::SwiftParams;
+    /// [`crate::newreno`].
+    NewReno: crate::newreno::NewReno, crate::newreno::NewRenoParams;
+    /// [`crate::lswift`].
+    LSwift: crate::lswift::LSwift, crate::lswift::LSwiftParams;
+    /// [`crate::mswift`].
+    MSwift: crate::mswift::MSwift, crate::mswift::MSwiftParams;
     /// [`crate::timely`].
     Timely: crate::timely::Timely, crate::timely::TimelyParams;
     /// [`crate::ccc`].

@@ -73,6 +73,10 @@ pub struct Ack {
     /// The result of [`CongestionControl::tag`] when that packet was sent; zero without
     /// [`Signals::PACKET_TAG`], and for a packet whose record is no longer kept.
     pub tag: u32,
+    /// The longest run of packets, adjacent in sequence, that are delayed: not acknowledged, while at least as many
+    /// later ones are as the transport takes for a sign of loss (three by default). Zero without
+    /// [`Signals::DELAYED_RUN`], and under a transport that drops packets out of order.
+    pub delayed_run: u32,
     /// Whether the receiver reports a hole: a later packet arrived before an earlier one.
     pub hole: bool,
     /// Whether the switch of the sender's rack announced a circuit to that packet (explicit circuit
@@ -223,6 +227,8 @@ impl Signals {
     pub const PACKET_TAG: Self = Self(64);
     /// Whether there is, or soon will be, a circuit to the receiver's rack.
     pub const CIRCUIT: Self = Self(128);
+    /// The longest run of delayed packets, from selective acknowledgements.
+    pub const DELAYED_RUN: Self = Self(256);
 
     /// Both sets together.
     #[must_use]
@@ -375,6 +381,7 @@ mod tests {
             Signals::RECEIVER_FLOWS,
             Signals::PACKET_TAG,
             Signals::CIRCUIT,
+            Signals::DELAYED_RUN,
         ];
         for (i, one) in all.into_iter().enumerate() {
             for (j, other) in all.into_iter().enumerate() {

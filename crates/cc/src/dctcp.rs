@@ -39,6 +39,8 @@ pub struct DctcpParams {
     pub initial_window: u64,
     /// Smallest window, in packets.
     pub min_window: Fixed,
+    /// Share of the window that a hole takes.
+    pub hole_cut: Fixed,
 }
 
 impl Default for DctcpParams {
@@ -50,6 +52,7 @@ impl Default for DctcpParams {
             slow_start: false,
             initial_window: 10,
             min_window: Fixed::ONE,
+            hole_cut: Fixed::ratio(1, 2),
         }
     }
 }
@@ -130,6 +133,14 @@ impl Described for DctcpParams {
             Fixed::whole(100),
             "smallest window in packets; below 1 the packets are paced at window/RTT",
             "RFC 5681: 1"
+        ),
+        param!(
+            Ratio "hole_cut",
+            hole_cut,
+            Fixed::ZERO,
+            Fixed::ratio(99, 100),
+            "share of the window that a hole takes, once per window of data; 0: none, for packets that overtake each other",
+            "RFC 8257 section 3.5, as TCP: 0.5"
         ),
     ];
 }
@@ -246,7 +257,11 @@ impl CongestionControl for Dctcp {
         let Setup { path, derived, .. } = setup;
         match loss.kind {
             LossKind::Hole | LossKind::Trim if self.reducing && loss.sequence < self.reduced_until => {}
-            LossKind::Hole | LossKind::Trim => self.reduce(setup, Fixed::ratio(1, 2), loss.next_sequence),
+            LossKind::Hole if setup.params.hole_cut == Fixed::ZERO => {}
+            LossKind::Hole => {
+                self.reduce(setup, Fixed::ONE - setup.params.hole_cut, loss.next_sequence);
+            }
+            LossKind::Trim => self.reduce(setup, Fixed::ratio(1, 2), loss.next_sequence),
             LossKind::Timeout => {
                 // RFC 5681, Equation 4; a second timeout of the same segment leaves ssthresh alone.
                 if loss.sequence != self.timed_out {
@@ -412,6 +427,22 @@ mod tests {
         // Sent after the first: again.
         lost(&mut flow, &params, LossKind::Hole, 300_000);
         close(flow.window, 37_500.0);
+    }
+
+    #[test]
+    fn a_hole_may_take_another_share_or_none() {
+        // A quarter; with none the window grows on: 1000 · 1000/150000 B. A timeout and a trimmed packet are losses.
+        let params = DctcpParams { hole_cut: Fixed::ratio(1, 4), ..DctcpParams::default() };
+        let mut flow = flow(&params);
+        lost(&mut flow, &params, LossKind::Hole, 5000);
+        close(flow.window, 112_500.0);
+        let params = DctcpParams { hole_cut: Fixed::ZERO, ..params };
+        let mut flow = self::flow(&params);
+        lost(&mut flow, &params, LossKind::Hole, 5000);
+        acked(&mut flow, &params, 6000, 300_000, false);
+        assert!((crate::testing::float(flow.window) - 150_006.666_667).abs() < 1e-5, "{}", flow.window);
+        lost(&mut flow, &params, LossKind::Trim, 7000);
+        assert!(flow.window < Fixed::whole(75_004));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
 //! * [`ports`]: what algorithms with in-band telemetry compute of a port.
+//! * [`order`]: the order statistic of the last delays, which median-based algorithms share.
 //! * one module per algorithm, named as its paper names it.
 //! * [`any`]: every algorithm behind one type, and the registry that lists them.
 #![no_std]
@@ -30,9 +31,13 @@ pub mod fixed;
 mod fixed_log;
 pub mod hpcc;
 pub mod limits;
+pub mod lswift;
 pub mod mnscc;
+pub mod mswift;
+pub mod newreno;
 pub mod nscc;
 pub mod oracle;
+pub mod order;
 pub mod oscar;
 pub mod params;
 pub mod patched_timely;

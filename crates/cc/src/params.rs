@@ -166,21 +166,21 @@ pub trait Described: Sized + 'static {
     const PARAMS: &'static [Param<Self>];
 }
 
-/// One [`Param`], from its kind, its name in scenario files, its field (or the path to it), its range, its
-/// meaning and its source.
+/// One [`Param`], from its kind, its name in scenario files, its field (or one of a field, as `law.ai`), its range,
+/// its meaning and its source.
 macro_rules! param {
-    (choice $name:literal, $field:ident, $choice:ty, $meaning:expr, $source:expr) => {
+    (choice $name:literal, $($field:ident).+, $choice:ty, $meaning:expr, $source:expr) => {
         $crate::params::Param {
             name: $name,
             kind: $crate::params::Kind::Choice(<$choice>::WORDS),
             meaning: $meaning,
             source: $source,
-            get: |p| $crate::params::Value::Choice(p.$field.place()),
+            get: |p| $crate::params::Value::Choice(p.$($field).+.place()),
             set: |p, v| {
                 if let $crate::params::Value::Choice(v) = v
                     && let Some(choice) = <$choice>::at(v)
                 {
-                    p.$field = choice;
+                    p.$($field).+ = choice;
                 }
             },
         }

@@ -15,6 +15,9 @@
 //!   holds back would grow it for ever, and a newcomer would meet all of it as a queue.
 //! * t_last_decrease moves when the window became smaller. (At "not larger", the letter of the
 //!   listing, a window held at its limit would never be allowed to shrink.)
+//! * What is a loss the transport says: with selective repeat, a packet that has not arrived while three later ones
+//!   have. The window shrinks by `max_mdf` then, at most once per RTT together with the decreases by delay, and a
+//!   packet that comes late after all does not undo it.
 //! * Delay is the whole round trip: the contract does not divide it into fabric and endpoint.
 //! * The flow starts with a window of one base BDP.
 //!
@@ -114,6 +117,28 @@ impl SwiftParams {
         }
     }
 
+    /// For the fabric of the median paper, also under LSwift and MSwift.
+    pub(crate) fn median() -> Self {
+        Self {
+            base_target: Time::from_us(1),
+            base_rtt_share: Fixed::ONE,
+            hop: Time::ZERO,
+            fs_range: Time::from_us(5),
+            ..Self::paper()
+        }
+    }
+
+    fn bolt() -> Self {
+        Self {
+            base_target: Time::from_us(25),
+            hop: Time::from_us(1),
+            fs_max: Fixed::whole(256),
+            min_cwnd: Fixed::ratio(15, 1000),
+            max_cwnd: Fixed::whole(256),
+            ..Self::paper()
+        }
+    }
+
     fn oscar() -> Self {
         Self {
             base_target: Time::from_us(25),
@@ -209,6 +234,144 @@ impl Parameters for SwiftParams {
     }
 }
 
+/// The parameters of Swift's law, which LSwift and MSwift share, where they are in the parameters of an algorithm, and
+/// what the algorithm has besides.
+macro_rules! law {
+    ([$($at:ident.)*] $(, $more:expr)* $(,)?) => {
+        &[
+            param!(
+                Time "base_target",
+                $($at.)* base_target,
+                Time::ZERO,
+                Time::from_ms(100),
+                "least target delay; with hops and base_rtt_share it must exceed the base RTT",
+                "csg-htsim: 20us; OSCAR's public artifact and Bolt's ns-3 code: 25us; the median paper: about 1us of queue"
+            ),
+            param!(
+                Ratio "base_rtt_share",
+                $($at.)* base_rtt_share,
+                Fixed::ZERO,
+                Fixed::whole(100),
+                "multiple of the base RTT that is added to base_target",
+                "Swift: 0; OSCAR's public artifact and for the median paper: 1"
+            ),
+            param!(
+                Time "hop",
+                $($at.)* hop,
+                Time::ZERO,
+                Time::from_ms(1),
+                "target delay per link from sender to receiver",
+                "Swift section 3.5 without a value; csg-htsim: 20us/6.55, in effect none; OSCAR's public artifact: none; Bolt's ns-3 code: 1us"
+            ),
+            param!(
+                Time "fs_range",
+                $($at.)* fs_range,
+                Time::ZERO,
+                Time::from_ms(100),
+                "most that flow scaling adds to the target delay",
+                "csg-htsim: 5 times its base target; OSCAR's public artifact: 4 times its own; Bolt's ns-3 code: 100us; chosen here for the median paper: 5us"
+            ),
+            param!(
+                Ratio "fs_min",
+                $($at.)* fs_min,
+                Fixed::ratio(1, 1_000_000),
+                Fixed::whole(1_000_000),
+                "window, in unit, at which flow scaling adds all of fs_range",
+                "Swift section 3.5 and csg-htsim: 0.1 packets; OSCAR's public artifact: 0.1 base BDP"
+            ),
+            param!(
+                Ratio "fs_max",
+                $($at.)* fs_max,
+                Fixed::ratio(1, 1_000_000),
+                Fixed::whole(1_000_000),
+                "window, in unit, at which flow scaling adds nothing",
+                "csg-htsim: 100 packets; Bolt's ns-3 code: 256; OSCAR's public artifact: 1 base BDP"
+            ),
+            param!(
+                Ratio "ai",
+                $($at.)* ai,
+                Fixed::ZERO,
+                Fixed::whole(1000),
+                "additive increase per RTT, in unit",
+                "csg-htsim and Bolt's ns-3 code: 1 packet; OSCAR's public artifact: 0.001 base BDP"
+            ),
+            param!(
+                Ratio "beta",
+                $($at.)* beta,
+                Fixed::ZERO,
+                Fixed::ONE,
+                "share of the relative excess delay by which the window shrinks",
+                "csg-htsim, OSCAR's public artifact and Bolt's ns-3 code: 0.8"
+            ),
+            param!(
+                Ratio "max_mdf",
+                $($at.)* max_mdf,
+                Fixed::ZERO,
+                Fixed::ratio(99, 100),
+                "largest share of the window that one decrease takes",
+                "csg-htsim, OSCAR's public artifact and Bolt's ns-3 code: 0.5"
+            ),
+            param!(
+                Ratio "min_cwnd",
+                $($at.)* min_cwnd,
+                Fixed::ratio(1, 1_000_000),
+                Fixed::whole(1000),
+                "smallest window, in unit",
+                "csg-htsim: 10 bytes, 0.01 of a packet of 1000 and 0.0025 of its own of 4000; Bolt's ns-3 code: 15 bytes; OSCAR's public artifact: 0.0001 base BDP"
+            ),
+            param!(
+                Ratio "max_cwnd",
+                $($at.)* max_cwnd,
+                Fixed::ratio(1, 100),
+                Fixed::whole(1_000_000_000),
+                "largest window, in unit",
+                "Swift without a value; csg-htsim: 1000 packets; Bolt's ns-3 code: 256; OSCAR's public artifact: 1 base BDP"
+            ),
+            param!(
+                Count "retx_reset",
+                $($at.)* retx_reset,
+                1,
+                1000,
+                "timeouts in a row after which the window is the smallest",
+                "Swift Algorithm 1, RETX_RESET_THRESHOLD; csg-htsim: 5"
+            ),
+            param!(
+                choice "unit",
+                $($at.)* unit,
+                $crate::swift::Unit,
+                "what fs_min, fs_max, ai, min_cwnd and max_cwnd count in: full packets or base BDPs",
+                "Swift: packets; OSCAR's public artifact: base BDPs"
+            ),
+            param!(
+                Flag "grow_unused",
+                $($at.)* grow_unused,
+                "whether a window grows that the bytes in flight do not fill",
+                "Swift without a word; RFC 7661 for TCP: false; csg-htsim and OSCAR's public artifact: true"
+            ),
+            param!(
+                Flag "ai_below_packet",
+                $($at.)* ai_below_packet,
+                "whether the step of an acknowledged packet is ai/window below one packet too, and not ai",
+                "Swift Algorithm 1 and csg-htsim: false; OSCAR's public artifact: true"
+            ),
+            param!(
+                Flag "smoothed_rtt",
+                $($at.)* smoothed_rtt,
+                "whether \"once per RTT\" and the pacing go by the RTT smoothed with 1/8, and not by the latest",
+                "Swift Algorithm 1 without a word; csg-htsim: true; Bolt's ns-3 code: false"
+            ),
+            param!(
+                Flag "whole_packets",
+                $($at.)* whole_packets,
+                "whether flow scaling counts the whole packets of the window (below one it adds all of fs_range)",
+                "Swift section 3.5: false; csg-htsim: true"
+            ),
+            $($more,)*
+        ]
+    };
+}
+pub(crate) use law;
+
 impl Described for SwiftParams {
     const NAME: &'static str = "swift";
     const TITLE: &'static str = "Swift";
@@ -232,136 +395,32 @@ impl Described for SwiftParams {
             meaning: "as compared with in OSCAR, NSDI'26 (public artifact): target 25us above the base RTT, window up to the base BDP",
             params: Self::oscar,
         },
+        Preset {
+            name: "bolt",
+            meaning: "the ns-3 code beside Bolt, NSDI'23, marked as Google's: target 25us and 1us per hop, windows up to 256 packets",
+            params: Self::bolt,
+        },
+        Preset {
+            name: "median",
+            meaning: "for the fabric of the median paper (2026), which prints no values: target 1us above the base RTT",
+            params: Self::median,
+        },
     ];
-    const PARAMS: &'static [Param<Self>] = &[
-        param!(
-            Time "base_target",
-            base_target,
-            Time::ZERO,
-            Time::from_ms(100),
-            "least target delay; with hops and base_rtt_share it must exceed the base RTT",
-            "csg-htsim: 20us; OSCAR's public artifact: 25us"
-        ),
-        param!(
-            Ratio "base_rtt_share",
-            base_rtt_share,
-            Fixed::ZERO,
-            Fixed::whole(100),
-            "multiple of the base RTT that is added to base_target",
-            "Swift: 0; OSCAR's public artifact: 1"
-        ),
-        param!(
-            Time "hop",
-            hop,
-            Time::ZERO,
-            Time::from_ms(1),
-            "target delay per link from sender to receiver",
-            "Swift section 3.5 without a value; csg-htsim: 20us/6.55, in effect none; OSCAR's public artifact: none"
-        ),
-        param!(
-            Time "fs_range",
-            fs_range,
-            Time::ZERO,
-            Time::from_ms(100),
-            "most that flow scaling adds to the target delay",
-            "csg-htsim: 5 times its base target; OSCAR's public artifact: 4 times its own"
-        ),
-        param!(
-            Ratio "fs_min",
-            fs_min,
-            Fixed::ratio(1, 1_000_000),
-            Fixed::whole(1_000_000),
-            "window, in unit, at which flow scaling adds all of fs_range",
-            "Swift section 3.5 and csg-htsim: 0.1 packets; OSCAR's public artifact: 0.1 base BDP"
-        ),
-        param!(
-            Ratio "fs_max",
-            fs_max,
-            Fixed::ratio(1, 1_000_000),
-            Fixed::whole(1_000_000),
-            "window, in unit, at which flow scaling adds nothing",
-            "csg-htsim: 100 packets; OSCAR's public artifact: 1 base BDP"
-        ),
-        param!(
-            Ratio "ai",
-            ai,
-            Fixed::ZERO,
-            Fixed::whole(1000),
-            "additive increase per RTT, in unit",
-            "csg-htsim: 1 packet; OSCAR's public artifact: 0.001 base BDP"
-        ),
-        param!(
-            Ratio "beta",
-            beta,
-            Fixed::ZERO,
-            Fixed::ONE,
-            "share of the relative excess delay by which the window shrinks",
-            "csg-htsim and OSCAR's public artifact: 0.8"
-        ),
-        param!(
-            Ratio "max_mdf",
-            max_mdf,
-            Fixed::ZERO,
-            Fixed::ratio(99, 100),
-            "largest share of the window that one decrease takes",
-            "csg-htsim and OSCAR's public artifact: 0.5"
-        ),
-        param!(
-            Ratio "min_cwnd",
-            min_cwnd,
-            Fixed::ratio(1, 1_000_000),
-            Fixed::whole(1000),
-            "smallest window, in unit",
-            "csg-htsim: 10 bytes, 0.01 of a packet of 1000 and 0.0025 of its own of 4000; OSCAR's public artifact: 0.0001 base BDP"
-        ),
-        param!(
-            Ratio "max_cwnd",
-            max_cwnd,
-            Fixed::ratio(1, 100),
-            Fixed::whole(1_000_000_000),
-            "largest window, in unit",
-            "Swift without a value; csg-htsim: 1000 packets; OSCAR's public artifact: 1 base BDP"
-        ),
-        param!(
-            Count "retx_reset",
-            retx_reset,
-            1,
-            1000,
-            "timeouts in a row after which the window is the smallest",
-            "Swift Algorithm 1, RETX_RESET_THRESHOLD; csg-htsim: 5"
-        ),
-        param!(
-            choice "unit",
-            unit,
-            Unit,
-            "what fs_min, fs_max, ai, min_cwnd and max_cwnd count in: full packets or base BDPs",
-            "Swift: packets; OSCAR's public artifact: base BDPs"
-        ),
-        param!(
-            Flag "grow_unused",
-            grow_unused,
-            "whether a window grows that the bytes in flight do not fill",
-            "Swift without a word; RFC 7661 for TCP: false; csg-htsim and OSCAR's public artifact: true"
-        ),
-        param!(
-            Flag "ai_below_packet",
-            ai_below_packet,
-            "whether the step of an acknowledged packet is ai/window below one packet too, and not ai",
-            "Swift Algorithm 1 and csg-htsim: false; OSCAR's public artifact: true"
-        ),
-        param!(
-            Flag "smoothed_rtt",
-            smoothed_rtt,
-            "whether \"once per RTT\" and the pacing go by the RTT smoothed with 1/8, and not by the latest",
-            "Swift Algorithm 1 without a word; csg-htsim: true"
-        ),
-        param!(
-            Flag "whole_packets",
-            whole_packets,
-            "whether flow scaling counts the whole packets of the window (below one it adds all of fs_range)",
-            "Swift section 3.5: false; csg-htsim: true"
-        ),
-    ];
+    const PARAMS: &'static [Param<Self>] = law!([]);
+}
+
+/// What a step of Swift's law goes by: the parameters of Swift in an algorithm's, its path and what they derive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law<'a> {
+    pub(crate) params: &'a SwiftParams,
+    pub(crate) path: &'a Path,
+    pub(crate) derived: &'a SwiftDerived,
+}
+
+impl<'a> From<&'a Setup<SwiftParams>> for Law<'a> {
+    fn from(setup: &'a Setup<SwiftParams>) -> Self {
+        Self { params: &setup.params, path: &setup.path, derived: &setup.derived }
+    }
 }
 
 /// The state of one flow. Size: 32 bytes.
@@ -389,7 +448,20 @@ impl Swift {
     /// Target delay (section 3.5): base, hops, and flow scaling clamp(α/√cwnd + β, 0, range).
     #[must_use]
     pub fn target_delay(&self, setup: &Setup<SwiftParams>) -> Time {
-        let Setup { params, derived, .. } = setup;
+        self.target(setup.into())
+    }
+
+    /// A flow that starts at `now`.
+    pub(crate) fn start(law: Law<'_>, now: Time) -> Self {
+        let cwnd = Fixed::whole(law.path.bdp().get());
+        let mut flow =
+            Self { cwnd, last_decrease: now, rtt: law.path.base_rtt, timeouts: 0, measured: false };
+        flow.settle(law, cwnd, now);
+        flow
+    }
+
+    pub(crate) fn target(&self, law: Law<'_>) -> Time {
+        let Law { params, derived, .. } = law;
         let cwnd = if params.whole_packets {
             Fixed::whole(derived.by_packet.divide(self.cwnd).floor()) * derived.packet_in_units
         } else {
@@ -399,6 +471,80 @@ impl Swift {
         derived.unscaled_target + Time::from_ps(share.scale(params.fs_range.ps()))
     }
 
+    /// An acknowledgement has come after `rtt`.
+    pub(crate) fn measure(&mut self, law: Law<'_>, rtt: Time) {
+        self.rtt = if law.params.smoothed_rtt && self.measured { smoothed(self.rtt, rtt) } else { rtt };
+        self.measured = true;
+        self.timeouts = 0;
+    }
+
+    /// The law of Algorithm 1 by the delay that it decides on.
+    pub(crate) fn follow(&mut self, law: Law<'_>, ack: &Ack, delay: Time) {
+        let Law { params, derived, .. } = law;
+        // Above all targets within a round trip of the last decrease: nothing happens, wherever the target is.
+        if delay >= derived.scaled_target && ack.now - self.last_decrease < self.rtt {
+            return;
+        }
+        let before = self.cwnd;
+        // Below its least value the target needs no root.
+        let least = derived.unscaled_target;
+        let target = if delay < least { least } else { self.target(law) };
+        if delay < target {
+            self.increase(law, ack);
+        } else {
+            let excess = Fixed::ratio((delay - target).ps(), delay.ps());
+            let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
+            self.decrease(factor, ack.now);
+        }
+        self.settle(law, before, ack.now);
+    }
+
+    /// Packets are lost, and not because the timer has expired.
+    pub(crate) fn lose(&mut self, law: Law<'_>, now: Time) {
+        let before = self.cwnd;
+        self.decrease(Fixed::ONE - law.params.max_mdf, now);
+        self.settle(law, before, now);
+    }
+
+    /// The transport's repair of a hole: the timeouts before it are no longer in a row.
+    pub(crate) fn repaired(&mut self) {
+        self.timeouts = 0;
+    }
+
+    /// The retransmission timer has expired.
+    pub(crate) fn time_out(&mut self, law: Law<'_>, now: Time) {
+        self.timeouts = self.timeouts.saturating_add(1);
+        if u64::from(self.timeouts) < law.params.retx_reset {
+            return self.lose(law, now);
+        }
+        let before = self.cwnd;
+        self.cwnd = Fixed::ZERO; // settles at the smallest window
+        self.settle(law, before, now);
+    }
+
+    /// Line rate with a window of a packet or more, else one packet per rtt · packet/cwnd.
+    pub(crate) fn allow(&self, law: Law<'_>) -> Allowance {
+        let line_rate = law.path.line_rate;
+        let rate = if self.cwnd < law.derived.packet {
+            // In 2^-16 of a byte, so that a window of a few bytes keeps its precision.
+            let scaled = Rate::of(Bytes::new(self.cwnd.scale(1 << 16)), self.rtt);
+            Rate::from_bps((scaled.bps() >> 16).max(1)).min(line_rate)
+        } else {
+            line_rate
+        };
+        Allowance { window: Bytes::new(self.cwnd.floor()), rate }
+    }
+
+    /// The internal quantities of [`INTERNALS`].
+    pub(crate) fn show(&self, law: Law<'_>, place: usize) -> Option<Value> {
+        match place {
+            0 => Some(Value::Time(self.target(law))),
+            1 => Some(Value::Bytes(Bytes::new(self.cwnd.floor()))),
+            2 => Some(Value::Time(self.last_decrease)),
+            _ => None,
+        }
+    }
+
     /// A decrease by `factor`, if the last one is a round trip ago.
     fn decrease(&mut self, factor: Fixed, now: Time) {
         if now - self.last_decrease >= self.rtt {
@@ -406,8 +552,8 @@ impl Swift {
         }
     }
 
-    fn increase(&mut self, setup: &Setup<SwiftParams>, ack: &Ack) {
-        let Setup { params, path, derived, .. } = setup;
+    fn increase(&mut self, law: Law<'_>, ack: &Ack) {
+        let Law { params, path, derived } = law;
         let before = Fixed::whole((ack.inflight_now + ack.acked + path.packet).get());
         if before < self.cwnd && !params.grow_unused {
             return;
@@ -417,13 +563,25 @@ impl Swift {
     }
 
     /// The end of Algorithm 1: the window's limits, and when it last shrank.
-    fn settle(&mut self, setup: &Setup<SwiftParams>, before: Fixed, now: Time) {
-        self.cwnd = self.cwnd.clamp_to(setup.derived.min_cwnd, setup.derived.max_cwnd);
+    fn settle(&mut self, law: Law<'_>, before: Fixed, now: Time) {
+        self.cwnd = self.cwnd.clamp_to(law.derived.min_cwnd, law.derived.max_cwnd);
         if self.cwnd < before {
             self.last_decrease = now;
         }
     }
 }
+
+/// The average of RTTs with the weight 1/8 of the latest (RFC 6298).
+pub(crate) fn smoothed(average: Time, latest: Time) -> Time {
+    average - average.times_ratio(1, 8) + latest.times_ratio(1, 8)
+}
+
+/// What Swift's law shows.
+pub(crate) const INTERNALS: [Internal; 3] = [
+    Internal { name: "target_delay", meaning: "target delay at the window of now" },
+    Internal { name: "cwnd", meaning: "window, also below one packet (cwnd)" },
+    Internal { name: "last_decrease", meaning: "when the window last shrank (t_last_decrease)" },
+];
 
 impl CongestionControl for Swift {
     type Params = SwiftParams;
@@ -437,379 +595,34 @@ impl CongestionControl for Swift {
     }
 
     fn new(setup: &Setup<SwiftParams>, now: Time) -> Self {
-        let cwnd = Fixed::whole(setup.bdp.get());
-        let rtt = setup.path.base_rtt;
-        let mut flow = Self { cwnd, last_decrease: now, rtt, timeouts: 0, measured: false };
-        flow.settle(setup, cwnd, now);
-        flow
+        Self::start(setup.into(), now)
     }
 
     fn on_ack(&mut self, setup: &Setup<SwiftParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, derived, .. } = setup;
-        let before = self.cwnd;
-        let delay = ack.rtt();
-        self.rtt = if params.smoothed_rtt && self.measured {
-            self.rtt - self.rtt.times_ratio(1, 8) + delay.times_ratio(1, 8)
-        } else {
-            delay
-        };
-        self.measured = true;
-        self.timeouts = 0;
-        // Above all targets within a round trip of the last decrease: nothing happens, wherever the target is.
-        if delay >= derived.scaled_target && ack.now - self.last_decrease < self.rtt {
-            return;
-        }
-        // Below its least value the target needs no root.
-        let least = derived.unscaled_target;
-        let target = if delay < least { least } else { self.target_delay(setup) };
-        if delay < target {
-            self.increase(setup, ack);
-        } else {
-            let excess = Fixed::ratio((delay - target).ps(), delay.ps());
-            let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
-            self.decrease(factor, ack.now);
-        }
-        self.settle(setup, before, ack.now);
+        self.measure(setup.into(), ack.rtt());
+        self.follow(setup.into(), ack, ack.rtt());
     }
 
     fn on_loss(&mut self, setup: &Setup<SwiftParams>, loss: &Loss) {
-        let before = self.cwnd;
-        self.timeouts = match loss.kind {
-            LossKind::Hole | LossKind::Trim => 0,
-            LossKind::Timeout => self.timeouts.saturating_add(1),
-        };
-        if u64::from(self.timeouts) >= setup.params.retx_reset {
-            self.cwnd = Fixed::ZERO; // settles at the smallest window
-        } else {
-            self.decrease(Fixed::ONE - setup.params.max_mdf, loss.now);
+        match loss.kind {
+            LossKind::Hole | LossKind::Trim => {
+                self.repaired();
+                self.lose(setup.into(), loss.now);
+            }
+            LossKind::Timeout => self.time_out(setup.into(), loss.now),
         }
-        self.settle(setup, before, loss.now);
     }
 
-    /// Line rate with a window of a packet or more, else one packet per rtt · packet/cwnd.
     fn allowance(&self, setup: &Setup<SwiftParams>) -> Allowance {
-        let line_rate = setup.path.line_rate;
-        let rate = if self.cwnd < setup.derived.packet {
-            // In 2^-16 of a byte, so that a window of a few bytes keeps its precision.
-            let scaled = Rate::of(Bytes::new(self.cwnd.scale(1 << 16)), self.rtt);
-            Rate::from_bps((scaled.bps() >> 16).max(1)).min(line_rate)
-        } else {
-            line_rate
-        };
-        Allowance { window: Bytes::new(self.cwnd.floor()), rate }
+        self.allow(setup.into())
     }
 
-    const INTERNALS: &'static [Internal] = &[
-        Internal { name: "target_delay", meaning: "target delay at the window of now" },
-        Internal { name: "cwnd", meaning: "window, also below one packet (cwnd)" },
-        Internal { name: "last_decrease", meaning: "when the window last shrank (t_last_decrease)" },
-    ];
+    const INTERNALS: &'static [Internal] = &INTERNALS;
 
     fn probe(&self, setup: &Setup<SwiftParams>, place: usize) -> Option<Value> {
-        match place {
-            0 => Some(Value::Time(self.target_delay(setup))),
-            1 => Some(Value::Bytes(Bytes::new(self.cwnd.floor()))),
-            2 => Some(Value::Time(self.last_decrease)),
-            _ => None,
-        }
+        self.show(setup.into(), place)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{self, PATH, float as f};
-
-    /// The acknowledgement of one packet at `now_us`, after `rtt_us`, with a full window in flight.
-    fn ack(now_us: u64, rtt_us: u64) -> Ack {
-        let ack = testing::ack(Time::from_us(now_us), Time::from_us(rtt_us), 0, 0);
-        Ack { inflight_now: Bytes::new(1_000_000), ..ack }
-    }
-
-    fn with_window(params: &SwiftParams, bytes: u64) -> Swift {
-        Swift { cwnd: Fixed::whole(bytes), ..Swift::new(&Setup::new(*params, PATH), Time::ZERO) }
-    }
-
-    fn lose(flow: &mut Swift, params: &SwiftParams, kind: LossKind, now_us: u64) {
-        let loss = Loss {
-            now: Time::from_us(now_us),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence: 0,
-            next_sequence: 0,
-        };
-        flow.on_loss(&Setup::new(*params, PATH), &loss);
-    }
-
-    #[test]
-    fn state_is_as_large_as_documented() {
-        assert_eq!(size_of::<Swift>(), 32);
-    }
-
-    #[test]
-    fn starts_with_one_base_bdp_at_line_rate() {
-        for params in [SwiftParams::paper(), SwiftParams::oscar()] {
-            let allowance =
-                Swift::new(&Setup::new(params, PATH), Time::ZERO).allowance(&Setup::new(params, PATH));
-            assert_eq!(allowance, Allowance { window: Bytes::new(150_000), rate: PATH.line_rate });
-        }
-    }
-
-    #[test]
-    fn target_delay_worked_by_hand() {
-        // Section 3.5 with fs_min 0.1, fs_max 100: α = 1/(1/√0.1 − 1/√100) = 1/(3.162278 − 0.1) =
-        // 0.3265543, β = −0.0326554. Base 20 + 2 hops · 3.05 = 26.1 µs.
-        let params = SwiftParams::paper();
-        let target =
-            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
-        // 100 packets and more: nothing.
-        assert_eq!(target(100_000), 26.1);
-        assert_eq!(target(1_000_000), 26.1);
-        // One packet: 0.3265543 − 0.0326554 = 0.2938989 of 100 µs.
-        assert!((target(1000) - (26.1 + 29.38989)).abs() < 1e-4, "{}", target(1000));
-        // Four packets: 0.3265543/2 − 0.0326554 = 0.1306217.
-        assert!((target(4000) - (26.1 + 13.06217)).abs() < 1e-4);
-        // A tenth of a packet and less: all 100 µs.
-        assert!((target(100) - 126.1).abs() < 1e-4);
-        assert_eq!(target(10), 126.1);
-        // Without a span between fs_min and fs_max there is no scaling.
-        let flat = SwiftParams { fs_min: Fixed::whole(10), fs_max: Fixed::whole(10), ..params };
-        for bytes in [100, 10_000, 100_000] {
-            let flow = with_window(&flat, bytes);
-            assert_eq!(flow.target_delay(&Setup::new(flat, PATH)), Time::from_ns(26_100), "{bytes}");
-        }
-    }
-
-    #[test]
-    fn target_delay_of_the_oscar_preset() {
-        // r = cwnd/BDP; g = 1/(1/√0.1 − 1) = 0.462475; 25 + 12 + 100 · g(1/√r − 1) µs.
-        let params = SwiftParams::oscar();
-        let target =
-            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
-        assert!((target(150_000) - 37.0).abs() < 1e-4);
-        // r = 1/4: 37 + 46.2475.
-        assert!((target(37_500) - 83.2475).abs() < 1e-3, "{}", target(37_500));
-        assert!((target(15_000) - 137.0).abs() < 1e-3);
-        assert_eq!(target(1500), 137.0);
-    }
-
-    #[test]
-    fn additive_increase() {
-        // cwnd ≥ 1: cwnd + ai/cwnd · num_acked = 10 000 + 1000 · 1000/10 000 = 10 100 B.
-        let params = SwiftParams::paper();
-        let mut flow = with_window(&params, 10_000);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 10_100.0).abs() < 1e-3);
-        // cwnd < 1: cwnd + ai · num_acked = 500 + 1000 B.
-        let mut flow = with_window(&params, 500);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-        assert_eq!(flow.cwnd, Fixed::whole(1500));
-        // A window that is not used does not grow: 7999 B in flight and this packet are less than
-        // 10 000 B, with room for another. 8000 B fill it.
-        let params = SwiftParams::paper();
-        for (inflight, grown) in [(7999, 10_000.0), (8000, 10_100.0)] {
-            let mut flow = with_window(&params, 10_000);
-            let ack = Ack { inflight_now: Bytes::new(inflight), ..ack(100, 20) };
-            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
-            assert!((f(flow.cwnd) - grown).abs() < 1e-3, "{}", flow.cwnd);
-            // csg-htsim does not ask.
-            let params = SwiftParams::htsim();
-            let mut flow = with_window(&params, 10_000);
-            flow.on_ack(&Setup::new(params, PATH), &ack, &IntStack::EMPTY);
-            assert!((f(flow.cwnd) - 10_100.0).abs() < 1e-3);
-        }
-        // The oscar preset: 0.001 · 150 KB · 1000/30 000 = 5 B.
-        let params = SwiftParams::oscar();
-        let mut flow = with_window(&params, 30_000);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 30_005.0).abs() < 1e-3, "{}", flow.cwnd);
-        // Below one packet it is 0.001 BDP over the window in packets all the same: 150/0.25 = 600 B,
-        // where the paper's rule gives 150.
-        for (params, grown) in [(params, 850.0), (SwiftParams { ai_below_packet: false, ..params }, 400.0)] {
-            let mut flow = with_window(&params, 250);
-            flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-            assert!((f(flow.cwnd) - grown).abs() < 1e-3, "{}", flow.cwnd);
-        }
-    }
-
-    #[test]
-    fn the_first_decrease_waits_for_one_round_trip_of_the_flow() {
-        // A flow that starts at 1000 µs; its first delay of 30 µs asks for a factor of 0.896. The last
-        // decrease counts as made at its start: at 1029 µs it waits, at 1030 µs it happens.
-        let params = SwiftParams::paper();
-        let setup = Setup::new(params, PATH);
-        let start = Swift { cwnd: Fixed::whole(200_000), ..Swift::new(&setup, Time::from_us(1000)) };
-        let mut flow = start;
-        flow.on_ack(&setup, &ack(1029, 30), &IntStack::EMPTY);
-        assert_eq!(flow.cwnd, Fixed::whole(200_000));
-        let mut flow = start;
-        flow.on_ack(&setup, &ack(1030, 30), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3, "{}", flow.cwnd);
-        // A start cut to the largest window is no decrease of a window that was ever used.
-        let small = SwiftParams { max_cwnd: Fixed::whole(100), ..params };
-        let flow = Swift::new(&Setup::new(small, PATH), Time::from_us(1000));
-        assert_eq!((flow.cwnd, flow.last_decrease), (Fixed::whole(100_000), Time::from_us(1000)));
-    }
-
-    #[test]
-    fn a_smoothed_rtt_may_guard_decreases_and_pace() {
-        // RTTs of 40 and 120 µs: 40 · 7/8 + 120/8 = 50 µs. The first decrease is at 100 µs; at 149 µs
-        // it is too soon for the second, at 150 µs it is not (nor by the latest RTT, which is 120).
-        let params = SwiftParams { smoothed_rtt: true, ..SwiftParams::paper() };
-        let setup = Setup::new(params, PATH);
-        let mut first = with_window(&params, 200_000);
-        first.on_ack(&setup, &ack(100, 40), &IntStack::EMPTY);
-        assert_eq!((first.rtt, first.last_decrease), (Time::from_us(40), Time::from_us(100)));
-        for (now, decreases) in [(149, false), (150, true)] {
-            let mut flow = first;
-            flow.on_ack(&setup, &ack(now, 120), &IntStack::EMPTY);
-            assert_eq!(flow.rtt, Time::from_us(50));
-            assert_eq!(flow.cwnd < first.cwnd, decreases, "{now}");
-        }
-        let mut flow = first;
-        flow.on_ack(&Setup::new(SwiftParams::paper(), PATH), &ack(219, 120), &IntStack::EMPTY);
-        assert_eq!(flow.cwnd, first.cwnd);
-        // Half a packet per 50 µs: 500 B / 50 µs = 80 Mbps.
-        let mut flow = Swift { cwnd: Fixed::whole(500), last_decrease: Time::from_us(1000), ..first };
-        flow.on_ack(&setup, &ack(1001, 120), &IntStack::EMPTY);
-        assert_eq!(flow.allowance(&setup).rate, Rate::from_mbps(80));
-    }
-
-    #[test]
-    fn flow_scaling_may_count_whole_packets() {
-        // 1.9 packets are one, 0.9 none: with none the target is the largest.
-        let params = SwiftParams { whole_packets: true, hop: Time::ZERO, ..SwiftParams::paper() };
-        let target =
-            |bytes| with_window(&params, bytes).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
-        assert_eq!(target(1900), target(1000));
-        assert!((target(1000) - (20.0 + 29.38989)).abs() < 1e-4, "{}", target(1000));
-        assert_eq!(target(900), 120.0);
-        // In base BDPs of 150 packets: 24.9 packets are 24, 0.16 BDP; 1/√0.16 = 2.5, g = 0.4624753 as
-        // above: 25 + 12 + 100 · g(2.5 − 1) µs.
-        let params = SwiftParams { whole_packets: true, ..SwiftParams::oscar() };
-        let scaled = with_window(&params, 24_900).target_delay(&Setup::new(params, PATH)).ps() as f64 / 1e6;
-        assert!((scaled - 106.371_294).abs() < 1e-3, "{scaled}");
-    }
-
-    #[test]
-    fn a_delay_of_just_the_least_target_is_below_that_of_a_small_window() {
-        // One packet: flow scaling adds 29.4 µs to 20. A delay of 20 µs lies below: + 1000 B.
-        let params = SwiftParams { hop: Time::ZERO, ..SwiftParams::paper() };
-        let mut flow = with_window(&params, 1000);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-        assert_eq!(flow.cwnd, Fixed::whole(2000));
-        // 200 packets are beyond flow scaling: the delay is at the target, not below it, and none above.
-        let mut flow = with_window(&params, 200_000);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 20), &IntStack::EMPTY);
-        assert_eq!(flow.cwnd, Fixed::whole(200_000));
-    }
-
-    #[test]
-    fn decrease_in_proportion_once_per_round_trip() {
-        // 200 packets: target 26.1 µs. Delay 30 µs: 1 − 0.8 · 3.9/30 = 0.896.
-        let params = SwiftParams::paper();
-        let mut flow = with_window(&params, 200_000);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 30), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3, "{}", flow.cwnd);
-        // 29 µs later, a round trip of 30 µs is not over.
-        flow.on_ack(&Setup::new(params, PATH), &ack(129, 30), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 179_200.0).abs() < 1e-3);
-        // At 130 µs it is. Delay 130 µs would take 0.8 · 103.9/130 = 0.64: limited to max_mdf 0.5.
-        flow.on_ack(&Setup::new(params, PATH), &ack(130, 30), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 179_200.0 * 0.896).abs() < 1e-3);
-        flow.on_ack(&Setup::new(params, PATH), &ack(260, 130), &IntStack::EMPTY);
-        assert!((f(flow.cwnd) - 179_200.0 * 0.896 * 0.5).abs() < 1e-3);
-    }
-
-    #[test]
-    fn holes_halve_once_per_round_trip() {
-        let params = SwiftParams::paper();
-        let mut flow = with_window(&params, 100_000);
-        lose(&mut flow, &params, LossKind::Hole, 50);
-        assert_eq!(flow.cwnd, Fixed::whole(50_000));
-        // RTT is 12 µs as long as none was measured.
-        lose(&mut flow, &params, LossKind::Hole, 61);
-        assert_eq!(flow.cwnd, Fixed::whole(50_000));
-        lose(&mut flow, &params, LossKind::Hole, 62);
-        assert_eq!(flow.cwnd, Fixed::whole(25_000));
-    }
-
-    #[test]
-    fn five_timeouts_in_a_row_lead_to_the_smallest_window() {
-        let params = SwiftParams::paper();
-        let mut flow = with_window(&params, 160_000);
-        for (i, expected) in [80_000, 40_000, 20_000, 10_000].into_iter().enumerate() {
-            lose(&mut flow, &params, LossKind::Timeout, 1000 * (i as u64 + 1));
-            assert_eq!(flow.cwnd, Fixed::whole(expected));
-        }
-        lose(&mut flow, &params, LossKind::Timeout, 5000);
-        // 0.01 packets of 1000 B.
-        assert_eq!(flow.allowance(&Setup::new(params, PATH)).window.get().max(10), 10);
-        assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
-        // A repaired hole between them starts the count again: 160 000/2^6.
-        let mut flow = with_window(&params, 160_000);
-        for i in 1..=4 {
-            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
-        }
-        lose(&mut flow, &params, LossKind::Hole, 5000);
-        lose(&mut flow, &params, LossKind::Timeout, 6000);
-        assert_eq!(flow.cwnd, Fixed::whole(2500));
-        // Three more and it is not yet the smallest: 160 000/2^9. The next is the fifth.
-        for i in 7..=9 {
-            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
-        }
-        assert_eq!(flow.cwnd, Fixed::ratio(625, 2));
-        lose(&mut flow, &params, LossKind::Timeout, 10_000);
-        assert!((f(flow.cwnd) - 10.0).abs() < 1e-5);
-        // So does an acknowledgement.
-        let mut flow = with_window(&params, 160_000);
-        for i in 1..=4 {
-            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
-        }
-        flow.on_ack(&Setup::new(params, PATH), &ack(4500, 12), &IntStack::EMPTY);
-        let before = f(flow.cwnd);
-        for i in 5..=8 {
-            lose(&mut flow, &params, LossKind::Timeout, 1000 * i);
-        }
-        assert!((f(flow.cwnd) - before / 16.0).abs() < 1e-3);
-    }
-
-    #[test]
-    fn a_window_below_one_packet_is_paced() {
-        // A tenth of a packet, measured RTT 40 µs (above the target): 100 B per 40 µs = 20 Mbps, one
-        // packet in 400 µs.
-        let params = SwiftParams { ai: Fixed::ZERO, ..SwiftParams::paper() };
-        let mut flow = with_window(&params, 100);
-        flow.on_ack(&Setup::new(params, PATH), &ack(100, 40), &IntStack::EMPTY);
-        let allowance = flow.allowance(&Setup::new(params, PATH));
-        assert_eq!(allowance, Allowance { window: Bytes::new(100), rate: Rate::from_mbps(20) });
-        let flow = with_window(&params, 1000);
-        assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, PATH.line_rate);
-        // The smallest window is a byte, the smallest rate 1 bps (here 8 bit in 100 s).
-        let params = SwiftParams { min_cwnd: Fixed::ratio(1, 1_000_000), ..params };
-        let setup = Setup::new(params, PATH);
-        let flow = Swift { cwnd: setup.derived.min_cwnd, rtt: Time::from_s(100), ..flow };
-        let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
-        assert_eq!(flow.allowance(&setup), least);
-    }
-
-    #[test]
-    fn window_stays_within_its_limits() {
-        // The paper's, 1000 packets, as csg-htsim, however long it grows.
-        for params in [SwiftParams::paper(), SwiftParams::htsim()] {
-            let mut flow = with_window(&params, 999_000);
-            for i in 1..2000 {
-                flow.on_ack(&Setup::new(params, PATH), &ack(100 + i, 12), &IntStack::EMPTY);
-            }
-            assert_eq!(flow.cwnd, Fixed::whole(1_000_000));
-        }
-        // The oscar preset never exceeds one base BDP.
-        let params = SwiftParams::oscar();
-        let mut flow = Swift::new(&Setup::new(params, PATH), Time::ZERO);
-        for i in 1..1000 {
-            flow.on_ack(&Setup::new(params, PATH), &ack(100 + i, 12), &IntStack::EMPTY);
-        }
-        assert_eq!(flow.cwnd, Fixed::whole(150_000));
-    }
-}
+mod tests;

@@ -33,6 +33,7 @@ pub(crate) fn ack(now: Time, rtt: Time, sequence: u64, next_sequence: u64) -> Ac
         hop_delay: Time::ZERO,
         receiver_flows: 0,
         tag: 0,
+        delayed_run: 0,
         hole: false,
         circuit: false,
     }

@@ -87,6 +87,7 @@ fn throughput<C: CongestionControl>(
             hop_delay: Time::ZERO,
             receiver_flows: 0,
             tag: 0,
+            delayed_run: 0,
             hole: packet + 1 < acked,
             circuit: false,
         };

@@ -123,7 +123,7 @@ fn parameters_block(info: &Info) -> String {
 
 /// The size of the state, and what each preset asks of the network.
 fn state_block(info: &Info) -> String {
-    const SIGNALS: [(Signals, &str); 8] = [
+    const SIGNALS: [(Signals, &str); 9] = [
         (Signals::ECN, "ECN marks"),
         (Signals::INT, "in-band telemetry"),
         (Signals::CNP, "congestion notifications"),
@@ -132,6 +132,7 @@ fn state_block(info: &Info) -> String {
         (Signals::RECEIVER_FLOWS, "flows at the receiver"),
         (Signals::PACKET_TAG, "a word kept with each packet"),
         (Signals::CIRCUIT, "circuit notifications"),
+        (Signals::DELAYED_RUN, "runs of delayed packets"),
     ];
     let mut out = format!("The state of one flow takes **{} bytes**.\n\n", info.state_bytes);
     out.push_str("| Preset | Signals beyond times and counts | Added to a data packet | Added to an acknowledgement |\n");

@@ -71,6 +71,7 @@ where
             hop_delay: Time::ZERO,
             receiver_flows: 0,
             tag: 0,
+            delayed_run: 0,
             hole: false,
             circuit: false,
         }
@@ -94,6 +95,7 @@ where
             hop_delay: Time::ZERO,
             receiver_flows: 0,
             tag: 0,
+            delayed_run: 0,
             hole: false,
             circuit: false,
         };
@@ -466,6 +468,7 @@ fn oscar_artifact() {
                 hop_delay: Time::ZERO,
                 receiver_flows: 0,
                 tag: 0,
+                delayed_run: 0,
                 hole: false,
                 circuit: false,
             };

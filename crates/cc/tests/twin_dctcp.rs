@@ -91,7 +91,9 @@ impl Twin for DctcpTwin {
     fn loss(&mut self, loss: &Loss) {
         match loss.kind {
             LossKind::Hole | LossKind::Trim if self.recover.is_some_and(|until| loss.sequence < until) => {}
-            LossKind::Hole | LossKind::Trim => self.reduce(0.5, loss.next_sequence),
+            LossKind::Hole if real(self.p.hole_cut) == 0.0 => {}
+            LossKind::Hole => self.reduce(1.0 - real(self.p.hole_cut), loss.next_sequence),
+            LossKind::Trim => self.reduce(0.5, loss.next_sequence),
             LossKind::Timeout => {
                 if self.timed_out.replace(loss.sequence) != Some(loss.sequence) {
                     // RFC 5681, Equation 4, in packets of the wire; whole bytes as the contract's.
@@ -141,6 +143,8 @@ fn agrees_with_its_twin() {
         ("paper 2", paper, lossy(2)),
         ("slow start", slow, lossy(3)),
         ("crowded", paper, crowded()),
+        ("a quarter for a hole", DctcpParams { hole_cut: Fixed::ratio(1, 4), ..paper }, lossy(4)),
+        ("deaf to holes", DctcpParams { hole_cut: Fixed::ZERO, ..paper }, lossy(5)),
         ("below a packet", small, crowded()),
     ] {
         let path = path(Dctcp::overhead(&params).data);
@@ -167,6 +171,7 @@ fn every_option_changes_something() {
         (paper, "slow_start", Value::Flag(true)),
         (slow, "initial_window", Value::Count(2)),
         (paper, "min_window", Value::Ratio(Fixed::ratio(1, 2))),
+        (paper, "hole_cut", Value::Ratio(Fixed::ZERO)),
     ];
     every_option_matters::<Dctcp>(&crowded(), &cases);
 }

@@ -3,6 +3,7 @@
 mod bottleneck;
 
 use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script};
+use incast_cc::newreno::NewRenoParams;
 use incast_cc::params::Value;
 use incast_cc::retcp::{ReTcp, ReTcpParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
@@ -29,14 +30,14 @@ impl ReTcpTwin {
     fn new(p: ReTcpParams, path: Path) -> Self {
         let bdp = path.bdp().get() as f64 / path.packet.get() as f64;
         let (cwnd, ssthresh) =
-            if p.slow_start { (p.initial_window as f64, f64::INFINITY) } else { (bdp, 0.0) };
+            if p.reno.slow_start { (p.reno.initial_window as f64, f64::INFINITY) } else { (bdp, 0.0) };
         Self { p, path, cwnd: cwnd.max(1.0), ssthresh, recover: None, timed_out: None, has_circuit: false }
     }
 }
 
 impl Twin for ReTcpTwin {
     fn ack(&mut self, ack: &Ack, _int: &IntStack) {
-        if self.recover.is_some_and(|until| ack.sequence <= until) {
+        if self.recover.is_some_and(|until| ack.sequence < until) {
             return;
         }
         self.recover = None;
@@ -47,8 +48,11 @@ impl Twin for ReTcpTwin {
         }
         // Whether a window is used turns on less than a byte; both sides count bytes alike.
         if ack.inflight_now.get() as f64 / packet + newly + 1.0 + 1e-9 >= self.cwnd {
-            self.cwnd +=
-                if self.cwnd < self.ssthresh { newly } else { real(self.p.increase) * newly / self.cwnd };
+            self.cwnd += if self.cwnd < self.ssthresh {
+                newly
+            } else {
+                real(self.p.reno.increase) * newly / self.cwnd
+            };
         }
         match (self.has_circuit, ack.circuit) {
             (false, true) => self.cwnd *= real(self.p.up),
@@ -92,7 +96,7 @@ fn agrees_with_its_twin() {
         ReTcpParams::default(),
         ReTcpParams { up: Fixed::whole(2), down: Fixed::whole(2), ..ReTcpParams::default() },
     );
-    let slow = ReTcpParams { slow_start: true, ..usual };
+    let slow = ReTcpParams { reno: NewRenoParams { slow_start: true, ..usual.reno }, ..usual };
     let uneven = ReTcpParams { down: Fixed::ratio(7, 2), ..usual };
     for (name, params, script) in [
         ("by 4", usual, circuits(1, 12)),
@@ -114,7 +118,7 @@ fn agrees_with_its_twin() {
 #[test]
 fn every_option_changes_something() {
     let usual = ReTcpParams::default();
-    let slow = ReTcpParams { slow_start: true, ..usual };
+    let slow = ReTcpParams { reno: NewRenoParams { slow_start: true, ..usual.reno }, ..usual };
     let cases = [
         (usual, "up", Value::Ratio(Fixed::whole(2))),
         (usual, "down", Value::Ratio(Fixed::whole(2))),

@@ -1,127 +1,14 @@
-//! Swift in fixed point against a twin in f64, in packets and µs as in the paper's listing.
+//! Swift in fixed point against a twin in f64, in packets and µs as in the paper's listing, and both against numbers
+//! worked out by hand.
 
 mod signals;
+mod swift_law;
 
 use incast_cc::params::Described;
-use incast_cc::swift::{Swift, SwiftParams, Unit};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path, Setup};
+use incast_cc::swift::{Swift, SwiftParams};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-
-fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
-
-/// Algorithm 1 of the paper; windows in packets.
-struct Twin {
-    p: SwiftParams,
-    path: Path,
-    /// Packets per unit of the parameters.
-    unit: f64,
-    cwnd: f64,
-    t_last_decrease: f64,
-    rtt: f64,
-    retransmit_cnt: u64,
-    measured: bool,
-    /// Increases, decreases, decreases that had to wait, resets to the smallest window, and windows
-    /// that were not used and did not grow.
-    met: [u32; 5],
-}
-
-impl Twin {
-    fn new(p: SwiftParams, path: &Path) -> Self {
-        let packet = path.packet.get() as f64;
-        let bdp = us(path.base_rtt) * path.line_rate.bps() as f64 / 8e6 / packet;
-        let unit = if p.unit == Unit::Packet { 1.0 } else { (bdp * packet).floor() / packet };
-        let cwnd = (bdp * packet).floor() / packet;
-        let rtt = us(path.base_rtt);
-        Self {
-            p,
-            path: *path,
-            unit,
-            cwnd,
-            t_last_decrease: 0.0,
-            rtt,
-            retransmit_cnt: 0,
-            measured: false,
-            met: [0; 5],
-        }
-    }
-
-    fn target(&self) -> f64 {
-        let (range, low, high) = (us(self.p.fs_range), f(self.p.fs_min), f(self.p.fs_max));
-        let alpha = range / (1.0 / low.sqrt() - 1.0 / high.sqrt());
-        let beta = -alpha / high.sqrt();
-        us(self.p.base_target)
-            + f(self.p.base_rtt_share) * us(self.path.base_rtt)
-            + f64::from(self.path.hops) * us(self.p.hop)
-            + (alpha / (self.scaled() / self.unit).sqrt() + beta).min(range).max(0.0)
-    }
-
-    /// The window that flow scaling goes by. Whole packets are those of whole bytes, as a window may lie
-    /// on either side of a packet's border by a rounding.
-    fn scaled(&self) -> f64 {
-        let packet = self.path.packet.get() as f64;
-        if self.p.whole_packets { ((self.cwnd * packet + 1e-6) / packet).floor() } else { self.cwnd }
-    }
-
-    fn decrease(&mut self, factor: f64, now: f64) {
-        if now - self.t_last_decrease >= self.rtt - 1e-9 {
-            self.cwnd *= factor;
-            self.met[1] += 1;
-        } else {
-            self.met[2] += 1;
-        }
-    }
-
-    fn settle(&mut self, before: f64, now: f64) {
-        let least = (f(self.p.min_cwnd) * self.unit).max(1.0 / self.path.packet.get() as f64);
-        self.cwnd = self.cwnd.clamp(least, f(self.p.max_cwnd) * self.unit);
-        if self.cwnd < before {
-            self.t_last_decrease = now;
-        }
-    }
-
-    fn ack(&mut self, ack: &Ack) {
-        let (before, delay, target) = (self.cwnd, us(ack.rtt()), self.target());
-        self.rtt =
-            if self.p.smoothed_rtt && self.measured { self.rtt * 7.0 / 8.0 + delay / 8.0 } else { delay };
-        self.measured = true;
-        self.retransmit_cnt = 0;
-        let acked = ack.acked.get() as f64 / self.path.packet.get() as f64;
-        if delay < target {
-            let ai = f(self.p.ai) * self.unit;
-            let packet = self.path.packet.get() as f64;
-            let used = (ack.inflight_now.get() + ack.acked.get()) as f64 / packet + 1.0;
-            if used + 1e-9 >= self.cwnd || self.p.grow_unused {
-                let by_window = self.cwnd >= 1.0 || self.p.ai_below_packet;
-                self.cwnd += if by_window { ai / self.cwnd * acked } else { ai * acked };
-                self.met[0] += 1;
-            } else {
-                self.met[4] += 1;
-            }
-        } else {
-            let factor = 1.0 - f(self.p.beta) * (delay - target) / delay;
-            self.decrease(factor.max(1.0 - f(self.p.max_mdf)), us(ack.now));
-        }
-        self.settle(before, us(ack.now));
-    }
-
-    fn loss(&mut self, loss: &Loss) {
-        let before = self.cwnd;
-        self.retransmit_cnt = if loss.kind == LossKind::Timeout { self.retransmit_cnt + 1 } else { 0 };
-        if self.retransmit_cnt >= self.p.retx_reset {
-            self.cwnd = 0.0;
-            self.met[3] += 1;
-        } else {
-            self.decrease(1.0 - f(self.p.max_mdf), us(loss.now));
-        }
-        self.settle(before, us(loss.now));
-    }
-}
+use swift_law::{Twin, difference, f, fabric, loss, us};
 
 /// Both sides agree to 1e-6 of the window, over a run of 60 000 acknowledgements and its losses.
 /// Each step rounds to 2^-32, the roots and quotients of the target to some 1e-9 of it; a decrease
@@ -131,40 +18,31 @@ fn agrees_with_its_twin() {
     for preset in SwiftParams::PRESETS {
         for (seed, gbps) in [(1, 10), (2, 100), (3, 400)] {
             let params = (preset.params)();
-            let path = Path {
-                base_rtt: Time::from_us(12),
-                base_owd: Time::from_us(7),
-                line_rate: Rate::from_gbps(gbps),
-                packet: Bytes::new(1054),
-                payload: Bytes::new(1000),
-                hops: 4,
-            };
+            let path = fabric(gbps);
             let (mut flow, mut twin) =
                 (Swift::new(&Setup::new(params, path), Time::ZERO), Twin::new(params, &path));
             let mut random = signals::Random::new(seed);
             let mut worst = 0.0_f64;
             for ack in signals::acks(seed, &path, Time::from_us(200), 60_000) {
                 flow.on_ack(&Setup::new(params, path), &ack, &IntStack::EMPTY);
-                twin.ack(&ack);
+                twin.ack(&ack, us(ack.rtt()));
                 if random.below(500) == 0 {
                     let kind = if random.below(2) == 0 { LossKind::Hole } else { LossKind::Timeout };
                     let times = if random.below(4) == 0 { 6 } else { 1 };
                     for _ in 0..times {
-                        let loss = Loss {
-                            now: ack.now,
-                            kind,
-                            bytes: Bytes::ZERO,
-                            sent: Time::ZERO,
-                            sequence: 0,
-                            next_sequence: 0,
-                        };
+                        let loss = loss(ack.now, kind, 1);
                         flow.on_loss(&Setup::new(params, path), &loss);
-                        twin.loss(&loss);
+                        if kind == LossKind::Timeout {
+                            twin.time_out(ack.now);
+                        } else {
+                            twin.repaired();
+                            twin.lose(ack.now);
+                        }
                     }
                 }
                 let allowance = flow.allowance(&Setup::new(params, path));
                 let bytes = twin.cwnd * path.packet.get() as f64;
-                worst = worst.max((f(flow.window()) - bytes).abs() / bytes);
+                worst = worst.max(difference(flow.window(), &twin));
                 assert_eq!(allowance.window.get(), f(flow.window()).floor() as u64);
                 // Below one packet the rate is the window over the RTT, in 2^-16 of a byte.
                 let rate = if twin.cwnd < 1.0 { bytes / twin.rtt * 8e6 } else { f64::INFINITY };
@@ -181,4 +59,118 @@ fn agrees_with_its_twin() {
             );
         }
     }
+}
+
+/// A path whose base BDP, with which a flow starts, is so many thousandths of a packet of 1000 B.
+fn starting_with(thousandths: u64) -> Path {
+    let base_rtt = Time::from_us(8);
+    let line_rate = Rate::of(Bytes::new(thousandths), base_rtt);
+    Path {
+        base_rtt,
+        base_owd: Time::from_us(4),
+        line_rate,
+        packet: Bytes::new(1000),
+        payload: Bytes::new(1000),
+        hops: 4,
+    }
+}
+
+/// Flow scaling of section 3.5: clamp(α/√cwnd + β, 0, range) with α = range/(1/√fs_min − 1/√fs_max), β = −α/√fs_max.
+#[test]
+fn targets_worked_by_hand() {
+    let scaling = |range, fs_max| SwiftParams {
+        base_target: Time::ZERO,
+        hop: Time::ZERO,
+        fs_range: Time::from_us(range),
+        fs_max: Fixed::whole(fs_max),
+        ..SwiftParams::default()
+    };
+    // Range 100 µs, 0.1 to 100 packets: α 32.655432, β −3.265543. Range 5: α 1.632772. To 256: α 32.260378, β −2.016274.
+    let usual: &[_] = &[
+        (100, 100.0),
+        (250, 62.0453),
+        (1000, 29.3899),
+        (4000, 13.0622),
+        (16_000, 4.8983),
+        (50_000, 1.3526),
+        (100_000, 0.0),
+        (300_000, 0.0),
+    ];
+    let narrow: &[_] = &[(100, 5.0), (1000, 1.4695), (16_000, 0.2449), (50_000, 0.0676)];
+    let bolt: &[_] = &[
+        (1000, 30.2441),
+        (4000, 14.1139),
+        (16_000, 6.0488),
+        (50_000, 2.5460),
+        (100_000, 1.2098),
+        (256_000, 0.0),
+        (300_000, 0.0),
+    ];
+    for (params, targets) in
+        [(scaling(100, 100), usual), (scaling(5, 100), narrow), (scaling(100, 256), bolt)]
+    {
+        for &(thousandths, by_hand) in targets {
+            let setup = Setup::new(params, starting_with(thousandths));
+            let flow = Swift::new(&setup, Time::ZERO);
+            let twin = Twin::new(params, &setup.path);
+            let ours = us(flow.target_delay(&setup));
+            assert!(
+                (ours - by_hand).abs() < 1e-4 && (twin.target() - by_hand).abs() < 1e-4,
+                "{thousandths}: {ours}"
+            );
+            assert!(
+                (ours - twin.target()).abs() < 1e-5 * (1.0 + by_hand),
+                "{thousandths}: {ours} {}",
+                twin.target()
+            );
+        }
+    }
+}
+
+/// What the presets for other public code make of a window of 16 packets on four links.
+#[test]
+fn targets_of_the_presets_worked_by_hand() {
+    let preset =
+        |name| SwiftParams::PRESETS.iter().find(|p| p.name == name).map(|p| (p.params)()).expect("a preset");
+    // bolt: 25 + 4 · 1 + 6.0488 µs. median: 8 + 1 + 0.2449 µs. paper: 20 + 4 · 3.05 + 4.8983 µs.
+    for (name, by_hand) in [("bolt", 35.0488), ("median", 9.2449), ("paper", 37.0983)] {
+        let setup = Setup::new(preset(name), starting_with(16_000));
+        let target = us(Swift::new(&setup, Time::ZERO).target_delay(&setup));
+        assert!((target - by_hand).abs() < 1e-4, "{name}: {target}");
+    }
+}
+
+/// A decrease is max(1 − β(delay − target)/delay, 1 − max_mdf), ten increases from ten packets lead to 10.958648.
+#[test]
+fn steps_worked_by_hand() {
+    let params = SwiftParams {
+        base_target: Time::from_us(25),
+        hop: Time::ZERO,
+        fs_range: Time::ZERO,
+        ..SwiftParams::default()
+    };
+    let setup = Setup::new(params, starting_with(10_000));
+    let ack = |rtt_us: u64| Ack {
+        sent: Time::from_us(1000 - rtt_us),
+        received: Time::from_us(1000),
+        now: Time::from_us(1000),
+        acked: Bytes::new(1000),
+        inflight_now: Bytes::new(20_000),
+        packets: 1,
+        ..signals::acks(1, &setup.path, Time::ZERO, 1)[0]
+    };
+    for (rtt, factor) in [(25, 1.0), (26, 0.969_231), (30, 0.866_667), (60, 0.533_333), (250, 0.5)] {
+        let (mut flow, mut twin) = (Swift::new(&setup, Time::ZERO), Twin::new(params, &setup.path));
+        flow.on_ack(&setup, &ack(rtt), &IntStack::EMPTY);
+        twin.ack(&ack(rtt), rtt as f64);
+        assert!((f(flow.window()) / 10_000.0 - factor).abs() < 1e-6, "{rtt}: {}", flow.window());
+        assert!(difference(flow.window(), &twin) < 1e-6);
+    }
+    let (mut flow, mut twin) = (Swift::new(&setup, Time::ZERO), Twin::new(params, &setup.path));
+    for _ in 0..10 {
+        flow.on_ack(&setup, &ack(10), &IntStack::EMPTY);
+        twin.ack(&ack(10), 10.0);
+    }
+    assert!((f(flow.window()) / 1000.0 - 10.958_648).abs() < 1e-6, "{}", flow.window());
+    assert!(difference(flow.window(), &twin) < 1e-6);
 }

@@ -132,6 +132,7 @@ fn signals(bits: u32) -> PyResult<cc::Signals> {
         Signals::RECEIVER_FLOWS,
         Signals::PACKET_TAG,
         Signals::CIRCUIT,
+        Signals::DELAYED_RUN,
     ];
     if bits >> all.len() != 0 {
         return Err(PyValueError::new_err(format!("signals must be made of incast.Signals, not {bits}")));

@@ -107,6 +107,8 @@ pub(crate) struct Ack {
     receiver_flows: u32,
     /// What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`.
     tag: u32,
+    /// The longest run of delayed packets, adjacent in sequence; zero without `Signals.DELAYED_RUN`.
+    delayed_run: u32,
     /// Whether the receiver reports a hole.
     hole: bool,
     /// Whether the switch of the sender's rack announced a circuit to that packet.
@@ -117,8 +119,8 @@ pub(crate) struct Ack {
 impl Ack {
     #[new]
     #[pyo3(signature = (*, now, sent, received=None, held=0, acked=1060, packet=0, sequence=0, next_sequence=0, inflight=1060,
-        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, tag=0, hole=false,
-        circuit=false))]
+        inflight_now=0, packets=1, marked=0, hop_delay=0, receiver_flows=0, tag=0, delayed_run=0,
+        hole=false, circuit=false))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords, all but two with a default")]
     fn new(
         now: u64,
@@ -136,6 +138,7 @@ impl Ack {
         hop_delay: u64,
         receiver_flows: u32,
         tag: u32,
+        delayed_run: u32,
         hole: bool,
         circuit: bool,
     ) -> Self {
@@ -156,6 +159,7 @@ impl Ack {
             hop_delay,
             receiver_flows,
             tag,
+            delayed_run,
             hole,
             circuit,
         }
@@ -205,6 +209,7 @@ impl From<&cc::Ack> for Ack {
             hop_delay: ack.hop_delay.ps(),
             receiver_flows: ack.receiver_flows,
             tag: ack.tag,
+            delayed_run: ack.delayed_run,
             hole: ack.hole,
             circuit: ack.circuit,
         }

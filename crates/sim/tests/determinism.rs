@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use common::*;
 use incast_cc::Fixed;
 use incast_cc::params::Value;
+use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
+use incast_sim::describe::transport::{Recovery, Repair};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
@@ -82,6 +84,20 @@ fn scenarios() -> Vec<(String, Simulation)> {
     lossy.transport.rto = us(200);
     lossy.transport.ack_queue = Some(1);
     all.push(("lossy".to_owned(), lossy));
+    // Packets of a flow on all paths, repaired late, where there is room for few.
+    let names = ["swift", "lswift", "mswift", "newreno"];
+    let algorithms = names.iter().map(|n| algorithm(n, &[])).collect();
+    let flows = random_flows(16, 60, 300_000, us(50));
+    let mut spraying = simulation(fat_tree(4, gbps(100), us(1)), algorithms, flows);
+    for (i, flow) in spraying.flows.iter_mut().enumerate() {
+        flow.algorithm = i as u16 % 4;
+        flow.balancing = Balancing::Random;
+    }
+    spraying.switch.buffer = Buffer::PerPort(Bytes::new(60_000));
+    spraying.transport.recovery = Recovery::Selective;
+    spraying.transport.repair = Repair::Lazy;
+    spraying.transport.rto = us(200);
+    all.push(("spraying".to_owned(), spraying));
     // Coalesced acknowledgements, an incast that pauses everybody, and links of very different delay:
     // two hosts are joined to their switch for the engine's purpose.
     let mut network = Network::with_hosts(12);

@@ -69,6 +69,7 @@ fn exercise(mut params: AnyParams) {
         hop_delay: Time::ZERO,
         receiver_flows: 1,
         tag: 0,
+        delayed_run: 0,
         hole: false,
         circuit: false,
     });

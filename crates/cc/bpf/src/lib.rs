@@ -40,16 +40,17 @@ macro_rules! function {
     (@reference in $pointer:ident) => { $pointer.as_ref() };
 }
 
-/// The functions of one algorithm. Its setup is derived where the parameters are, in user space.
+/// The functions of one algorithm. Its setup is derived where the parameters are, in user space. A state that is too
+/// large for the stack is started where it lies (`restart`).
 macro_rules! algorithms {
-    ($($module:ident: $flow:ident, $params:ident;)+) => {$(
+    ($($module:ident: $flow:ident, $params:ident $(, $restart:ident)?;)+) => {$(
         mod $module {
             use super::*;
             use incast_cc::$module::{$flow, $params};
 
             function!(concat!("incast_", stringify!($module), "_start"),
                 start(flow: out $flow, setup: in Setup<$params>; now: Time) {
-                    *flow = $flow::new(setup, now);
+                    algorithms!(@start $flow, flow, setup, now $(, $restart)?);
                 });
             function!(concat!("incast_", stringify!($module), "_on_ack"),
                 on_ack(flow: out $flow, setup: in Setup<$params>, ack: in Ack, int: in IntStack;) {
@@ -85,6 +86,8 @@ macro_rules! algorithms {
                 });
         }
     )+};
+    (@start $flow:ident, $place:ident, $setup:ident, $now:ident) => { *$place = $flow::new($setup, $now) };
+    (@start $flow:ident, $place:ident, $setup:ident, $now:ident, restart) => { $place.restart($setup, $now) };
 }
 
 algorithms! {
@@ -94,6 +97,9 @@ algorithms! {
     dctcp: Dctcp, DctcpParams;
     hpcc: Hpcc, HpccParams;
     oracle: Oracle, OracleParams;
+    lswift: LSwift, LSwiftParams;
+    mswift: MSwift, MSwiftParams, restart;
+    newreno: NewReno, NewRenoParams;
     mnscc: Mnscc, MnsccParams;
     nscc: Nscc, NsccParams;
     oscar: Oscar, OscarParams;

@@ -352,6 +352,7 @@ impl<H: Host> World<'_, H> {
             hop_delay: Time::ZERO,
             receiver_flows: 0,
             tag: packet.tag,
+            delayed_run: 0,
             hole: false,
             circuit: packet.sent.ps().checked_div(self.script.circuit_every.ps()).unwrap_or(0) % 2 == 1,
         };

@@ -40,9 +40,9 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         // target: 0.5/0.0002 at most, 300 us each.
         "dcqcn" => during(Time::from_ms(750)),
         // A packet per RTT, from one packet.
-        "dctcp" | "retcp" => (3 + bdp) * (3 + bdp),
+        "dctcp" | "retcp" | "newreno" => (3 + bdp) * (3 + bdp),
         // ai per RTT: a packet, or 0.001 BDP.
-        "swift" => (3 + bdp.max(500)) * (3 + bdp),
+        "swift" | "lswift" | "mswift" => (3 + bdp.max(500)) * (3 + bdp),
         // A quarter of a per acknowledged byte, with a = BDP/150 KB: at least as much per RTT as for a window of a
         // packet, after a window of delays near zero.
         "nscc" | "mnscc" => (300_000 / path.packet.get() + 20) * (3 + bdp),
@@ -145,6 +145,7 @@ pub(crate) fn recover<C: CongestionControl>(
                 hop_delay: Time::ZERO,
                 receiver_flows: 1,
                 tag: 0,
+                delayed_run: 0,
                 hole: false,
                 circuit: false,
             };

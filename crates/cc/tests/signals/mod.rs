@@ -74,6 +74,7 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             hop_delay: Time::from_ps(queue),
             receiver_flows: 0,
             tag: 0,
+            delayed_run: 0,
             hole: false,
             circuit: false,
         });

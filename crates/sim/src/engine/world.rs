@@ -223,6 +223,11 @@ impl<'a> World<'a> {
         self.flags[usize::from(algorithm)]
     }
 
+    /// The signals that an algorithm needs.
+    pub(crate) fn signals(&self, algorithm: u16) -> Signals {
+        self.algorithms.get(usize::from(algorithm)).map_or(Signals::NONE, Algorithm::signals)
+    }
+
     /// The largest packet on any wire.
     pub(crate) fn largest_packet(&self) -> Bytes {
         let sizes = self.sizes.iter().chain([&self.plain]);

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) repair: Repair,
     pub(crate) repair_threshold: u32,
     pub(crate) repair_delay: Time,
+    /// Whether runs of delayed packets are counted.
+    pub(crate) delayed_run: bool,
 }
 
 impl Settings {
@@ -34,6 +36,7 @@ impl Settings {
                 (Repair::Lazy, None) => base_rtt(),
                 (_, delay) => delay.unwrap_or_default(),
             },
+            delayed_run: false,
         }
     }
 }
@@ -126,6 +129,11 @@ pub(crate) trait Recovery {
     fn on_sent(&mut self, record: Record) -> bool;
     /// An acknowledgement arrived; `nack` when it reports a hole.
     fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged;
+    /// The longest run of packets, adjacent in number, that are delayed: not acknowledged while as many later ones
+    /// are as make a packet lost by the threshold rule. Zero where that is not known or [`Settings`] do not ask.
+    fn delayed_run(&self) -> u32 {
+        0
+    }
     /// Begins to recover the packets that the last [`on_ack`](Self::on_ack) showed to be lost.
     fn on_hole(&mut self) -> Lost;
     /// A header of packet `number` (modulo 2^32) without payload is reported: `None` if the copy that was sent at
@@ -188,6 +196,10 @@ macro_rules! recoveries {
             #[inline]
             pub(crate) fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_ack(ack, nack),)+ }
+            }
+            #[inline]
+            pub(crate) fn delayed_run(&self) -> u32 {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.delayed_run(),)+ }
             }
             pub(crate) fn on_hole(&mut self) -> Lost {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_hole(),)+ }

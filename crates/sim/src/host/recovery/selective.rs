@@ -41,6 +41,8 @@ pub(crate) struct Selective {
     threshold: u64,
     /// With [`Repair::Lazy`]: a packet is lost when one that was sent so much later has arrived. (ps)
     delay: u64,
+    /// Whether runs of delayed packets are counted.
+    counts_delayed: bool,
     /// First packet not acknowledged.
     unacknowledged: u64,
     /// Next new packet to send.
@@ -184,6 +186,7 @@ impl Recovery for Selective {
             repair: settings.repair,
             threshold: u64::from(settings.repair_threshold),
             delay: settings.repair_delay.ps(),
+            counts_delayed: settings.delayed_run,
             unacknowledged: 0,
             next: 0,
             inflight: 0,
@@ -256,6 +259,19 @@ impl Recovery for Selective {
             record,
             inflight: record.map_or(self.inflight, |record| u64::from(record.inflight)),
         }
+    }
+
+    #[inline]
+    fn delayed_run(&self) -> u32 {
+        if !self.counts_delayed {
+            return 0;
+        }
+        let (mut run, mut longest) = (0, 0);
+        for number in self.unacknowledged..self.edge.saturating_sub(1) {
+            run = if self.state(number) == State::Acknowledged { 0 } else { run + 1 };
+            longest = longest.max(run);
+        }
+        longest
     }
 
     fn on_hole(&mut self) -> Lost {
@@ -391,7 +407,8 @@ mod tests {
     const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
 
     fn flow(repair: Repair, cut: Cut) -> Selective {
-        Selective::new(cut, &Settings { repair, repair_threshold: 3, repair_delay: Time::from_ps(50) })
+        let settings = Settings { repair, repair_delay: Time::from_ps(50), ..Settings::default() };
+        Selective::new(cut, &settings)
     }
 
     /// Sends the next packet; says its number.
@@ -490,6 +507,40 @@ mod tests {
         assert_eq!((flow.on_hole(), send(&mut flow, 70)), (Lost { bytes: 1054, sent: 0 }, 0));
         assert!(flow.on_ack(&arrive(&mut receiver, 6, 60), false).hole);
         assert_eq!((flow.on_hole(), send(&mut flow, 80)), (Lost { bytes: 1054, sent: 10 }, 1));
+    }
+
+    #[test]
+    fn the_longest_run_of_delayed_packets_by_hand() {
+        let (mut flow, mut receiver) = (flow(Repair::Lazy, Cut { packets: 20, ..CUT }), AnyOrder::NEW);
+        flow.counts_delayed = true;
+        (0..16).for_each(|at| _ = send(&mut flow, at));
+        let mut run = |number| {
+            flow.on_ack(&arrive(&mut receiver, number, number), false);
+            flow.delayed_run()
+        };
+        // Packets 1 to 4 wait for three later ones: with 5, 6 and 9 they are delayed, a run of four; of 7 and 8
+        // only one later one has arrived.
+        assert_eq!([0, 5, 6, 9].map(&mut run), [0, 0, 0, 4]);
+        // 3 arrives: 1 and 2, and 4 alone.
+        assert_eq!(run(3), 2);
+        // With 10 and 11 three are beyond 7 and 8 too; when 2 arrives their run of two is the longest.
+        assert_eq!([10, 11, 2].map(&mut run), [2, 2, 2]);
+        // 12 and 14 have fewer than three beyond them. When 7 arrives, 1, 4 and 8 are left, none beside another.
+        assert_eq!([15, 13, 7, 1, 4, 8].map(&mut run), [2, 2, 1, 1, 1, 0]);
+        // 12 has 13, 15 and then 14 beyond it.
+        assert_eq!([14, 12].map(&mut run), [1, 0]);
+        // A copy sent again does not end it; who has not asked is told nothing.
+        let (mut flow, mut receiver) = (self::flow(Repair::Threshold, CUT), AnyOrder::NEW);
+        (0..8).for_each(|at| _ = send(&mut flow, at));
+        for number in [3, 4, 5] {
+            flow.on_ack(&arrive(&mut receiver, number, number), false);
+        }
+        assert_eq!(flow.delayed_run(), 0);
+        flow.counts_delayed = true;
+        assert_eq!(flow.delayed_run(), 3);
+        assert_eq!((send(&mut flow, 20), flow.delayed_run()), (0, 3));
+        flow.on_ack(&arrive(&mut receiver, 0, 20), false);
+        assert_eq!(flow.delayed_run(), 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sending side of one flow: its window, pacing and timers.
 
-use incast_cc::{Ack, IntStack, Loss, LossKind, Sent};
+use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::balancing::{Entropies, Feedback, handling};
@@ -104,7 +104,10 @@ impl Sender {
             rest => sizes.counted(rest),
         };
         let transport = &world.transport;
-        let settings = Settings::new(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt);
+        let settings = Settings {
+            delayed_run: world.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
+            ..Settings::new(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt)
+        };
         Self {
             state: State::Blocked,
             queue: flow.queue,
@@ -281,6 +284,7 @@ impl Sender {
             hop_delay: packet.hop_delay(),
             receiver_flows: u32::from(body.flows),
             tag: acknowledged.record.map_or(0, |r| r.tag),
+            delayed_run: self.recovery.delayed_run(),
             circuit: packet.is(flag::CIRCUIT_ECHO),
             hole: packet.kind == Kind::Nack || body.offset > 0 || body.bitmap != 0,
         };

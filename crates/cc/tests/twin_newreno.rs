@@ -1,0 +1,101 @@
+//! New Reno against an f64 twin, with losses and timeouts.
+
+mod bottleneck;
+
+use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script};
+use incast_cc::newreno::{NewReno, NewRenoParams};
+use incast_cc::params::Value;
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
+use incast_units::Time;
+
+/// RFC 5681's congestion avoidance and slow start, and one reduction in a recovery (RFC 6582); in packets.
+struct NewRenoTwin {
+    p: NewRenoParams,
+    path: Path,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Until what is acknowledged a recovery lasts.
+    recover: Option<u64>,
+    timed_out: Option<u64>,
+}
+
+impl NewRenoTwin {
+    fn new(p: NewRenoParams, path: Path) -> Self {
+        let bdp = path.bdp().get() as f64 / path.packet.get() as f64;
+        let (cwnd, ssthresh) =
+            if p.slow_start { (p.initial_window as f64, f64::INFINITY) } else { (bdp.max(1.0), 0.0) };
+        Self { p, path, cwnd, ssthresh, recover: None, timed_out: None }
+    }
+}
+
+impl Twin for NewRenoTwin {
+    fn ack(&mut self, ack: &Ack, _int: &IntStack) {
+        if self.recover.is_some_and(|until| ack.sequence >= until) {
+            self.recover = None;
+        }
+        let packet = self.path.packet.get() as f64;
+        let newly = ack.acked.get() as f64 / packet;
+        // Whether a window is used turns on less than a byte; both sides count bytes alike.
+        let used = ack.inflight_now.get() as f64 / packet + newly + 1.0 + 1e-9 >= self.cwnd;
+        if self.recover.is_some() || !used {
+            return;
+        }
+        let increase = self.p.increase.bits() as f64 / 4_294_967_296.0;
+        self.cwnd += if self.cwnd < self.ssthresh { newly } else { increase * newly / self.cwnd };
+    }
+
+    fn loss(&mut self, loss: &Loss) {
+        if loss.kind == LossKind::Timeout {
+            if self.timed_out.replace(loss.sequence) != Some(loss.sequence) {
+                let (packet, payload) = (self.path.packet.get(), self.path.payload.get());
+                let flight = (loss.next_sequence - loss.sequence) * packet / payload;
+                self.ssthresh = (flight as f64 / packet as f64 / 2.0).max(2.0);
+            }
+            (self.cwnd, self.recover) = (1.0, None);
+        } else if self.recover.is_none_or(|until| loss.sequence >= until) {
+            self.cwnd = (self.cwnd / 2.0).max(2.0);
+            self.ssthresh = self.cwnd;
+            self.recover = Some(loss.next_sequence);
+        }
+    }
+
+    fn allowance(&self) -> (f64, f64) {
+        (self.cwnd * self.path.packet.get() as f64, self.path.line_rate.bps() as f64)
+    }
+}
+
+fn lossy(seed: u64, flows: usize, loss_every: u64) -> Script {
+    Script { loss_every, ..script(seed, flows, Time::from_ms(4)) }
+}
+
+/// The bound is the whole byte to which an allowance is cut, and 1e-6: a step is resolved to 2^-32 of a packet.
+#[test]
+fn agrees_with_its_twin() {
+    let (rfc, avoidance) =
+        (NewRenoParams::default(), NewRenoParams { slow_start: false, ..NewRenoParams::default() });
+    for (name, params, script) in [
+        ("slow start", rfc, lossy(1, 12, 700)),
+        ("avoidance", avoidance, lossy(2, 12, 700)),
+        ("few losses", avoidance, lossy(3, 3, 20_000)),
+        ("many losses", rfc, lossy(4, 30, 150)),
+    ] {
+        let path = path(NewReno::overhead(&params).data);
+        let flows = script.active.len();
+        let mut host = Both::<NewReno, _>::new(params, path, flows, || NewRenoTwin::new(params, path));
+        let outcome = run(&mut host, path, &script);
+        println!("{name}: {:?} in {} acks, {} losses", host.worst, outcome.acks, outcome.losses);
+        assert!(outcome.acks > 20_000, "{name}: {}", outcome.acks);
+        assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
+    }
+}
+
+#[test]
+fn every_option_changes_something() {
+    let rfc = NewRenoParams::default();
+    let cases = [
+        (rfc, "increase", Value::Ratio(Fixed::whole(3))),
+        (rfc, "slow_start", Value::Flag(false)),
+        (rfc, "initial_window", Value::Count(2)),
+    ];
+    every_option_matters::<NewReno>(&lossy(1, 12, 700), &cases);
+}
