@@ -28,7 +28,7 @@ pub mod dctcp;
 pub mod divisor;
 pub mod estimator;
 pub mod fixed;
-mod fixed_log;
+mod fixed_exp2;
 pub mod hpcc;
 pub mod limits;
 pub mod lswift;

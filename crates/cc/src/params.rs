@@ -109,15 +109,8 @@ pub enum Family {
 
 impl Family {
     /// Every group, in the order of lists.
-    pub const ALL: [Self; 7] = [
-        Self::Delay,
-        Self::Ecn,
-        Self::Telemetry,
-        Self::Spraying,
-        Self::Loss,
-        Self::Fixed,
-        Self::Oracle,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Delay, Self::Ecn, Self::Telemetry, Self::Spraying, Self::Loss, Self::Fixed, Self::Oracle];
 
     /// Its name in lists.
     #[must_use]

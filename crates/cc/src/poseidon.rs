@@ -30,7 +30,6 @@ use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::fixed_log::log2;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
@@ -144,7 +143,7 @@ impl Parameters for PoseidonParams {
         let bdp = Fixed::whole(path.bdp().get());
         let min_cwnd = (self.r_min * bdp).max(Fixed::ONE);
         PoseidonDerived {
-            range: -log2(self.r_min),
+            range: -self.r_min.log2(),
             min_cwnd,
             max_cwnd: (self.max_cwnd * bdp).max(min_cwnd),
             mebibyte: path.line_rate.time_for(Bytes::new(1 << 20)),
@@ -299,7 +298,7 @@ impl Poseidon {
     fn slowness(&self, setup: &Setup<PoseidonParams>) -> Fixed {
         let window = self.cwnd.scale(setup.derived.mebibyte.ps());
         let share = Fixed::ratio(window, self.rtt.times(1 << 20).ps());
-        -log2(share.clamp_to(setup.params.r_min, Fixed::ONE))
+        -share.clamp_to(setup.params.r_min, Fixed::ONE).log2()
     }
 
     /// Equation 3.

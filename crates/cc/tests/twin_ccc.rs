@@ -102,6 +102,28 @@ impl CccTwin {
         }
     }
 
+    /// Equation 1, with Equation 9 for f, after `n` round trips on an unused link.
+    fn u(&self, at: At, irr: f64, n: f64, itv: f64) -> f64 {
+        let v = self.used();
+        let f = if (irr - self.r) * self.delta > 0.0 { 1.0 } else { 0.0 }; // (9)
+        let smooth = (itv / self.rtt_min).min(1.0);
+        match at {
+            At::Ai => {
+                let ahead = self.q + itv.min(self.rtt_min) * v;
+                (self.half_log_of_q_b_over(ahead) - v) * self.m / self.rtt_min * 1e6
+            }
+            At::H1i => {
+                let w_ai = real(self.p.w_1) * irr / self.r_l * (1.0 - 2.0 * self.r / self.r_l).max(0.0);
+                self.s * w_ai * n.exp2() * f * smooth
+            }
+            At::H2i => self.s * real(self.p.w_2) * irr / self.r_l * n.exp2() * f * smooth,
+            At::H1d | At::H2d | At::Ad => {
+                let w_md = -real(self.p.w_md) * ((self.q - self.q_b).abs() / self.q_b).min(1.0);
+                self.r * w_md * f * smooth
+            }
+        }
+    }
+
     /// q_v as it is used.
     fn used(&self) -> f64 {
         if self.q_v.abs() < 1.0 / 1_048_576.0 { 0.0 } else { self.q_v.max(-1.0) }
@@ -122,7 +144,6 @@ impl Twin for CccTwin {
         let v = self.used();
         self.delta = self.half_log_of_q_b_over(self.q) - v; // (5)
         let irr = (self.r_l - self.r_l / self.q_b * self.q).max(0.0); // (6)
-        let f = if (irr - self.r) * self.delta > 0.0 { 1.0 } else { 0.0 }; // (9)
         let n = if self.q < real(self.p.idle) * self.rtt_min {
             let since = *self.unused.get_or_insert(ack.now);
             (us(ack.now - since) / self.rtt_min).floor().min(self.p.max_doublings as f64)
@@ -144,24 +165,7 @@ impl Twin for CccTwin {
             self.met[6] += 1;
         }
         self.at = Some(at);
-        // (1)
-        let smooth = (itv / self.rtt_min).min(1.0);
-        let u = match at {
-            At::Ai => {
-                let ahead = self.q + itv.min(self.rtt_min) * v;
-                (self.half_log_of_q_b_over(ahead) - v) * self.m / self.rtt_min * 1e6
-            }
-            At::H1i => {
-                let w_ai = real(self.p.w_1) * irr / self.r_l * (1.0 - 2.0 * self.r / self.r_l).max(0.0);
-                self.s * w_ai * n.exp2() * f * smooth
-            }
-            At::H2i => self.s * real(self.p.w_2) * irr / self.r_l * n.exp2() * f * smooth,
-            At::H1d | At::H2d | At::Ad => {
-                let w_md = -real(self.p.w_md) * ((self.q - self.q_b).abs() / self.q_b).min(1.0);
-                self.r * w_md * f * smooth
-            }
-        };
-        self.r = (self.r + u).clamp(real(self.p.floor) * self.r_l, self.r_l);
+        self.r = (self.r + self.u(at, irr, n, itv)).clamp(real(self.p.floor) * self.r_l, self.r_l);
     }
 
     fn allowance(&self) -> (f64, f64) {
@@ -198,6 +202,115 @@ fn variants() -> Vec<(String, CccParams)> {
     let epsilon = Fixed::ratio(1, 20);
     all.push(("epsilon".to_owned(), CccParams { epsilon, ..CccParams::default() }));
     all
+}
+
+/// The numbers of the unit tests of the fixed-point code, worked out by hand there.
+#[test]
+fn the_twin_has_the_numbers_by_hand() {
+    let path = Path { packet: Bytes::new(1000), ..of_the_paper() };
+    let mut twin = CccTwin::new(CccParams::default(), &path);
+    let mut state = |q: f64, q_v: f64, r: f64, s: f64| {
+        (twin.q, twin.q_v, twin.r, twin.s) = (q, q_v, r * 1e9, s * 1e9);
+        twin.delta = twin.half_log_of_q_b_over(q) - twin.used();
+        let irr = (25e9 * (1.0 - q / 5.0)).max(0.0);
+        let at = twin.region();
+        (at, twin.delta, [0.0, 2.0].map(|n| [0.32, 1.6].map(|itv| twin.u(at, irr, n, itv))))
+    };
+    for (q, q_v, delta) in [
+        (1.25, 0.0, 1.0),
+        (2.5, 0.5, 0.0),
+        (7.0, -0.1, -0.142_713_4),
+        (10.0, -0.6, 0.1),
+        (10.0, -0.4, -0.1),
+        (20.0, -1.0, 0.0),
+        (30.0, -0.5, -0.792_481_3),
+        (80.0, 0.2, -2.2),
+    ] {
+        assert!((state(q, q_v, 5.0, 5.0).1 - delta).abs() < 1e-7, "{q} {q_v}");
+    }
+    // Equation 10 as printed, with the exact logarithm of q_B, 5000 ns.
+    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::default() }, &path);
+    for (q, q_v, delta) in
+        [(5.0, 0.0, 0.033_505), (10.0, -0.6, 0.133_505), (7.0, -0.1, -0.110_636), (30.0, -0.5, -0.771_671)]
+    {
+        let printed = 0.5 * (5000_f64.log2() - lines.log(q)) - q_v;
+        assert!((printed - delta).abs() < 1e-6, "{q} {q_v}: {printed}");
+    }
+    // Region; q, q_v, r, S; round trips on an unused link, 0 or 2; Itv, 0.32 or 1.6 us.
+    for (at, [q, q_v, r, s], rtts, itv, u) in [
+        (At::Ai, [8.0, -0.6, 5.0, 5.0], 0, 1, 141_270_533.0),
+        (At::Ai, [10.0, -0.7, 5.0, 5.0], 0, 1, 114_273_684.0),
+        (At::Ai, [6.0, -0.3, 5.0, 5.0], 0, 0, 72_047_075.0),
+        (At::Ad, [8.0, -0.2, 5.0, 5.0], 0, 1, -60e6),
+        (At::H2d, [40.0, -0.2, 25.0, 25.0], 0, 0, -100e6),
+        (At::Ad, [5.5, 0.0, 5.0, 5.0], 0, 1, -10e6),
+        (At::H1i, [2.0, -0.5, 5.0, 5.0], 0, 1, 72e6),
+        (At::H2i, [0.5, 0.0, 5.0, 5.0], 1, 1, 144e6),
+        (At::H1i, [0.0, -0.5, 13.0, 5.0], 1, 1, 0.0),
+        (At::H2i, [0.0, 0.0, 13.0, 5.0], 1, 0, 32e6),
+        (At::H2i, [4.5, 0.0, 5.0, 5.0], 0, 1, 0.0),
+    ] {
+        let (found, _, by_rtts) = state(q, q_v, r, s);
+        assert_eq!(found, at, "{q} {q_v}");
+        let found: f64 = by_rtts[rtts][itv];
+        assert!((found - u).abs() < 1.0, "{at:?} at {q} {q_v}: {found}, not {u}");
+    }
+}
+
+/// Lets the twin see an acknowledgement `itv` us after the one before, with a queueing delay of `q` us.
+fn acked(twin: &mut CccTwin, itv: f64, q: f64) {
+    let now = twin.last.map_or(Time::from_ms(1), |(now, _)| now + Time::from_ps((itv * 1e6).round() as u64));
+    let rtt = Time::from_ps(((twin.rtt_min + q) * 1e6).round() as u64);
+    let path = of_the_paper();
+    let [any] = signals::acks(1, &path, Time::from_us(1), 1).try_into().expect("one");
+    twin.ack(&Ack { now, sent: now - rtt, held: Time::ZERO, ..any }, &IntStack::EMPTY);
+}
+
+/// Those that take several acknowledgements.
+#[test]
+fn the_twin_has_the_sequences_by_hand() {
+    let path = Path { packet: Bytes::new(1000), ..of_the_paper() };
+    let twin = |r: f64, q: f64| {
+        let mut twin = CccTwin::new(CccParams::default(), &path);
+        acked(&mut twin, 0.0, q);
+        (twin.r, twin.s) = (r, r);
+        twin
+    };
+    let near =
+        |value: f64, by_hand: f64| assert!((value / by_hand - 1.0).abs() < 1e-6, "{value}, not {by_hand}");
+    // 0.8 · 0.32/1.6 = 0.16, then 0.2 · 0.16; no change of the RTT in the third.
+    let mut flow = twin(5e9, 10.0);
+    for q_v in [0.16, 0.032] {
+        acked(&mut flow, 1.6, 10.32);
+        near(flow.q_v, q_v);
+    }
+    // A round trip of 25 acknowledgements: 0.99^25. One of 12.5: 0.98^12.5 = 0.7768299, so two of them its square.
+    for (q, itv, by_hand) in [(10.0, 0.8, 0.777_821_4), (40.0, 0.8, 0.777_821_4), (10.0, 1.6, 0.603_464_7)] {
+        let mut flow = twin(25e9, q);
+        for _ in 0..25 {
+            acked(&mut flow, itv, q);
+        }
+        near(flow.r, 25e9 * by_hand);
+    }
+    // Alone after a phase of five flows: whole round trips in H2i of 0.5 Gbps · 2^n.
+    let mut flow = twin(5e9, 0.0);
+    flow.unused = Some(Time::from_ms(1) + Time::from_us(20));
+    for gbps in [5.5, 6.5, 8.5, 12.5, 20.5, 25.0] {
+        acked(&mut flow, 20.0, 0.0);
+        near(flow.r, gbps * 1e9);
+        assert_eq!(flow.at, Some(At::H2i));
+    }
+    // Largest difference of both criteria: half of log2(1 + u) - u at u = 1/ln 2 - 1, with the exact logarithm of
+    // q_B in both (Equation 10 as printed); with q_B through the same lines it is within 0.0431 on both sides.
+    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::default() }, &path);
+    let (mut printed, mut same) = (0.0_f64, 0.0_f64);
+    for ns in 5..200_000 {
+        let q = f64::from(ns) / 1000.0;
+        let off = 0.5 * ((q * 1000.0).log2() - lines.log(q));
+        printed = printed.max(off.abs());
+        same = same.max((off - 0.5 * ((5000.0_f64).log2() - lines.log(5.0))).abs());
+    }
+    assert!((printed - 0.043_036).abs() < 1e-6 && same < 0.0431, "{printed} {same}");
 }
 
 /// In a closed loop. The bound: a rate is resolved to 2^-32 Mbps and its steps to 2^-32 of their factors, which

@@ -75,7 +75,7 @@ fn timeouts_double_up_to_64_times() {
 #[test]
 fn no_loss_pattern_hangs_a_flow() {
     // Buffers of three packets: first, middle and last packets are lost, and acknowledgements too.
-    for name in ["constant", "dctcp", "swift", "oscar", "dcqcn", "timely", "theta-powertcp"] {
+    for name in ["constant", "dctcp", "swift", "oscar", "dcqcn", "timely", "theta-powertcp", "ccc"] {
         let mut flows: Vec<_> =
             (0..8).map(|i| flow(i, 8, 50_000 + u64::from(i), Time::from_ns(u64::from(i)))).collect();
         flows.extend((0..8).map(|i| flow(8, i, 30_000, us(1))));

@@ -260,21 +260,18 @@ fn change_of_the_queueing_delay_is_averaged_and_ends_at_zero() {
 
 #[test]
 fn one_rtt_of_a_long_queue_takes_off_a_fifth() {
-    // 12.5 acknowledgements 1.6 µs apart, each times 1 − ¼ · 0.08: 0.98^12.5 = 0.7768. Here 25 of 0.8 µs:
-    // 0.99^25 = 0.777821.
+    // 12.5 acknowledgements 1.6 µs apart, each times 1 − ¼ · 0.08: 0.98^12.5 = 0.7768299, two round trips its square.
+    // One of 25, 0.8 µs apart: 0.99^25 = 0.777821. In Ad from 2 q_B on as well.
     let setup = with(|_| ());
-    let mut flow = at(&setup, 40.0, 0.0, 25, 25);
-    for _ in 0..25 {
-        acked(&mut flow, &setup, 0.8, 40.0);
+    for (q, itv, by_hand) in [(40.0, 0.8, 0.777_821), (10.0, 0.8, 0.777_821), (10.0, 1.6, 0.603_465)] {
+        let mut flow = at(&setup, q, 0.0, 25, 25);
+        for _ in 0..25 {
+            acked(&mut flow, &setup, itv, q);
+        }
+        assert!((rate(&flow, &setup) / 25.0 - by_hand).abs() < 1e-6);
+        let region = if q > 20.0 { Region::DecreaseLong } else { Region::AnalyticalDecrease };
+        assert_eq!(flow.region, Some(region));
     }
-    assert!((rate(&flow, &setup) / 25.0 - 0.777_821).abs() < 1e-6);
-    // In Ad from 2 q_B on as well.
-    let mut flow = at(&setup, 10.0, 0.0, 25, 25);
-    for _ in 0..25 {
-        acked(&mut flow, &setup, 0.8, 10.0);
-    }
-    assert!((rate(&flow, &setup) / 25.0 - 0.777_821).abs() < 1e-6);
-    assert_eq!(flow.region, Some(Region::AnalyticalDecrease));
 }
 
 #[test]
