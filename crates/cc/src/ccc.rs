@@ -23,12 +23,12 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// How δ and the analytical step take a logarithm.
@@ -146,6 +146,12 @@ pub struct CccDerived {
     pub least: Fixed,
     /// The link counts as under-utilised while q is below this.
     pub idle: Time,
+    /// Division by R_l,
+    pub by_line: Divisor,
+    /// by q_B,
+    pub by_q_b: Divisor,
+    /// and by RTT_min.
+    pub by_base_rtt: Divisor,
 }
 
 /// A rate in Mbit/s.
@@ -155,7 +161,8 @@ fn mbps(rate: Rate) -> Fixed {
 
 /// A time in ns.
 fn ns(time: Time) -> Fixed {
-    Fixed::ratio(time.ps(), 1000)
+    const NANOSECOND: Divisor = Divisor::new(1000);
+    NANOSECOND.ratio(time.ps())
 }
 
 impl Parameters for CccParams {
@@ -171,6 +178,9 @@ impl Parameters for CccParams {
             log_q_b: self.log.of(ns(self.q_b)),
             least: (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(self.q_b) * Fixed::ratio(1, 4)),
             idle: Time::from_ps(self.idle.scale(path.base_rtt.ps())),
+            by_line: Divisor::of(line),
+            by_q_b: Divisor::new(self.q_b.ps()),
+            by_base_rtt: Divisor::new(path.base_rtt.ps()),
         }
     }
 }
@@ -445,7 +455,7 @@ impl Ccc {
             let ahead = (ns(state.q) + ns(itv) * state.q_v).max(derived.least);
             return (HALF * (derived.log_q_b - params.log.of(ahead)) - state.q_v) * derived.packet_per_rtt;
         }
-        let filled = Fixed::ratio(state.q.ps(), params.q_b.ps());
+        let filled = derived.by_q_b.ratio(state.q.ps());
         // Equation 6 as a share of R_l, and Equation 9; equality is no reason to move.
         let reference = (Fixed::ONE - filled).max(Fixed::ZERO);
         let irr = derived.line * reference;
@@ -453,12 +463,12 @@ impl Ccc {
         if !fair || state.delta == Fixed::ZERO {
             return Fixed::ZERO;
         }
-        let elapsed = Fixed::ratio(itv.ps(), path.base_rtt.ps()).min(Fixed::ONE);
+        let elapsed = derived.by_base_rtt.ratio(itv.ps()).min(Fixed::ONE);
         let increase =
             |weight| self.basis * reference * weight * elapsed * Fixed::whole(self.acceleration(setup));
         match region {
             Region::IncreaseFast => {
-                let share = self.rate / derived.line;
+                let share = derived.by_line.divide(self.rate);
                 increase(params.w_1 * (Fixed::ONE - share - share).max(Fixed::ZERO))
             }
             Region::IncreaseSlow => increase(params.w_2),
