@@ -330,7 +330,7 @@ mod tests {
         }
         // The third: 10 10 19 19 19. 1 − 0.8 · (19 − 12)/19 = 0.705263, of the size of the median.
         flow.on_ack(&setup, &ack(105, 19), &IntStack::EMPTY);
-        assert!((float(flow.window()) - 7052.631_579).abs() < 1e-2, "{}", flow.window());
+        assert!((float(flow.window()) - 7_052.631_579).abs() < 1e-2, "{}", flow.window());
         // The size of a decrease is that of the order statistic, not of the latest. A flow that starts at 1000 us waits
         // for its first round trip.
         flow.restart(&setup, Time::from_us(1000));

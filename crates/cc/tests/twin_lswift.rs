@@ -5,9 +5,10 @@ mod swift_law;
 
 use incast_cc::lswift::{LSwift, LSwiftParams, Run};
 use incast_cc::params::Described;
-use incast_cc::{Ack, CongestionControl, IntStack, LossKind, Setup};
-use incast_units::Time;
-use swift_law::{Twin, difference, fabric, loss, us};
+use incast_cc::swift::SwiftParams;
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
+use incast_units::{Bytes, Rate, Time};
+use swift_law::{Twin, difference, f, fabric, loss, us};
 
 /// Swift's law, cut by runs of delayed packets, or by losses without an arrival in order between them.
 struct Lazy {
@@ -89,6 +90,50 @@ fn agrees_with_its_twin() {
             assert!(twin.swift.met.iter().all(|n| *n > 10), "{:?}", twin.swift.met);
             let reaction = if params.run == Run::Adjacent { 0 } else { 1 };
             assert!(twin.met[reaction] > 10 && twin.met[2] > 10, "{:?}", twin.met);
+        }
+    }
+}
+
+/// A hundred packets, a target of 12 us. A delay of 19 us takes φ = 0.8 · 7/19 = 0.294737, a run of five half, a run of
+/// four nothing.
+#[test]
+fn steps_worked_by_hand() {
+    let swift = SwiftParams {
+        base_target: Time::from_us(12),
+        base_rtt_share: Fixed::ZERO,
+        hop: Time::ZERO,
+        fs_range: Time::ZERO,
+        ..SwiftParams::default()
+    };
+    let params = LSwiftParams { swift, ..LSwiftParams::default() };
+    let path = Path {
+        base_rtt: Time::from_us(8),
+        line_rate: Rate::from_gbps(100),
+        packet: Bytes::new(1000),
+        payload: Bytes::new(1000),
+        ..fabric(100)
+    };
+    let setup = Setup::new(params, path);
+    for (rtt, delayed_run, factor) in
+        [(19, 0, 0.705_263), (19, 5, 0.705_263), (12, 5, 0.5), (12, 4, 1.0), (24, 0, 0.6)]
+    {
+        let mut flow = LSwift::new(&setup, Time::ZERO);
+        let mut twin =
+            Lazy { swift: Twin::new(params.swift, &path), p: params, in_order: 0, found: 0, met: [0; 3] };
+        let now = Time::from_us(1000);
+        let sent = now - Time::from_us(rtt);
+        let ack = Ack {
+            now,
+            sent,
+            received: now,
+            held: Time::ZERO,
+            delayed_run,
+            ..signals::acks(1, &path, Time::ZERO, 1)[0]
+        };
+        flow.on_ack(&setup, &ack, &IntStack::EMPTY);
+        twin.ack(&ack);
+        for packets in [f(flow.window()) / 1000.0, twin.swift.cwnd] {
+            assert!((packets / 100.0 - factor).abs() < 1e-6, "{rtt} us, {delayed_run}: {packets}");
         }
     }
 }

@@ -5,8 +5,8 @@ mod bottleneck;
 use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script};
 use incast_cc::newreno::{NewReno, NewRenoParams};
 use incast_cc::params::Value;
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
-use incast_units::Time;
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path, Setup};
+use incast_units::{Bytes, Rate, Time};
 
 /// RFC 5681's congestion avoidance and slow start, and one reduction in a recovery (RFC 6582); in packets.
 struct NewRenoTwin {
@@ -98,4 +98,74 @@ fn every_option_changes_something() {
         (rfc, "initial_window", Value::Count(2)),
     ];
     every_option_matters::<NewReno>(&lossy(1, 12, 700), &cases);
+}
+
+/// Ten acknowledgements from ten packets lead to 10.958648, a hole then to half of it, a second hole of the same flight
+/// to nothing else, and a timeout to one packet and half of the flight.
+#[test]
+fn steps_worked_by_hand() {
+    let params = NewRenoParams { slow_start: false, ..NewRenoParams::default() };
+    let packet = Bytes::new(1000);
+    let base_rtt = Time::from_us(8);
+    let path = Path {
+        base_rtt,
+        base_owd: Time::from_us(4),
+        line_rate: Rate::of(packet.times(10), base_rtt),
+        packet,
+        payload: packet,
+        hops: 4,
+    };
+    let setup = Setup::new(params, path);
+    let (mut flow, mut twin) = (NewReno::new(&setup, Time::ZERO), NewRenoTwin::new(params, path));
+    let near = |flow: &NewReno, twin: &NewRenoTwin, packets: f64| {
+        // An allowance is cut to a whole byte.
+        let window = flow.allowance(&setup).window.get();
+        assert_eq!(window, (packets * 1000.0).floor() as u64);
+        assert!((twin.cwnd - packets).abs() < 1e-6, "{}", twin.cwnd);
+    };
+    near(&flow, &twin, 10.0);
+    for n in 1..=10 {
+        let now = Time::from_us(10 * n);
+        let ack = Ack {
+            now,
+            sent: now - base_rtt,
+            received: now - Time::from_us(4),
+            held: Time::ZERO,
+            acked: packet,
+            packet: (n - 1) * 1000,
+            sequence: n * 1000,
+            next_sequence: 20_000,
+            inflight: packet.times(10),
+            inflight_now: packet.times(10),
+            packets: 1,
+            marked: 0,
+            hop_delay: Time::ZERO,
+            receiver_flows: 1,
+            tag: 0,
+            delayed_run: 0,
+            hole: false,
+            circuit: false,
+        };
+        flow.on_ack(&setup, &ack, &IntStack::EMPTY);
+        twin.ack(&ack, &IntStack::EMPTY);
+    }
+    near(&flow, &twin, 10.958_648);
+    let mut lose = |kind, sequence, packets| {
+        let loss = Loss {
+            now: Time::from_us(200),
+            kind,
+            bytes: packet,
+            sent: Time::ZERO,
+            sequence,
+            next_sequence: 20_000,
+        };
+        flow.on_loss(&setup, &loss);
+        twin.loss(&loss);
+        near(&flow, &twin, packets);
+    };
+    lose(LossKind::Hole, 10_000, 5.479_324);
+    lose(LossKind::Hole, 12_000, 5.479_324);
+    lose(LossKind::Timeout, 12_000, 1.0);
+    // Eight packets were in flight.
+    assert_eq!((twin.ssthresh, flow.probe(&setup, 0)), (4.0, Some(Value::Bytes(Bytes::new(4000)))));
 }
