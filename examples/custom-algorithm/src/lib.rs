@@ -105,6 +105,7 @@ mod tests {
             hop_delay: Time::ZERO,
             receiver_flows: 0,
             tag: 0,
+            delayed_run: 0,
             hole: false,
             circuit: false,
         };
