@@ -218,6 +218,8 @@ pub struct LawDerived {
     pub adjust: Bytes,
     /// Smallest window in bytes.
     pub min_cwnd: Fixed,
+    /// The most that is ignored after quick adapt: the largest window and a packet beyond it are in flight at most.
+    pub most_ignored: Bytes,
 }
 
 impl<F: Filter> Parameters for LawParams<F> {
@@ -247,6 +249,9 @@ impl<F: Filter> Parameters for LawParams<F> {
             qa_share: Fixed::ratio(1, 1_u64.checked_shl(self.qa_gate as u32).unwrap_or(u64::MAX)),
             adjust: path.packet.times(self.adjust_packets),
             min_cwnd: self.min_cwnd * packet,
+            most_ignored: Bytes::new(
+                ((self.max_cwnd * Fixed::whole(bdp)).max(self.min_cwnd * packet) + packet).floor(),
+            ),
         }
     }
 }
@@ -568,7 +573,7 @@ impl<F: Filter> Law<F> {
                 && arrived < self.max_cwnd * derived.qa_share;
             if dealt_with {
                 self.cwnd = arrived.max(derived.min_cwnd);
-                self.to_ignore = self.inflight;
+                self.to_ignore = self.inflight.min(derived.most_ignored);
                 self.triggered = false;
             }
             self.achieved = Bytes::ZERO;

@@ -342,8 +342,9 @@ proptest! {
                 continue;
             }
             // A largest window in packets (Bolt's Swift: 256) may lie below half the BDP.
+            let in_packets = ideal::value(&params, "unit") == Some(Value::Choice(0));
             let largest = match ideal::value(&params, "max_cwnd") {
-                Some(Value::Ratio(packets)) if packets > Fixed::ONE => packets.scale(path.packet.get()),
+                Some(Value::Ratio(packets)) if in_packets => packets.scale(path.packet.get()),
                 _ => u64::MAX,
             };
             if largest < path.bdp().get() {
