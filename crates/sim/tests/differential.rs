@@ -662,9 +662,9 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The seeds to run: those of `DIFFERENTIAL_SEEDS`, written like `0..100000`, or the first two hundred.
+/// The seeds to run: those of `DIFFERENTIAL_SEEDS`, written like `0..100000`, or the first 250.
 fn seeds() -> Range<u64> {
-    let Ok(text) = std::env::var("DIFFERENTIAL_SEEDS") else { return 0..200 };
+    let Ok(text) = std::env::var("DIFFERENTIAL_SEEDS") else { return 0..250 };
     let ends = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
     ends.unwrap_or_else(|| panic!("DIFFERENTIAL_SEEDS is {text:?}; write it like 0..100000"))
 }

@@ -171,8 +171,17 @@ mod tests {
     #[test]
     fn every_algorithm_and_every_other_control_has_a_group_and_one_line_of_needs() {
         let groups: Vec<_> = groups().into_iter().map(|group| group.name).collect();
-        let expected =
-            ["delay", "ECN", "telemetry", "spraying", "loss", "fixed", "receiver-driven", "in-network"];
+        let expected = [
+            "delay",
+            "ECN",
+            "telemetry",
+            "spraying",
+            "loss",
+            "fixed",
+            "oracle",
+            "receiver-driven",
+            "in-network",
+        ];
         assert_eq!(groups, expected);
         for info in incast_cc::any::CATALOGUE {
             assert!(groups.contains(&info.family.name()), "{}", info.name);
