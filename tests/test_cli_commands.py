@@ -261,7 +261,7 @@ def test_bash_completes_commands_options_names_and_files(incast: Incast, tmp_pat
     assert offers("incast compare x --cc oscar,theta") == ["oscar,theta-powertcp"]
     assert offers("incast compare x --cc al") == ["all"]
     assert offers("incast compare x --cc all,const") == ["all,constant"]
-    assert offers("incast list bf") == ["bfc"]
+    assert offers("incast list bf") == ["bfc", "bfc-128"]
     assert offers("incast list fat-tree-1") == ["fat-tree-128"]
     assert offers("incast plot results --kind sl") == ["slowdown", "slowdown-by-size"]
     assert offers("incast completion z") == ["zsh"]
@@ -349,11 +349,14 @@ def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, s
     assert "another process is computing out; waiting for it" in line
     first.kill()
     first.communicate()
-    wait_until(lambda: Result.open(incast.folder / "out").state == "running", second)
+    # Only then is the folder the second one's.
+    line = second.stderr.readline() if second.stderr else ""
+    assert "removed an incomplete result of an earlier run" in line
+    wait_until((incast.folder / "out/result.json").exists, second)
+    assert Result.open(incast.folder / "out").state == "running"
     second.send_signal(signal.SIGINT)
-    _, err = second.communicate()
+    second.communicate()
     assert second.returncode == 130
-    assert "removed an incomplete result of an earlier run" in err
     assert Result.open(incast.folder / "out").end == "interrupted"
 
 

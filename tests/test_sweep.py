@@ -331,7 +331,7 @@ def test_all_stands_for_what_each_combination_permits(
     done = incast("sweep", scenario, "--vary", "cc=all", "--set", "traffic.long.size=20KB", "--out", "out")
     assert done.returncode == 0
     assert "left out\n  cc=" in done.stderr
-    assert "\n  cc=constant  no control" in done.stderr
+    assert "\n  cc=constant  controls nothing" in done.stderr
     assert {row["cc"] for row in rows(incast.folder / "out/table.csv")} == ran
     left = json.loads((incast.folder / "out/manifest.json").read_text())["left_out"]
     assert set(left) == {f"cc={name}" for name in known - ran}
