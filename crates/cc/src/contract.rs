@@ -134,6 +134,14 @@ impl IntStack {
             MAX_INT_HOPS],
     };
 
+    /// Becomes `other`. (Record by record, which is a few moves; a copy of the whole is a call.)
+    #[inline]
+    pub(crate) fn copy(&mut self, other: &Self) {
+        let [a, b, c, d, e] = &other.hops;
+        self.count = other.count;
+        self.hops = [*a, *b, *c, *d, *e];
+    }
+
     /// The valid records, with their index.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &IntHop)> {
         self.hops.iter().enumerate().take(self.count as usize)

@@ -301,7 +301,7 @@ impl CongestionControl for Hpcc {
             return;
         }
         let (first, measured) = (self.previous.count != int.count, self.measure(setup, int));
-        self.previous = *int;
+        self.previous.copy(int);
         if first {
             self.last_update = ack.next_sequence;
         }

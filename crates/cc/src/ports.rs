@@ -22,12 +22,33 @@ pub struct Ports {
 pub(crate) struct Port<'a> {
     pub(crate) before: &'a IntHop,
     pub(crate) now: &'a IntHop,
-    /// Rate times base RTT.
-    bdp: Bytes,
     /// Time between the records.
     elapsed: Time,
     /// What it sent meanwhile.
     pub(crate) sent: Bytes,
+}
+
+impl<'a> Port<'a> {
+    /// The differences modulo 2^64, for records in any order.
+    #[inline]
+    fn between(before: &'a IntHop, now: &'a IntHop) -> Self {
+        let elapsed = Time::from_ps(now.at.ps().wrapping_sub(before.at.ps()));
+        let sent = Bytes::new(now.transmitted.get().wrapping_sub(before.transmitted.get()));
+        Self { before, now, elapsed, sent }
+    }
+
+    /// Whether the second record is a later one of the same port.
+    #[inline]
+    fn is_measured(&self) -> bool {
+        self.now.at > self.before.at && self.now.transmitted >= self.before.transmitted
+    }
+
+    /// Whether amounts are below 2^31 and the time below 2^32 (4.3 ms).
+    #[inline]
+    fn is_small(&self) -> bool {
+        let amounts = self.sent.get() | self.now.queue.get() | self.before.queue.get();
+        amounts >> 31 | self.elapsed.ps() >> 32 == 0
+    }
 }
 
 /// The port with the largest value.
@@ -41,18 +62,38 @@ pub(crate) struct Largest {
 }
 
 /// A number that others are compared with, with 16 fractional bits: rounded down, and at most 2^32 - 1.
+fn truncated(value: Fixed) -> u64 {
+    if value.is_negative() { 0 } else { (value.bits() as u64 >> 16).min(u64::from(u32::MAX)) }
+}
+
+/// A number that others are compared with, and what follows for ports of one rate.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(u64);
+pub(crate) struct Limit {
+    /// As [`truncated`] gives it.
+    value: u64,
+    rate: Rate,
+    /// Rate times base RTT. Zero, as the next, where products with it might not fit in 64 bits: nothing is below then.
+    bdp: u64,
+    /// `value` times the BDP.
+    scaled: u64,
+    /// That in bytes: rounded down, and at most 2^32 - 1.
+    bytes: u64,
+    /// That times the BDP.
+    square: u64,
+}
 
-impl Limit {
-    fn new(value: Fixed) -> Self {
-        Self(if value.is_negative() { 0 } else { (value.bits() as u64 >> 16).min(u64::from(u32::MAX)) })
-    }
+/// The least value of a factor, with 16 fractional bits: rounded up, and 2^32 for one above 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Least(u64);
 
-    /// This many times the BDP of the port, in bytes: rounded down, and at most 2^32 - 1. (The BDP is below 2^31.)
+impl Least {
     #[inline]
-    fn bytes(self, port: &Port<'_>) -> u64 {
-        (self.0.wrapping_mul(port.bdp.get()) >> 16).min(u64::from(u32::MAX))
+    pub(crate) fn new(value: Fixed) -> Self {
+        Self(match truncated(value) {
+            0 if value <= Fixed::ZERO => 0,
+            _ if value > Fixed::ONE => 1 << 32,
+            bits => bits.wrapping_add(1),
+        })
     }
 }
 
@@ -66,6 +107,16 @@ impl Ports {
         }
     }
 
+    /// The limit `value` for ports of this rate.
+    #[inline]
+    fn limit(&self, value: u64, rate: Rate) -> Limit {
+        let bdp = rate.bytes_in(self.base_rtt).get();
+        let bdp = if bdp >> 31 | self.base_rtt.ps() >> 32 == 0 { bdp } else { 0 };
+        let scaled = value.wrapping_mul(bdp);
+        let bytes = (scaled >> 16).min(u64::from(u32::MAX));
+        Limit { value, rate, bdp, scaled, bytes, square: bytes.wrapping_mul(bdp) }
+    }
+
     /// The port of both stacks with the largest `value`, of equal ones the first on the way. `hint` is the place of the one
     /// that it may be, as it was the last time: the others are left out if their value is below it for certain.
     ///
@@ -76,42 +127,59 @@ impl Ports {
         before: &IntStack,
         now: &IntStack,
         hint: u32,
-        is_below: impl Fn(&Port<'_>, Limit) -> bool,
+        is_below: impl Fn(&Port<'_>, &Limit) -> bool,
         value: impl Fn(&Port<'_>) -> Fixed,
     ) -> Option<Largest> {
-        let count = before.count.min(now.count);
+        let count = before.count.min(now.count).min(MAX_INT_HOPS as u32);
+        if count == 0 {
+            return None;
+        }
         let mut largest = Largest { value: Fixed::MIN, elapsed: Time::ZERO, place: 0 };
-        let mut limit = Limit(0);
-        let mut next = hint;
-        // The hint, then the others from the last on.
-        for step in (0..=count.min(MAX_INT_HOPS as u32)).rev() {
-            let place = next;
-            next = step.wrapping_sub(1);
-            if place >= count || (place == hint && largest.elapsed > Time::ZERO) {
-                continue;
-            }
-            let (Some(before), Some(now)) = (before.hops.get(place as usize), now.hops.get(place as usize))
-            else {
-                continue;
-            };
-            let (Some(elapsed), Some(sent)) =
-                (now.at.checked_sub(before.at), now.transmitted.checked_sub(before.transmitted))
-            else {
-                continue;
-            };
-            if elapsed == Time::ZERO {
-                continue;
-            }
-            let port = Port { before, now, bdp: now.rate.bytes_in(self.base_rtt), elapsed, sent };
-            if is_below(&port, limit) {
-                continue;
+        let look = |largest: &mut Largest, place: u32| {
+            let at = place as usize;
+            let (Some(before), Some(now)) = (before.hops.get(at), now.hops.get(at)) else { return };
+            let port = Port::between(before, now);
+            if !port.is_measured() {
+                return;
             }
             let value = value(&port);
             if value > largest.value || (value == largest.value && place < largest.place) {
-                (largest, limit) = (Largest { value, elapsed, place }, Limit::new(value));
+                *largest = Largest { value, elapsed: port.elapsed, place };
+            }
+        };
+        let hint = if hint < count { hint } else { 0 };
+        look(&mut largest, hint);
+        let limit = self.limit(truncated(largest.value), Rate::ZERO);
+        // (A bit mask, found without a branch: which port is how busy is not predictable.)
+        let others = self.not_below(before, now, limit, is_below) & ((1 << count) - 1) & !(1 << hint);
+        if others != 0 {
+            for place in 0..MAX_INT_HOPS as u32 {
+                if others >> place & 1 != 0 {
+                    look(&mut largest, place);
+                }
             }
         }
         (largest.elapsed > Time::ZERO).then_some(largest)
+    }
+
+    /// The ports whose value is not below the limit for certain, a bit for each place.
+    #[inline(never)]
+    fn not_below(
+        &self,
+        before: &IntStack,
+        now: &IntStack,
+        mut limit: Limit,
+        is_below: impl Fn(&Port<'_>, &Limit) -> bool,
+    ) -> u32 {
+        let mut places = 0;
+        for (before, now) in before.hops.iter().zip(&now.hops).rev() {
+            let port = Port::between(before, now);
+            if now.rate != limit.rate {
+                limit = self.limit(limit.value, now.rate);
+            }
+            places = places << 1 | u32::from(!(port.is_small() & is_below(&port, &limit)));
+        }
+        places
     }
 
     /// `bytes` in the time between the records, over the rate of the port.
@@ -123,7 +191,7 @@ impl Ports {
     /// A queue over the BDP of the port.
     #[inline]
     fn queue(&self, port: &Port<'_>, queue: Bytes) -> Fixed {
-        self.bdp.ratio_by(queue.get(), port.bdp.get())
+        self.bdp.ratio_by(queue.get(), port.now.rate.bytes_in(self.base_rtt).get())
     }
 
     /// A queue over the BDP of the port, plus `bytes` in the time between the records over its rate. (Not inlined, as the
@@ -140,46 +208,30 @@ impl Ports {
         self.share(port, bytes).max(least) * (Fixed::ONE + self.queue(port, queue))
     }
 
-    /// Whether products of these and of the port's quantities need not be checked: amounts below 2^31, times below 2^32
-    /// (4.3 ms).
+    /// Whether [`Self::sum`] is below the limit for certain. For a port whose quantities are small.
     #[inline]
-    fn is_small(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes) -> bool {
-        let (amounts, times) =
-            (queue.get() | bytes.get() | port.bdp.get(), port.elapsed.ps() | self.base_rtt.ps());
-        amounts >> 31 | times >> 32 == 0
-    }
-
-    /// Whether [`Self::sum`] is below the limit for certain.
-    #[inline]
-    pub(crate) fn sum_is_below(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes, limit: Limit) -> bool {
-        if !self.is_small(port, queue, bytes) {
-            return false;
-        }
+    pub(crate) fn sum_is_below(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes, limit: &Limit) -> bool {
         // Not rounded, the sum is at most queue/bdp + bytes · T/(bdp · elapsed), as bdp is at most rate · T.
         let elapsed = port.elapsed.ps();
         let sum =
             queue.get().wrapping_mul(elapsed).wrapping_add(bytes.get().wrapping_mul(self.base_rtt.ps()));
-        sum < limit.bytes(port).wrapping_mul(elapsed)
+        sum < limit.bytes.wrapping_mul(elapsed)
     }
 
-    /// Whether [`Self::product`] is below the limit for certain.
-    #[inline(never)]
+    /// Whether [`Self::product`] is below the limit for certain. For a port whose quantities are small.
+    #[inline]
     pub(crate) fn product_is_below(
         &self,
         port: &Port<'_>,
-        &(queue, bytes): &(Bytes, Bytes),
-        least: Fixed,
-        limit: Limit,
+        (queue, bytes): (Bytes, Bytes),
+        Least(least): Least,
+        limit: &Limit,
     ) -> bool {
-        if !self.is_small(port, queue, bytes) || least > Fixed::ONE {
-            return false;
-        }
-        // As above: at most (bdp + queue)/bdp · bytes · T/(bdp · elapsed), and (bdp + queue)/bdp · least.
-        let (bdp, full) = (port.bdp.get(), port.bdp.get().wrapping_add(queue.get()));
+        // As above: at most (bdp + queue)/bdp · bytes · T/(bdp · elapsed), and (bdp + queue)/bdp · least. A least of
+        // 2^32 is above every limit. (Both are computed: a branch would cost more.)
+        let full = limit.bdp.wrapping_add(queue.get());
         let product = mul_wide(bytes.get().wrapping_mul(self.base_rtt.ps()), full);
-        product < mul_wide(limit.bytes(port).wrapping_mul(port.elapsed.ps()), bdp)
-            && (least == Fixed::ZERO
-                || Limit::new(least).0.wrapping_add(1).wrapping_mul(full) < limit.0.wrapping_mul(bdp))
+        (product < mul_wide(limit.square, port.elapsed.ps())) & (least.wrapping_mul(full) < limit.scaled)
     }
 
     /// `time` over the base RTT.
@@ -226,6 +278,7 @@ mod tests {
         /// Small amounts mostly, as on the way of a flow; sometimes none, sometimes any.
         fn amount(&mut self) -> Bytes {
             Bytes::new(match self.below(10) {
+                0 if self.below(4) == 0 => (1 << 31) - 2 + self.below(4),
                 0 => self.any(64),
                 1..4 => 0,
                 4..7 => 1000 * self.below(8),
@@ -236,6 +289,7 @@ mod tests {
         fn passed(&mut self) -> Time {
             Time::from_ps(match self.below(12) {
                 0 => 0,
+                1 if self.below(4) == 0 => (1 << 32) - 2 + self.below(4),
                 1 => self.any(64),
                 2..6 => 80_000,
                 _ => 1 + self.below(4_000_000),
@@ -252,7 +306,17 @@ mod tests {
                 rate,
             };
             if self.below(20) == 0 {
+                // Some a little before the end of the range, so that the difference modulo 2^64 is small.
                 let (at, transmitted) = (Time::from_ps(self.any(51)), Bytes::new(self.any(51)));
+                let before = match self.below(4) {
+                    0 => IntHop { at: Time::NEVER - Time::from_ps(self.any(20)), ..before },
+                    1 => IntHop { transmitted: Bytes::UNLIMITED - Bytes::new(self.any(20)), ..before },
+                    _ => before,
+                };
+                let (at, transmitted) = match self.below(3) {
+                    0 => (Time::from_ps(self.any(20)), Bytes::new(self.any(20))),
+                    _ => (at, transmitted),
+                };
                 return (before, IntHop { at, queue: self.amount(), transmitted, rate: self.rate() });
             }
             let (at, transmitted) = (before.at + self.passed(), before.transmitted + self.amount());
@@ -359,7 +423,12 @@ mod tests {
                 &now,
                 hint,
                 |port, limit| {
-                    count(ports.product_is_below(port, &(port.now.queue, arrived(port)), least, limit))
+                    count(ports.product_is_below(
+                        port,
+                        (port.now.queue, arrived(port)),
+                        Least::new(least),
+                        limit,
+                    ))
                 },
                 |port| ports.product(port, (port.now.queue, arrived(port)), least),
             );
@@ -388,16 +457,18 @@ mod tests {
         };
         let (before, now) = (record(0, 300_000, 0), record(100, 300_000, 2_500));
         let (queue, sent) = (now.queue, now.transmitted);
-        let port =
-            Port { before: &before, now: &now, bdp: Bytes::new(600_000), elapsed: Time::from_ns(100), sent };
+        let port = Port::between(&before, &now);
         assert_eq!(ports.sum(&port, queue, sent), Fixed::ONE);
         assert_eq!(ports.product(&port, (queue, sent), Fixed::ZERO), Fixed::ratio(3, 4));
-        let below = |limit| ports.sum_is_below(&port, queue, sent, Limit::new(limit));
+        let limit_of = |limit| ports.limit(truncated(limit), now.rate);
+        let below = |limit| ports.sum_is_below(&port, queue, sent, &limit_of(limit));
         assert!(!below(Fixed::ZERO) && !below(Fixed::ONE) && below(Fixed::ratio(1001, 1000)));
-        let below = |limit, least| ports.product_is_below(&port, &(queue, sent), least, Limit::new(limit));
+        let below =
+            |limit, least| ports.product_is_below(&port, (queue, sent), Least::new(least), &limit_of(limit));
         assert!(!below(Fixed::ratio(3, 4), Fixed::ZERO) && below(Fixed::ratio(751, 1000), Fixed::ZERO));
-        // The smallest share of 1 makes it 3/2.
+        // The smallest share of 1 makes it 3/2; of one above 1 nothing is said.
         assert!(!below(Fixed::ratio(3, 2), Fixed::ONE) && below(Fixed::ratio(1501, 1000), Fixed::ONE));
+        assert!(!below(Fixed::MAX, Fixed::from_bits((1 << 32) + 1)) && below(Fixed::MAX, -Fixed::ONE));
         assert_eq!(ports.round_trips(Time::from_us(3)), Fixed::ratio(1, 4));
         assert_eq!(size_of::<Ports>(), 128);
     }

@@ -27,7 +27,7 @@ use crate::contract::{
 };
 use crate::limits::least_share;
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
-use crate::ports::{Largest, Port, Ports};
+use crate::ports::{Largest, Least, Port, Ports};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -293,14 +293,12 @@ impl PowerTcp {
         // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
         // negative, so the sum is taken before the difference (lines 12 to 14).
         let arrived = |port: &Port<'_>| (port.sent + port.now.queue) - port.before.queue;
+        let least = Least::new(params.arrival_floor);
         let strongest = ports.largest(
             &self.previous,
             int,
             self.strongest,
-            |port, limit| {
-                let seen = (port.now.queue, arrived(port));
-                ports.product_is_below(port, &seen, params.arrival_floor, limit)
-            },
+            |port, limit| ports.product_is_below(port, (port.now.queue, arrived(port)), least, limit),
             |port| ports.product(port, (port.now.queue, arrived(port)), params.arrival_floor),
         );
         let Some(Largest { value: power, elapsed: dt, place }) = strongest else { return false };
@@ -342,7 +340,7 @@ impl CongestionControl for PowerTcp {
             return;
         }
         let (first, measured) = (self.previous.count != int.count, self.measure(setup, int));
-        self.previous = *int;
+        self.previous.copy(int);
         if first {
             self.last_update = ack.next_sequence;
         }
