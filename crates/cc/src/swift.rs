@@ -195,6 +195,8 @@ pub struct SwiftDerived {
     pub unscaled_target: Time,
     /// Target delay with as much flow scaling as there can be.
     pub scaled_target: Time,
+    /// On which side of the target a delay is.
+    pub sides: sides::Sides,
     /// Division by a packet,
     pub by_packet: Divisor,
     /// and by a `unit`.
@@ -227,6 +229,7 @@ impl Parameters for SwiftParams {
             fs_beta,
             unscaled_target,
             scaled_target: unscaled_target + self.fs_range,
+            sides: sides::Sides::new(self, unit, (fs_alpha, fs_beta)),
             by_packet: Divisor::of(packet),
             by_unit: Divisor::of(unit),
             packet_in_units: packet / unit,
@@ -481,20 +484,26 @@ impl Swift {
     /// The law of Algorithm 1 by the delay that it decides on.
     pub(crate) fn follow(&mut self, law: Law<'_>, ack: &Ack, delay: Time) {
         let Law { params, derived, .. } = law;
-        // Above all targets within a round trip of the last decrease: nothing happens, wherever the target is.
-        if delay >= derived.scaled_target && ack.now - self.last_decrease < self.rtt {
+        // Above the target nothing happens within a round trip of the last decrease, nor to the smallest window,
+        // wherever the target is.
+        let rests = ack.now - self.last_decrease < self.rtt || self.cwnd <= derived.min_cwnd;
+        if delay >= derived.scaled_target && rests {
             return;
         }
-        let before = self.cwnd;
-        // Below its least value the target needs no root.
-        let least = derived.unscaled_target;
-        let target = if delay < least { least } else { self.target(law) };
-        if delay < target {
+        let (before, above) = (self.cwnd, delay - derived.unscaled_target);
+        if delay < derived.unscaled_target || derived.sides.is_below(before, above) {
             self.increase(law, ack);
+        } else if rests && derived.sides.is_above(before, above) {
+            return;
         } else {
-            let excess = Fixed::ratio((delay - target).ps(), delay.ps());
-            let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
-            self.decrease(factor, ack.now);
+            let target = self.target(law);
+            if delay < target {
+                self.increase(law, ack);
+            } else {
+                let excess = Fixed::ratio((delay - target).ps(), delay.ps());
+                let factor = (Fixed::ONE - params.beta * excess).max(Fixed::ONE - params.max_mdf);
+                self.decrease(factor, ack.now);
+            }
         }
         self.settle(law, before, ack.now);
     }
@@ -624,5 +633,6 @@ impl CongestionControl for Swift {
     }
 }
 
+mod sides;
 #[cfg(test)]
 mod tests;
