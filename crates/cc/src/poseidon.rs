@@ -26,11 +26,11 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::{Divisor, Fixed};
 
 choice! {
     /// How a window above its target shrinks.
@@ -134,6 +134,12 @@ pub struct PoseidonDerived {
     pub max_cwnd: Fixed,
     /// Time that the line needs for a mebibyte.
     pub mebibyte: Time,
+    /// Division by `range`,
+    pub by_range: Divisor,
+    /// by p,
+    pub by_p: Divisor,
+    /// and by what a delay is a multiple of when it is carried.
+    pub by_unit: Divisor,
 }
 
 impl Parameters for PoseidonParams {
@@ -142,11 +148,15 @@ impl Parameters for PoseidonParams {
     fn derive(&self, path: &Path) -> PoseidonDerived {
         let bdp = Fixed::whole(path.bdp().get());
         let min_cwnd = (self.r_min * bdp).max(Fixed::ONE);
+        let range = -self.r_min.log2();
         PoseidonDerived {
-            range: -self.r_min.log2(),
+            range,
             min_cwnd,
             max_cwnd: (self.max_cwnd * bdp).max(min_cwnd),
             mebibyte: path.line_rate.time_for(Bytes::new(1 << 20)),
+            by_range: Divisor::of(range),
+            by_p: Divisor::new(self.p.ps()),
+            by_unit: Divisor::new(self.delay_unit.ps()),
         }
     }
 }
@@ -303,16 +313,16 @@ impl Poseidon {
 
     /// Equation 3.
     fn target(setup: &Setup<PoseidonParams>, slowness: Fixed) -> Time {
-        setup.params.k + Time::from_ps((slowness / setup.derived.range).scale(setup.params.p.ps()))
+        setup.params.k + Time::from_ps(setup.derived.by_range.divide(slowness).scale(setup.params.p.ps()))
     }
 
     /// Equation 4, within its limits.
     fn factor(setup: &Setup<PoseidonParams>, slowness: Fixed, target: Time, hop_delay: Time) -> Fixed {
         let Setup { params, derived, .. } = setup;
         let distance = if hop_delay > target {
-            -Fixed::ratio((hop_delay - target).ps(), params.p.ps())
+            -derived.by_p.ratio((hop_delay - target).ps())
         } else {
-            Fixed::ratio((target - hop_delay).ps(), params.p.ps())
+            derived.by_p.ratio((target - hop_delay).ps())
         };
         let alpha = match params.alpha {
             Alpha::Range => derived.range,
@@ -323,9 +333,9 @@ impl Poseidon {
 }
 
 /// A delay as two bytes carry it.
-fn carried(params: &PoseidonParams, delay: Time) -> Time {
-    let unit = params.delay_unit;
-    unit.times(delay.ps().checked_div(unit.ps()).unwrap_or(0).min(u64::from(u16::MAX)))
+fn carried(setup: &Setup<PoseidonParams>, delay: Time) -> Time {
+    let units = setup.derived.by_unit.ratio(delay.ps()).floor();
+    setup.params.delay_unit.times(units.min(u64::from(u16::MAX)))
 }
 
 impl CongestionControl for Poseidon {
@@ -354,7 +364,7 @@ impl CongestionControl for Poseidon {
     fn on_ack(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack, _int: &IntStack) {
         let Setup { params, derived, .. } = setup;
         self.rtt = ack.rtt();
-        self.hop_delay = carried(params, ack.hop_delay);
+        self.hop_delay = carried(setup, ack.hop_delay);
         let slowness = self.slowness(setup);
         let target = Self::target(setup, slowness);
         let factor = Self::factor(setup, slowness, target, self.hop_delay);
@@ -611,7 +621,8 @@ mod tests {
 
     #[test]
     fn two_bytes_carry_the_delay_in_units() {
-        let in_bytes = |params: &PoseidonParams, ns| carried(params, Time::from_ns(ns)).ns();
+        let in_bytes =
+            |params: &PoseidonParams, ns| carried(&Setup::new(*params, PATH), Time::from_ns(ns)).ns();
         let params = PoseidonParams::oscar();
         assert_eq!([15, 16, 15_333, 2_000_000].map(|ns| in_bytes(&params, ns)), [0, 16, 15_328, 65_535 * 16]);
         let params = PoseidonParams::artifact();
