@@ -15,7 +15,7 @@ import pytest
 
 import incast as package
 from helpers import PLUGIN, SLOW, SMALL, Incast, wait_until
-from incast import Result, _core, report
+from incast import Result, ResultError, _core, report
 from incast.cli import plot
 
 RINGS = """\
@@ -349,14 +349,18 @@ def test_when_the_one_that_makes_it_is_killed_another_makes_it(incast: Incast, s
     assert "another process is computing out; waiting for it" in line
     first.kill()
     first.communicate()
-    # Only then is the folder the second one's.
-    line = second.stderr.readline() if second.stderr else ""
-    assert "removed an incomplete result of an earlier run" in line
-    wait_until((incast.folder / "out/result.json").exists, second)
-    assert Result.open(incast.folder / "out").state == "running"
+
+    def is_running() -> bool:
+        try:
+            return Result.open(incast.folder / "out").state == "running"
+        except ResultError:
+            return False  # while the second one removes the incomplete result
+
+    wait_until(is_running, second)
     second.send_signal(signal.SIGINT)
-    second.communicate()
+    _, err = second.communicate()
     assert second.returncode == 130
+    assert "removed an incomplete result of an earlier run" in err
     assert Result.open(incast.folder / "out").end == "interrupted"
 
 
