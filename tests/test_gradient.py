@@ -74,6 +74,11 @@ def test_what_cannot_be_meant_is_refused() -> None:
     result = sampled([0, 1], [np.nan, 12])
     with pytest.raises(ValueError, match="window"):
         incast.gradient_of(result, 0, "0us")
+    # One sample each microsecond says nothing of the slope within one.
+    with pytest.raises(
+        ValueError, match="are 1us apart, too far for a window of 1us: set probe.flow_interval to 500ns"
+    ):
+        incast.gradient_of(result, 0)
     with pytest.raises(ValueError, match="base RTT"):
         incast.timely_gradient_of(result, 0, "0us")
     with pytest.raises(ValueError, match="packet"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from incast.result import Result
+from incast.result import FlowSeries, Result
 from incast.units import Time
 
 
@@ -46,12 +46,19 @@ def gradient_of(result: Result, flow: int | str, window: str | Time = "1us") -> 
 
     Raises:
         KeyError: When the flow has no samples.
-        ValueError: When the window is no time above zero.
+        ValueError: When the window is no time above zero, or shorter than two intervals of samples.
     """
     span = int(Time(window))
     if span == 0:
         raise ValueError("a window is a time above zero")
-    time, sent, rtt = _round_trips(result, flow)
+    series = result.flow(flow).filled()
+    apart = Time(_interval(series))
+    if 2 * apart > span:
+        raise ValueError(
+            f"the samples of {flow!r} are {apart} apart, too far for a window of {Time(span)}: "
+            f"set probe.flow_interval to {Time(span // 2)} or less, or take a longer window"
+        )
+    time, sent, rtt = _round_trips(series)
     order = np.argsort(sent, kind="stable")
     time, sent, rtt = time[order], sent[order], rtt[order]
     first = np.searchsorted(sent, sent - span, side="right")
@@ -90,7 +97,7 @@ def timely_gradient_of(
         raise ValueError("an update takes a packet at least")
     if not 0 <= weight <= 1:
         raise ValueError("a weight is from 0 to 1")
-    time, sent, rtt = (column[packets - 1 :: packets] for column in _round_trips(result, flow))
+    time, sent, rtt = (column[packets - 1 :: packets] for column in _round_trips(result.flow(flow).filled()))
     gradient = np.full(len(rtt), np.nan)
     average = 0.0
     for n in range(1, len(rtt)):
@@ -99,16 +106,19 @@ def timely_gradient_of(
     return Gradient(time, sent, rtt, gradient)
 
 
+def _interval(series: FlowSeries) -> int:
+    """The time between two samples."""
+    return int(series.time_ps[1] - series.time_ps[0]) if len(series.time_ps) > 1 else 0
+
+
 def _round_trips(
-    result: Result, flow: int | str
+    series: FlowSeries,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """When acknowledgements of new data arrived, when their packets were sent, and the time between."""
-    series = result.flow(flow).filled()
     news = np.flatnonzero(np.diff(series.acked_bytes)) + 1
     news = news[~np.isnan(series.rtt_ps[news])]
-    half = int(series.time_ps[1] - series.time_ps[0]) // 2 if len(series.time_ps) > 1 else 0
     # It arrived since the sample before.
-    time = series.time_ps[news] - half
+    time = series.time_ps[news] - _interval(series) // 2
     rtt = series.rtt_ps[news].astype(np.int64)
     return time, time - rtt, rtt
 
