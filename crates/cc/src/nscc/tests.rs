@@ -291,6 +291,12 @@ fn quick_adapt_cuts_to_what_arrived() {
     flow.now += Time::from_us(13);
     flow.ack(25_000, true);
     assert!(float(flow.law.cwnd) < 20_000.0);
+    // However much is said to be in flight, no more is ignored than can be: 225,000 B and a packet of 4160.
+    let ack = Ack { marked: 1, inflight_now: Bytes::new(1 << 40), ..ack(flow.now, Time::from_us(37), 0, 0) };
+    let mut wild = Flow::new(params(), REFERENCE, 100_000);
+    wild.law.window_end = Time::from_ps(1);
+    wild.law.on_ack(&wild.setup, &ack, &IntStack::EMPTY);
+    assert_eq!(wild.law.to_ignore, Bytes::new(229_160));
     // One that is not marked is not ignored.
     flow.law.to_ignore = Bytes::new(50_000);
     flow.law.pending = Fixed::ZERO;
