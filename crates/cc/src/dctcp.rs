@@ -21,6 +21,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
+use crate::limits::ssthresh_after_timeout;
+use crate::newreno::SSTHRESH;
 use crate::params::{Described, Family, Param, Preset, Value, param};
 
 /// Parameters of [`Dctcp`].
@@ -263,12 +265,9 @@ impl CongestionControl for Dctcp {
             }
             LossKind::Trim => self.reduce(setup, Fixed::ratio(1, 2), loss.next_sequence),
             LossKind::Timeout => {
-                // RFC 5681, Equation 4; a second timeout of the same segment leaves ssthresh alone.
+                // A second timeout of the same segment leaves it alone (RFC 5681, section 3.1).
                 if loss.sequence != self.timed_out {
-                    let flight = Bytes::new(loss.next_sequence.saturating_sub(loss.sequence));
-                    let flight = flight.times_ratio(path.packet.get(), path.payload.get());
-                    let two = derived.packet + derived.packet;
-                    self.threshold = (Fixed::whole(flight.get()) * Fixed::ratio(1, 2)).max(two);
+                    self.threshold = ssthresh_after_timeout(loss, path);
                 }
                 self.timed_out = loss.sequence;
                 self.window = derived.packet.max(derived.floor);
@@ -288,13 +287,8 @@ impl CongestionControl for Dctcp {
         Allowance { window, rate }
     }
 
-    const INTERNALS: &'static [Internal] = &[
-        Internal { name: "alpha", meaning: "estimate of the marked share (alpha)" },
-        Internal {
-            name: "ssthresh",
-            meaning: "window up to which the flow doubles it each round trip (ssthresh)",
-        },
-    ];
+    const INTERNALS: &'static [Internal] =
+        &[Internal { name: "alpha", meaning: "estimate of the marked share (alpha)" }, SSTHRESH];
 
     fn probe(&self, _setup: &Setup<DctcpParams>, place: usize) -> Option<Value> {
         match place {

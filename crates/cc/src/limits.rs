@@ -1,9 +1,10 @@
-//! Limits that several algorithms share: the window beside a rate, and the smallest share of the line.
+//! Limits that several algorithms share: the window beside a rate, the smallest share of the line, and TCP's ssthresh
+//! after a timeout.
 
 use incast_units::{Bytes, Rate};
 
 use crate::Fixed;
-use crate::contract::Path;
+use crate::contract::{Loss, Path};
 use crate::params::choice;
 
 choice! {
@@ -34,6 +35,14 @@ impl RateWindow {
 /// sum, at most the line.
 pub(crate) fn least_share(share: Fixed, rate: Rate, path: &Path) -> Fixed {
     (share + Fixed::ratio(rate.bps(), path.line_rate.bps())).min(Fixed::ONE)
+}
+
+/// ssthresh after a timeout: half of what is in flight, at least two packets (RFC 5681, Equation 4). In bytes on the
+/// wire, as windows are.
+pub(crate) fn ssthresh_after_timeout(loss: &Loss, path: &Path) -> Fixed {
+    let flight = Bytes::new(loss.next_sequence.saturating_sub(loss.sequence));
+    let flight = flight.times_ratio(path.packet.get(), path.payload.get());
+    (Fixed::whole(flight.get()) * Fixed::ratio(1, 2)).max(Fixed::whole(path.packet.get()) * Fixed::whole(2))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
+use crate::limits::ssthresh_after_timeout;
 use crate::params::{Described, Family, Param, Preset, Value, param};
 
 /// Parameters of [`NewReno`].
@@ -170,11 +171,9 @@ impl NewReno {
                 self.recover = loss.next_sequence;
             }
             LossKind::Timeout => {
-                // RFC 5681, Equation 4; a second timeout of the same segment leaves ssthresh alone.
+                // A second timeout of the same segment leaves it alone (RFC 5681, section 3.1).
                 if loss.sequence != self.timed_out {
-                    let flight = Bytes::new(loss.next_sequence.saturating_sub(loss.sequence));
-                    let flight = flight.times_ratio(path.packet.get(), path.payload.get());
-                    self.threshold = (Fixed::whole(flight.get()) * half).max(packet + packet);
+                    self.threshold = ssthresh_after_timeout(loss, path);
                 }
                 self.timed_out = loss.sequence;
                 self.window = packet;
