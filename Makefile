@@ -40,8 +40,9 @@ test-rust: rust $(VENV)/.nextest
 	fi
 
 .PHONY: test-release
-test-release: rust ## the same bits as a release build as with the checks of the tests
+test-release: rust ## the same bits as a release build as with the checks of the tests; what takes long without it
 	cargo test --release --quiet --package incast-sim --test determinism
+	cargo test --release --quiet --package incast-sim --test sqcc -- --ignored
 
 .PHONY: test-python
 test-python: $(VENV)/.testable $(VENV)/.dev
