@@ -32,8 +32,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     sub.add_argument("--list", action="store_true", help="list the available figures")
     sub.add_argument(
-        "--write", type=Path, metavar="FILE", help="write everything to a Markdown file, pictures next to it"
+        "--quick",
+        action="store_true",
+        help="only figures of the quick set, which has every algorithm (about ten minutes on two cores)",
     )
+    sub.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE",
+        help="write an overview to a Markdown file, and a page for each figure into a folder next to it",
+    )
+    sub.add_argument(
+        "--check",
+        action="store_true",
+        help="exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers",
+    )
+    sub.add_argument("--record", action="store_true", help="record the verdicts there")
     sub.add_argument(
         "--out",
         type=Path,
@@ -68,11 +82,18 @@ def act(options: argparse.Namespace) -> int:
         if options.list:
             print(_list(papers, options.what))
             return 0
+        if not options.what and options.quick:
+            options.what = ["all"]
         if not options.what:
             raise ledger.LedgerError(
                 "which figure? name one, a paper, or all\n    help: `incast reproduce --list` shows them"
             )
-        return _reproduce(ledger.find(papers, options.what), options)
+        figures = ledger.find(papers, options.what)
+        if options.quick:
+            figures = [figure for figure in figures if figure.quick]
+            if not figures:
+                raise ledger.LedgerError("none of these figures is in the quick set")
+        return _reproduce(figures, papers, options)
     except ledger.LedgerError as error:
         print(f"incast: {error}", file=sys.stderr)
         return 2
@@ -82,41 +103,66 @@ def _list(papers: Path, wanted: list[str]) -> str:
     from incast import ledger
 
     figures = ledger.find(papers, wanted or ["all"])
-    rows = [[figure.id, str(len(figure.runs)), str(len(figure.claims)), figure.title] for figure in figures]
-    return table([Column("figure", left=True), Column("runs"), Column("claims"), Column("", left=True)], rows)
+    rows = [
+        [
+            figure.id,
+            str(sum(len(spec.seeds) or 1 for spec in figure.runs)),
+            str(len(figure.claims)),
+            "quick" if figure.quick else "",
+            figure.title,
+        ]
+        for figure in figures
+    ]
+    columns = [Column("figure", left=True), Column("runs"), Column("claims"), Column("", left=True)]
+    return table([*columns, Column("", left=True)], rows)
 
 
-def _reproduce(figures: list[ledger.Figure], options: argparse.Namespace) -> int:
+def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Namespace) -> int:
     from incast import ledger
-    from incast.ledger import report
+    from incast.ledger import record, report, site
 
-    commit = report.commit_of(figures[0].folder)
-    where = executor(options)
+    recorded = record.read(papers)
+    commit = site.commit_of(papers)
     pages: list[Page] = []
-    for figure in figures:
-        with BatchLine(figure.id, options.quiet) as line:
-            try:
-                results = ledger.run_figure(
-                    figure, folder=options.results, executor=where, fresh=options.fresh, watch=line
-                )
-            except KeyboardInterrupt:
-                line.stopped(len(figure.runs))
-                return 130
-        judgements = ledger.judge(figure, results)
-        picture = None if options.no_picture else _draw(figure, results, options)
-        pages.append(report.Page(figure, judgements, results.wall_s, picture))
-        print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
+    runs = sum(len(spec.seeds) or 1 for figure in figures for spec in figure.runs)
+    with BatchLine(figures[0].id if len(figures) == 1 else "", options.quiet) as line:
+
+        def done(figure: ledger.Figure, results: ledger.Results) -> None:
+            judgements = ledger.judge(figure, results)
+            picture = None if options.no_picture else _draw(figure, results, options)
+            pages.append(report.Page(figure, judgements, results.wall_s, picture))
+            line.wipe()
+            print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
+
+        try:
+            ledger.run_figures(
+                figures,
+                done,
+                folder=options.results,
+                executor=executor(options),
+                fresh=options.fresh,
+                watch=line,
+            )
+        except KeyboardInterrupt:
+            line.stopped(runs)
+            return 130
     if len(pages) > 1:
         every = [judgement for page in pages for judgement in page.judgements]
         print(f"\n{len(pages)} figures, {len(every)} claims: {report.tally(every)}")
     if options.write:
-        words = " ".join(["incast reproduce", *options.what, "--write", options.write.as_posix()])
-        options.write.parent.mkdir(parents=True, exist_ok=True)
-        options.write.write_text(
-            report.markdown(pages, words, commit, options.write.parent), encoding="utf-8"
-        )
+        words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
+        command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
+        site.write(options.write, pages, command, commit)
         print(f"written to {options.write}")
-    return 0
+    worse = [change for change in record.changes(recorded, pages) if change.is_worse]
+    if options.record:
+        record.write(papers, pages, ledger.ids(papers))
+        print(f"recorded in {papers / record.FILE}")
+    if options.check:
+        for change in worse:
+            print(f"incast: worse than recorded: {change}", file=sys.stderr)
+        print("no verdict is worse than recorded" if not worse else f"{len(worse)} verdicts are worse")
+    return 1 if options.check and worse else 0
 
 
 def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Namespace) -> Path | None:

@@ -7,7 +7,7 @@ verdicts: :func:`judge` computes them from the runs.
 
 from incast.ledger.figure import Claim, Figure, LedgerError, find, ids, papers_folder
 from incast.ledger.judge import Judgement, Verdict, judge
-from incast.ledger.runs import Results, run_figure
+from incast.ledger.runs import Results, run_figure, run_figures
 
 __all__ = [
     "Claim",
@@ -21,4 +21,5 @@ __all__ = [
     "judge",
     "papers_folder",
     "run_figure",
+    "run_figures",
 ]

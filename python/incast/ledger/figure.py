@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.ledger.quantity import Band, unit_of
+from incast.scenario import Scenario
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,6 +19,9 @@ else:
 
 FILE = "claims.toml"
 """The file that makes a folder a figure."""
+
+ANALYSIS = "analysis.py"
+"""The file beside it with the functions that its claims and panels call."""
 
 
 class LedgerError(ValueError):
@@ -33,12 +37,28 @@ class RunSpec:
         scenario: The scenario file.
         overrides: Keys to set in it, as for ``incast run --set``.
         values: The values of the varied keys: the run's point of the sweep.
+        seeds: The seeds with which it is made; empty for the one of its scenario, where nothing that a claim
+            measures depends on it.
     """
 
     name: str
     scenario: Path
     overrides: tuple[str, ...]
     values: Mapping[str, str]
+    seeds: tuple[int, ...] = ()
+
+    def load(self, seed: int | None) -> Scenario:
+        """Its scenario.
+
+        Args:
+            seed: One of its seeds; None for the scenario's own.
+
+        Raises:
+            ScenarioError: When something in it is wrong.
+        """
+        return Scenario.load(
+            self.scenario, self.overrides if seed is None else (*self.overrides, f"seed={seed}")
+        )
 
 
 @dataclass(frozen=True)
@@ -59,6 +79,25 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """A rule that was replaced, kept so that its verdict stays visible.
+
+    Attributes:
+        why: Why it was replaced.
+        measure: How the value was computed.
+        unit: Unit to show it in.
+        reproduced: Its band for ``reproduced``.
+        trend: Its band for ``trend``; None if there was none.
+    """
+
+    why: str
+    measure: Mapping[str, Any]
+    unit: str
+    reproduced: Band
+    trend: Band | None
+
+
+@dataclass(frozen=True)
 class Claim:
     """A claim of a paper, and the rule by which it counts as reproduced.
 
@@ -74,6 +113,7 @@ class Claim:
         rule: Where the bands come from.
         reason: Why it is not reproduced; shown only when it is not.
         evidence: Conditions that support the reason.
+        earlier: Rules that this one replaced, the oldest first.
     """
 
     id: str
@@ -87,6 +127,7 @@ class Claim:
     rule: str
     reason: str
     evidence: tuple[Evidence, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,10 +142,11 @@ class Figure:
         setup: What the paper states about the experiment.
         choices: Our choices where the paper is silent or cannot be followed, each with its reason.
         shows: What the paper's picture shows, as text.
-        runs: The runs to make.
+        runs: The runs to make; none if the figure is analysis only.
         claims: What is checked.
         panels: The panels of the picture.
         across: Number of panels side by side in the picture.
+        quick: Whether it belongs to the quick set.
     """
 
     id: str
@@ -118,6 +160,17 @@ class Figure:
     claims: tuple[Claim, ...]
     panels: tuple[Mapping[str, Any], ...] = field(default=())
     across: int = 2
+    quick: bool = False
+
+    @property
+    def replicas(self) -> int:
+        """How often the figure is measured: the largest number of seeds of a run, at least 1."""
+        return max([1, *(len(spec.seeds) for spec in self.runs)])
+
+    @property
+    def paper(self) -> str:
+        """The paper's name, like ``oscar``."""
+        return self.id.partition("/")[0]
 
 
 class _Reader:
@@ -160,8 +213,14 @@ class _Reader:
 
     def number(self, key: str, default: int) -> int:
         value = self.left.pop(key, default)
-        if not isinstance(value, int):
+        if not isinstance(value, int) or isinstance(value, bool):
             raise self.fail(f"{key} must be a whole number")
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.left.pop(key, False)
+        if not isinstance(value, bool):
+            raise self.fail(f"{key} must be true or false")
         return value
 
     def band(self, key: str, unit: str) -> Band | None:
@@ -230,11 +289,20 @@ def read(folder: Path, name: str) -> Figure:
         claims=tuple(_claim(table, i, file) for i, table in enumerate(top.tables("claim"))),
         panels=tuple(top.tables("panel")),
         across=head.number("across", 2),
+        quick=head.flag("quick"),
     )
     head.finish()
     top.finish()
-    if not figure.runs or not figure.claims:
-        raise LedgerError(f"{file}: a figure needs runs and claims")
+    if not figure.claims:
+        raise LedgerError(f"{file}: a figure needs claims")
+    if not figure.runs and not (folder / ANALYSIS).is_file():
+        raise LedgerError(f"{file}: a figure needs runs, or an {ANALYSIS} beside this file")
+    few = next((spec for spec in figure.runs if spec.seeds and len(spec.seeds) != figure.replicas), None)
+    if few is not None:
+        raise LedgerError(
+            f"{file}: the run {few.name!r} has {len(few.seeds)} seeds, another one {figure.replicas}: claims "
+            "compare runs of the same seed, so that all that have seeds need the same number"
+        )
     claims = [claim.id for claim in figure.claims]
     if len(set(claims)) != len(claims):
         raise LedgerError(f"{file}: two claims have the same id")
@@ -246,6 +314,9 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     reader = _Reader(table, f"{file}: runs, number {index + 1}")
     name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
     parameters, overrides = reader.texts("parameters"), reader.texts("set")
+    seeds = reader.number("seeds", 0)
+    if seeds < 0 or seeds == 1:
+        raise reader.fail("seeds must be at least 2, for a confidence interval")
     vary = reader.table("vary") if "vary" in reader.left else {}
     along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
@@ -278,6 +349,7 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
                 *(fill(override) for override in overrides),
             ),
             values=values,
+            seeds=tuple(range(1, seeds + 1)),
         )
 
 
@@ -285,13 +357,13 @@ def _claim(table: object, index: int, file: Path) -> Claim:
     reader = _Reader(table, f"{file}: claim, number {index + 1}")
     name = reader.text("id")
     reader.where = f"{file}: claim {name!r}"
-    unit = reader.unit()
+    unit, measure = reader.unit(), reader.table("measure")
     claim = Claim(
         id=name,
         says=reader.text("says"),
         place=reader.text("place"),
         paper=reader.text("paper"),
-        measure=reader.table("measure"),
+        measure=measure,
         unit=unit,
         reproduced=reader.must_band("reproduced", unit),
         trend=reader.band("trend", unit),
@@ -300,6 +372,10 @@ def _claim(table: object, index: int, file: Path) -> Claim:
         evidence=tuple(
             _evidence(entry, f"{reader.where}: evidence, number {i + 1}")
             for i, entry in enumerate(reader.tables("evidence"))
+        ),
+        earlier=tuple(
+            _earlier(entry, f"{reader.where}: earlier, number {i + 1}", measure, unit)
+            for i, entry in enumerate(reader.tables("earlier"))
         ),
     )
     reader.finish()
@@ -314,6 +390,21 @@ def _evidence(table: object, where: str) -> Evidence:
     evidence = Evidence(reader.text("says"), reader.table("measure"), unit, reader.must_band("holds", unit))
     reader.finish()
     return evidence
+
+
+def _earlier(table: object, where: str, measure: Mapping[str, Any], unit: str) -> Earlier:
+    """A replaced rule; measure and unit are the claim's where it gives none."""
+    reader = _Reader(table, where)
+    unit = reader.unit() if "unit" in reader.left else unit
+    earlier = Earlier(
+        why=reader.text("why"),
+        measure=reader.table("measure") if "measure" in reader.left else measure,
+        unit=unit,
+        reproduced=reader.must_band("reproduced", unit),
+        trend=reader.band("trend", unit),
+    )
+    reader.finish()
+    return earlier
 
 
 def papers_folder(named: Path | None = None) -> Path:

@@ -12,18 +12,75 @@ from typing import Any
 import numpy as np
 
 from incast import stats
-from incast.ledger.figure import Claim, Figure, LedgerError
+from incast.ledger.figure import Claim, Earlier, Figure, LedgerError
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.runs import Results
 
 
 class Verdict(enum.Enum):
-    """The outcome of a claim."""
+    """The outcome of a claim, the best one first."""
 
     REPRODUCED = "reproduced"
     TREND = "trend"
+    UNDECIDED = "undecided"
     NOT_REPRODUCED = "not reproduced"
+
+    def worse_than(self, other: Verdict) -> bool:
+        """Whether this verdict comes after another one in the order above."""
+        order = list(Verdict)
+        return order.index(self) > order.index(other)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value that was measured, over the seeds where the runs have several.
+
+    Attributes:
+        value: Its mean over the seeds.
+        estimate: That with its 95 % confidence interval; None where no run that it was taken from has several
+            seeds.
+    """
+
+    value: Quantity
+    estimate: stats.Estimate | None = None
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval, or the value."""
+        return self._ends()[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval, or the value."""
+        return self._ends()[1]
+
+    def _ends(self) -> tuple[float, float]:
+        if self.estimate is None:
+            return self.value.value, self.value.value
+        values = self.estimate.values
+        if not all(map(math.isfinite, values)):
+            # "Never" for some of the seeds has no mean: the interval is that from the least to the largest.
+            return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
+        return self.estimate.low, self.estimate.high
+
+    def shown(self, unit: str) -> str:
+        """The value in a unit, with its interval and the number of samples of a percentile.
+
+        Like ``23.1 % (21.0 % to 25.2 %, 5 seeds; n = 1,204)``.
+
+        Raises:
+            ValueError: When the unit is of another dimension.
+        """
+        text = self.value.shown(unit)
+        notes = []
+        if self.estimate is not None:
+            low, high = self._ends()
+            ends = [Quantity(end, self.value.dimension).shown(unit) for end in (low, high)]
+            notes.append(f"{ends[0]} to {ends[1]}, {len(self.estimate.values)} seeds")
+        if self.value.samples is not None:
+            notes.append(f"n = {self.value.samples:,}")
+        return f"{text} ({'; '.join(notes)})" if notes else text
 
 
 @dataclass(frozen=True)
@@ -36,12 +93,14 @@ class Judgement:
         verdict: The verdict by the claim's rule.
         evidence: For each evidence of the claim's reason, the measured value and whether it holds, if the
             reason is needed.
+        earlier: For each rule that was replaced, the value by it and its verdict.
     """
 
     claim: Claim
-    ours: Quantity
+    ours: Found
     verdict: Verdict
-    evidence: tuple[tuple[Quantity, bool], ...] = ()
+    evidence: tuple[tuple[Found, bool], ...] = ()
+    earlier: tuple[tuple[Found, Verdict], ...] = ()
 
     @property
     def reason_holds(self) -> bool:
@@ -62,33 +121,72 @@ def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
     where = f"{figure.id}: claim {claim.id!r}"
     ours = _checked(claim.measure, results, where, claim.unit)
     verdict = verdict_of(claim, ours)
+    earlier = []
+    for rule in claim.earlier:
+        found = _checked(rule.measure, results, f"{where}: earlier", rule.unit)
+        earlier.append((found, verdict_of(rule, found)))
     if verdict is Verdict.REPRODUCED:
-        return Judgement(claim, ours, verdict)
+        return Judgement(claim, ours, verdict, earlier=tuple(earlier))
     evidence = []
     for item in claim.evidence:
         found = _checked(item.measure, results, f"{where}: evidence", item.unit)
-        evidence.append((found, item.band.holds(found)))
-    return Judgement(claim, ours, verdict, tuple(evidence))
+        item.band.fits(found.value)
+        # A reason that several seeds support on average is not shown by them.
+        evidence.append((found, item.band.holds_all(found.low, found.high)))
+    return Judgement(claim, ours, verdict, tuple(evidence), tuple(earlier))
 
 
-def verdict_of(claim: Claim, ours: Quantity) -> Verdict:
-    """The verdict that follows from a value by the claim's rule."""
-    if claim.reproduced.holds(ours):
+def verdict_of(rule: Claim | Earlier, ours: Found) -> Verdict:
+    """The verdict that follows from a value by a rule.
+
+    With several seeds it is that of the whole confidence interval: ``reproduced`` if all of it lies in that
+    band, ``trend`` if all of it lies in the two bands together, ``not reproduced`` if none of it lies in
+    either, else ``undecided``.
+    """
+    bands = [rule.reproduced] if rule.trend is None else [rule.reproduced, rule.trend]
+    for band in bands:
+        band.fits(ours.value)
+    low, high = ours.low, ours.high
+    if rule.reproduced.holds_all(low, high):
         return Verdict.REPRODUCED
-    if claim.trend is not None and claim.trend.holds(ours):
+    if rule.trend is not None and _together(rule.reproduced, rule.trend).holds_all(low, high):
         return Verdict.TREND
+    if any(band.touches(low, high) for band in bands):
+        return Verdict.UNDECIDED
     return Verdict.NOT_REPRODUCED
 
 
-def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -> Quantity:
+def _together(first: Band, second: Band) -> Band:
+    """Two bands as one; the second, if they do not touch."""
+    if not first.touches(second.low, second.high):
+        return second
+    return Band("", min(first.low, second.low), max(first.high, second.high), first.dimension)
+
+
+def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -> Found:
     try:
-        found = evaluate(spec, results)
+        found = _over_seeds(spec, results)
         found.shown(unit)
     except LedgerError as error:
         raise LedgerError(f"{where}: {error}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise LedgerError(f"{where}: {error}") from error
     return found
+
+
+def _over_seeds(spec: Mapping[str, Any], results: Results) -> Found:
+    """A measure for each seed, and its mean; once, where no run that it looks at has several seeds."""
+    results.seeded = False
+    found: list[Quantity] = []
+    for replica in results.replicas():
+        found.append(evaluate(spec, replica))
+        if not results.seeded:
+            return Found(found[0])
+    values = [quantity.value for quantity in found]
+    counted = [quantity.samples for quantity in found if quantity.samples is not None]
+    estimate = stats.Estimate.of(values)
+    samples = sum(counted) if len(counted) == len(found) else None
+    return Found(Quantity(estimate.mean, found[0].dimension, samples), estimate)
 
 
 def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) -> Quantity:
@@ -104,6 +202,8 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
       over the runs that fit ``each``; ``flatness`` is the largest over the smallest
     - ``fit``: ``of`` over the runs that fit ``each`` against what varies under ``against``; ``take`` is
       ``r2`` or ``slope`` of a straight line, or ``exponent`` of a power law
+    - ``analysis`` (``call``, and its arguments): a function of the figure's ``analysis.py``, which returns a
+      number or a :class:`Quantity`; one with a parameter ``results`` is given the runs
     - ``share_closer``: of the pairs of runs that fit ``each`` and ``than``, in order, the share in which
       ``of`` is smaller in the first
 
@@ -119,10 +219,13 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
     arguments = dict(spec)
     do = arguments.pop("do", None)
     run = arguments.pop("run", run)
+    if do == "analysis":
+        found = call(arguments, results, run)
+        return found if isinstance(found, Quantity) else Quantity(float(found))
     if do in _COMBINE:
         return _COMBINE[do](arguments, results, run)
     if do not in MEASURES:
-        known = ", ".join(sorted([*MEASURES, *_COMBINE]))
+        known = ", ".join(sorted([*MEASURES, *_COMBINE, "analysis"]))
         raise LedgerError(f"unknown measure {do!r}; known: {known}")
     if run is None:
         raise LedgerError(f"the measure {do!r} names no run")
@@ -140,6 +243,34 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
         raise LedgerError(f"the measure {do!r}: {what}")
     (name,) = results.matching(run)
     return function(results.view(name), **_filled(arguments, results.spec(name).values))
+
+
+def call(arguments: Mapping[str, Any], results: Results, run: str | None = None) -> Any:  # noqa: ANN401  # a number, or points
+    """Calls a function of a figure's ``analysis.py`` and returns what it returns.
+
+    Args:
+        arguments: ``call`` names it; the others are its arguments.
+        results: The runs, for a function with a parameter ``results``.
+        run: The run at hand, for one with a parameter ``run``, if the arguments name none.
+
+    Raises:
+        LedgerError: When there is no such function, or it does not take these arguments.
+    """
+    given = dict(arguments)
+    name = given.pop("call", None)
+    if not isinstance(name, str):
+        raise LedgerError("the measure 'analysis': missing: call")
+    function = results.analysis(name)
+    signature = inspect.signature(function)
+    if "results" in signature.parameters:
+        given["results"] = results
+    if "run" in signature.parameters and run is not None:
+        given.setdefault("run", run)
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        raise LedgerError(f"{name}: {error}") from None
+    return function(**given)
 
 
 def _filled(arguments: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
@@ -293,4 +424,4 @@ _COMBINE = {
     "share_closer": _share_closer,
 }
 
-__all__ = ["Band", "Judgement", "Verdict", "evaluate", "judge", "points", "verdict_of"]
+__all__ = ["Band", "Found", "Judgement", "Verdict", "call", "evaluate", "judge", "points", "verdict_of"]

@@ -302,7 +302,10 @@ def congestion_series(view: View, port: str, flow: str, start: str, end: str) ->
 def slowdown(
     view: View, stat: str, above: str = "0B", up_to: str = "", group: str = "", of: str = "slowdown"
 ) -> Quantity:
-    """A statistic of the slowdown (or of ``fct``, the completion time) of the flows of a class of sizes."""
+    """A statistic of the slowdown (or of ``fct``, the completion time) of the flows of a class of sizes.
+
+    A percentile comes with the number of flows.
+    """
     flows = view.result.flows
     sizes, values = flows.column("size_bytes").astype(float), flows.column("slowdown")
     chosen = ~np.isnan(values) & (sizes > quantity(above).value)
@@ -312,9 +315,10 @@ def slowdown(
         chosen &= flows.column("group") == group
     if not chosen.any():
         raise ValueError("no flow of this class finished")
+    samples = int(chosen.sum()) if stat.startswith("p") else None
     if of == "fct":
-        return Quantity(_statistic(flows.column("fct_ps")[chosen] / 1e12, stat), "time")
-    return Quantity(_statistic(values[chosen], stat))
+        return Quantity(_statistic(flows.column("fct_ps")[chosen] / 1e12, stat), "time", samples)
+    return Quantity(_statistic(values[chosen], stat), samples=samples)
 
 
 @measure

@@ -5,7 +5,9 @@ A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_ran
 ``marks`` (horizontal lines at values, dotted), ``legend`` (its place, or ``none``), and ``lines``.
 
 A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an algorithm, to take its
-colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor).
+colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor). For ``analysis`` that is ``call`` and its
+arguments: a function of the figure's ``analysis.py`` that returns arrays x and y, with NaN between separate
+curves.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from incast import stats
 from incast.ledger import measures
 from incast.ledger.figure import Figure, LedgerError
-from incast.ledger.judge import points
+from incast.ledger.judge import call, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
@@ -136,8 +138,11 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
     arguments = _arguments(line)
     if show == "sweep":
         unit = unit_of(str(arguments.pop("unit", "")))[1]
-        x, y = points(arguments, results)
-        return x, y / unit, "o"
+        found = [points(arguments, replica) for replica in results.replicas()]
+        return np.concatenate([x for x, _ in found]), np.concatenate([y for _, y in found]) / unit, "o"
+    if show == "analysis":
+        x, y = call(arguments, results)
+        return np.asarray(x), np.asarray(y), ""
     (name,) = results.matching(line["run"])
     view = results.view(name)
     if show == "slowdown":

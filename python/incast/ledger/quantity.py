@@ -37,10 +37,12 @@ class Quantity:
         value: In bytes, seconds, bit/s, or as it is for a pure number; NaN where nothing could be
             measured.
         dimension: ``bytes``, ``time``, ``rate`` or ``number``.
+        samples: How many samples a percentile was taken from; None for other values.
     """
 
     value: float
     dimension: str = "number"
+    samples: int | None = None
 
     def shown(self, unit: str) -> str:
         """The value in a unit, with three significant digits: ``76.1 KB``.
@@ -158,6 +160,22 @@ class Band:
         Raises:
             ValueError: When the value is of another dimension.
         """
+        self.fits(found)
+        return self.low <= found.value <= self.high
+
+    def fits(self, found: Quantity) -> None:
+        """Refuses a value of another dimension than the band.
+
+        Raises:
+            ValueError: When it is.
+        """
         if found.dimension != self.dimension:
             raise ValueError(f"{self.text!r} is not a band of {_NAMES[found.dimension]}")
-        return self.low <= found.value <= self.high
+
+    def holds_all(self, low: float, high: float) -> bool:
+        """Whether a whole interval lies in the band."""
+        return self.low <= low and high <= self.high
+
+    def touches(self, low: float, high: float) -> bool:
+        """Whether some of an interval lies in the band."""
+        return low <= self.high and high >= self.low

@@ -1,37 +1,43 @@
-"""Making the runs of a figure, and their results."""
+"""Making the runs of figures, and their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import ModuleType
 
 from incast import store
-from incast.ledger.figure import Figure, LedgerError, RunSpec
+from incast.ledger.figure import ANALYSIS, Figure, LedgerError, RunSpec
 from incast.ledger.view import View
 from incast.result import Result
 from incast.runner import Batch, Executor, Job, State, Threads, cores
-from incast.scenario import Scenario
 
 
 class Results(Mapping[str, Result]):
-    """The results of a figure's runs, by name.
+    """The results of a figure's runs, by name: of one seed, where runs have several.
 
     Attributes:
         figure: The figure.
-        wall_s: Seconds of wall time that the runs took, each on one thread, added up. A reused result
-            counts with the time that its run took.
+        wall_s: Seconds of wall time that the runs of all seeds took, each on one thread, added up. A reused
+            result counts with the time that its run took.
+        seeded: Whether a run with several seeds was looked at, since this was last set to False.
     """
 
-    def __init__(self, figure: Figure, results: Mapping[str, Result]) -> None:
+    def __init__(self, figure: Figure, results: Mapping[str, Sequence[Result]]) -> None:
         self.figure = figure
-        self._results = {spec.name: results[spec.name] for spec in figure.runs}
-        self._views: dict[str, View] = {}
+        self.seeded = False
+        self._results = {spec.name: tuple(results[spec.name]) for spec in figure.runs}
+        self._views: dict[tuple[str, int], View] = {}
         self._specs = {spec.name: spec for spec in figure.runs}
-        self.wall_s = sum(float(result.info["outcome"]["wall_s"]) for result in self._results.values())
+        self._replica = 0
+        self._module: ModuleType | None = None
+        every = [result for of_run in self._results.values() for result in of_run]
+        self.wall_s = sum(float(result.info["outcome"]["wall_s"]) for result in every)
 
     def __getitem__(self, name: str) -> Result:
-        return self._results[name]
+        return self._results[name][self._place(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)
@@ -39,11 +45,30 @@ class Results(Mapping[str, Result]):
     def __len__(self) -> int:
         return len(self._results)
 
+    def replicas(self) -> Iterator[Results]:
+        """These results for each seed in turn.
+
+        Runs of the same seed go together, and a run without seeds goes with each. It is the same object, so
+        that what was read of a run is kept.
+        """
+        try:
+            for replica in range(self.figure.replicas):
+                self._replica = replica
+                yield self
+        finally:
+            self._replica = 0
+
     def view(self, name: str) -> View:
         """A run's result as the measures see it."""
-        if name not in self._views:
-            self._views[name] = View(name, self._results[name])
-        return self._views[name]
+        place = self._place(name)
+        if (name, place) not in self._views:
+            self._views[name, place] = View(name, self[name])
+        return self._views[name, place]
+
+    def _place(self, name: str) -> int:
+        several = len(self._results[name]) > 1
+        self.seeded |= several
+        return self._replica if several else 0
 
     def spec(self, name: str) -> RunSpec:
         """The description of a run."""
@@ -60,6 +85,28 @@ class Results(Mapping[str, Result]):
             known = ", ".join(self._results)
             raise LedgerError(f"{self.figure.id}: no run is called {pattern!r}; there are {known}")
         return names
+
+    def analysis(self, name: str) -> Callable[..., object]:
+        """A function of the figure's ``analysis.py``.
+
+        Raises:
+            LedgerError: When there is no such file or function, or the file cannot be run.
+        """
+        file = self.figure.folder / ANALYSIS
+        if self._module is None:
+            found = importlib.util.spec_from_file_location(f"analysis_of_{self.figure.id}", file)
+            if found is None or found.loader is None or not file.is_file():
+                raise LedgerError(f"there is no {file}")
+            module = importlib.util.module_from_spec(found)
+            try:
+                found.loader.exec_module(module)
+            except Exception as error:
+                raise LedgerError(f"{file}: {error!r}") from error
+            self._module = module
+        function = getattr(self._module, name, None)
+        if not callable(function) or name.startswith("_"):
+            raise LedgerError(f"{file}: there is no function {name!r}")
+        return function  # type: ignore[no-any-return]  # what it returns is checked where it is called
 
 
 def run_figure(
@@ -86,19 +133,84 @@ def run_figure(
         ResultError: When results cannot be saved or read.
         KeyboardInterrupt: After Ctrl-C; finished runs are kept.
     """
-    jobs = []
-    for spec in figure.runs:
-        scenario = Scenario.load(spec.scenario, spec.overrides)
-        scenario.size()
-        files = store.named_files(scenario)
-        place = None if folder is None else store.place(folder, scenario, files)
-        jobs.append(Job(spec.name, scenario, place))
+    found: list[Results] = []
+    run_figures(
+        [figure],
+        lambda _, results: found.append(results),
+        folder=folder,
+        executor=executor,
+        fresh=fresh,
+        watch=watch,
+    )
+    return found[0]
+
+
+def run_figures(
+    figures: Sequence[Figure],
+    done: Callable[[Figure, Results], None],
+    *,
+    folder: Path | None = None,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    watch: Callable[[State], None] | None = None,
+) -> None:
+    """Makes all runs of some figures as one batch, so that no core waits for the last run of a figure.
+
+    Args:
+        figures: The figures.
+        done: Called for each figure, in their order, as soon as the results of it and of those before it are
+            there; not for one of which a run failed.
+        folder: As for :func:`run_figure`.
+        executor: As there.
+        fresh: As there.
+        watch: As there; the state is that of all figures.
+
+    Raises:
+        ScenarioError: When a scenario is wrong; before anything runs.
+        LedgerError: When runs failed: without result, stalled, or with a violated invariant; after all others
+            were made.
+        ResultError: When results cannot be saved or read.
+        KeyboardInterrupt: After Ctrl-C; finished runs are kept.
+    """
+    jobs: list[Job] = []
+    ranges: list[tuple[Figure, range]] = []
+    for figure in figures:
+        first = len(jobs)
+        jobs.extend(_jobs(figure, folder))
+        ranges.append((figure, range(first, len(jobs))))
+    batch = Batch(jobs)
+    left = list(ranges)
 
     def check(batch: Batch) -> None:
-        for failure in batch.state.failures:
-            raise LedgerError(f"{figure.id}: the run {failure.label!r} failed: {failure.why}")
+        failed = {failure.label for failure in batch.state.failures}
+        while left and all(index in batch.infos or index in batch.errors for index in left[0][1]):
+            figure, indices = left.pop(0)
+            if not any(jobs[index].label in failed for index in indices):
+                done(figure, _collected(figure, batch, indices))
 
-    batch = Batch(jobs)
     default = Threads(cores()) if folder is None else None
     batch.run(executor or default, fresh=fresh, watch=watch, progressed=check)
-    return Results(figure, {job.label: batch.result(n) for n, job in enumerate(jobs)})
+    check(batch)
+    if batch.state.failures:
+        raise LedgerError(
+            "\n".join(f"{failure.label} failed: {failure.why}" for failure in batch.state.failures)
+        )
+
+
+def _jobs(figure: Figure, folder: Path | None) -> Iterator[Job]:
+    for spec in figure.runs:
+        for seed in spec.seeds or (None,):
+            scenario = spec.load(seed)
+            scenario.size()
+            files = store.named_files(scenario)
+            place = None if folder is None else store.place(folder, scenario, files)
+            name = f"{figure.id}: the run {spec.name!r}" + ("" if seed is None else f" with seed {seed}")
+            yield Job(name, scenario, place)
+
+
+def _collected(figure: Figure, batch: Batch, indices: range) -> Results:
+    found: dict[str, list[Result]] = {}
+    places = iter(indices)
+    for spec in figure.runs:
+        found[spec.name] = [batch.result(next(places)) for _ in spec.seeds or (None,)]
+    return Results(figure, found)

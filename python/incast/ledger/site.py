@@ -1,0 +1,199 @@
+"""All figures as pages: an overview with one cell for each claim, and a page for each figure."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from incast import __version__
+from incast.ledger.judge import Judgement, Verdict
+from incast.ledger.report import Page, earlier, reason, rule_of, tally
+
+SYMBOLS = {
+    Verdict.REPRODUCED: "●",
+    Verdict.TREND: "◐",
+    Verdict.UNDECIDED: "◌",
+    Verdict.NOT_REPRODUCED: "✕",
+}
+"""A shape for each verdict, for readers who do not see its colour."""
+
+PAPERS = {
+    "oscar": "OSCAR, NSDI'26",
+    "median": "Median-based spraying (MSwift, MNSCC), arXiv 2509.07907",
+    "powertcp": "PowerTCP, NSDI'22",
+    "ccc": "CCC, NSDI'26",
+    "sqcc": "SQCC",
+}
+"""The papers in the order in which they are shown; others follow by name."""
+
+
+def write(file: Path, pages: Sequence[Page], command: str, commit: str) -> None:
+    """Writes the overview to a file, and the page of each figure into the folder beside it of the same name.
+
+    Pages of figures that are not among these are left as they are.
+
+    Args:
+        file: The overview, like ``docs/reproduction.md``.
+        pages: The figures.
+        command: The command that generates the pages.
+        commit: Of the checkout, when the runs began.
+    """
+    folder = file.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    for page in pages:
+        (folder / page_name(page.figure.id)).write_text(_figure(page, folder, file.name), encoding="utf-8")
+    file.write_text(_overview(pages, command, commit, folder.name), encoding="utf-8")
+
+
+def page_name(figure: str) -> str:
+    """The name of a figure's page: ``oscar-fig9.md`` of ``oscar/fig9``."""
+    return figure.replace("/", "-") + ".md"
+
+
+def _overview(pages: Sequence[Page], command: str, commit: str, folder: str) -> str:
+    every = [judgement for page in pages for judgement in page.judgements]
+    good = sum(j.verdict in (Verdict.REPRODUCED, Verdict.TREND) for j in every)
+    lines = [
+        "# Reproduction",
+        "",
+        *_fill(
+            f"Made by `{command}`; do not edit. Every value was measured by the runs that the figure's "
+            "`claims.toml` names, every verdict follows from the rule in that file, and "
+            "`papers/README.md` says how to read one. Each symbol below is a claim of a paper; it leads to "
+            "the paper's statement, our picture, our numbers, the rule, and, where it is not reproduced, the "
+            "reason."
+        ),
+        "",
+        " ".join(f"{_cell(verdict)} {verdict.value}" for verdict in Verdict),
+        "",
+        "| | |",
+        "| --- | --- |",
+        f"| Incast | {__version__}, commit {commit} |",
+        f"| Date | {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d} |",
+        f"| Machine | {_machine()} |",
+        f"| Runs | {sum(page.wall_s for page in pages):,.0f} s of one core in all |",
+        f"| Claims | {len(every)}: {tally(every)} |",
+        f"| Reproduced or trend | {good / len(every):.1%} |" if every else "",
+    ]
+    if not every:
+        lines.pop()
+    known = [*PAPERS, *sorted({page.figure.paper for page in pages} - set(PAPERS))]
+    for paper in known:
+        of_paper = [page for page in pages if page.figure.paper == paper]
+        if of_paper:
+            lines += ["", *_matrix(PAPERS.get(paper, paper), of_paper, folder)]
+    return "\n".join(lines) + "\n"
+
+
+def _matrix(title: str, pages: Sequence[Page], folder: str) -> list[str]:
+    counts = Counter(judgement.verdict for page in pages for judgement in page.judgements)
+    told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    lines = [f"## {title}", "", f"{told}.", "", "| Figure | Claims | | Time |", "| --- | --- | --- | ---: |"]
+    for page in pages:
+        link = f"{folder}/{page_name(page.figure.id)}"
+        cells = "".join(_cell(j.verdict, f"{link}#{j.claim.id}", j.claim.says) for j in page.judgements)
+        time = f"{page.wall_s:,.1f} s" if page.figure.runs else "–"
+        lines.append(f"| [{page.figure.id}]({link}) | {cells} | {page.figure.title} | {time} |")
+    return lines
+
+
+def _cell(verdict: Verdict, link: str = "", says: str = "") -> str:
+    """The symbol of a verdict, with a class for its colour, as a link if it has one."""
+    text = SYMBOLS[verdict]
+    if link:
+        title = f"{verdict.value}: {says}".replace('"', "'").replace("|", "/")
+        text = f'[{text}]({link} "{title}")'
+    return f'<span class="verdict {verdict.value.replace(" ", "-")}">{text}</span>'
+
+
+def _figure(page: Page, folder: Path, overview: str) -> str:
+    figure = page.figure
+    lines = [
+        f"# {figure.id}: {figure.title}",
+        "",
+        *_fill(f"{figure.place}. [All figures](../{overview})."),
+        "",
+    ]
+    lines += _fill(f"*Set-up.* {figure.setup}")
+    if figure.choices:
+        lines += ["", "*Chosen here:*", ""]
+        for choice in figure.choices:
+            lines += _fill(f"- {choice}", "  ")
+    lines += ["", *_fill(f"*The paper's picture.* {figure.shows}")]
+    if page.picture:
+        link = os.path.relpath(page.picture, folder)
+        lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
+    time = f"{page.wall_s:,.1f} s of one core" if figure.runs else "no runs: it is analysis only"
+    lines += [
+        "",
+        *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). {tally(page.judgements)}."),
+    ]
+    lines += ["", "| | Claim | Paper | Ours | Verdict |", "| --- | --- | --- | --- | --- |"]
+    for judgement in page.judgements:
+        claim = judgement.claim
+        cells = [
+            _cell(judgement.verdict),
+            f'<a id="{claim.id}"></a>{_plain(claim.says)} ({_plain(claim.place)})',
+            _plain(claim.paper),
+            judgement.ours.shown(claim.unit),
+            judgement.verdict.value,
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "## Rules and reasons"]
+    for judgement in page.judgements:
+        lines += ["", *_fill(f"- **{judgement.claim.id}**: {_words(judgement)}", "  ")]
+    return "\n".join(lines) + "\n"
+
+
+def _words(judgement: Judgement) -> str:
+    claim = judgement.claim
+    parts = [f"{rule_of(claim)}. {claim.rule}"]
+    why = reason(judgement)
+    if why:
+        parts.append(f"*Why {judgement.verdict.value}:* {why}")
+    replaced = earlier(judgement)
+    if replaced:
+        parts.append(f"*Earlier:* {replaced}")
+    return " ".join(parts)
+
+
+def _plain(words: str) -> str:
+    return words.replace("|", "\\|")
+
+
+def _fill(words: str, hang: str = "") -> Iterable[str]:
+    return textwrap.wrap(words, 110, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
+
+
+def commit_of(folder: Path) -> str:
+    """The commit of the checkout, marked as changed if code or papers differ from it."""
+    try:
+        words = ["git", "-C", str(folder)]
+        found = subprocess.run([*words, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True)
+        watched = [":/crates", ":/python", ":/papers"]
+        changed = subprocess.run(
+            [*words, "status", "--porcelain", "--", *watched], capture_output=True, text=True
+        )
+    except OSError:
+        return "unknown"
+    if found.returncode:
+        return "unknown"
+    return found.stdout.strip() + (" with changes" if changed.stdout.strip() else "")
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"

@@ -1,0 +1,286 @@
+"""The ledger where runs have several seeds, where a figure is analysis only, and the recorded verdicts."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from helpers import Incast
+from incast.ledger import LedgerError, Verdict, find, judge, run_figure
+from incast.ledger.figure import Claim
+from incast.ledger.judge import Found, verdict_of
+from incast.ledger.quantity import Band, Quantity
+from incast.ledger.record import Change
+from incast.stats import Estimate
+
+POISSON = """\
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+
+[[traffic]]
+name = "web"
+kind = "poisson"
+sizes = "websearch"
+load = 0.8
+duration = "20ms"
+"""
+
+CLAIMS = """\
+[figure]
+title = "Seeds"
+place = "Nowhere"
+setup = "Set-up."
+shows = "A line."
+quick = true
+
+[[runs]]
+name = "swift"
+cc = "swift"
+scenario = "poisson.toml"
+seeds = 3
+
+[[runs]]
+name = "fixed"
+cc = "swift"
+scenario = "poisson.toml"
+
+[[claim]]
+id = "slower"
+says = "Mean slowdown"
+place = "here"
+paper = "more than 1"
+measure = { do = "slowdown", run = "swift", stat = "p50" }
+unit = "x"
+reproduced = "at least 1x"
+rule = "More than 1."
+
+[[claim.earlier]]
+why = "It was too strict."
+reproduced = "at least 1000x"
+trend = "at least 500x"
+
+[[claim]]
+id = "same"
+says = "A run against itself"
+place = "here"
+paper = "1"
+measure.do = "ratio"
+measure.of = { do = "analysis", call = "finished", run = "swift" }
+measure.to = { do = "analysis", call = "finished", run = "swift" }
+reproduced = "1 to 1"
+rule = "Equal."
+
+[[claim]]
+id = "fixed"
+says = "Without seeds"
+place = "here"
+paper = "none"
+measure = { do = "slowdown", run = "fixed", stat = "mean" }
+reproduced = "at least 1"
+rule = "More than 1."
+"""
+
+ANALYSIS = '''\
+"""For the test."""
+
+from incast.ledger.quantity import Quantity
+
+
+def finished(results, run):
+    return float((results.view(run).result.flows.column("delivered_ps") > 0).sum())
+
+
+def square(of):
+    return Quantity(float(of) ** 2, "time")
+
+
+def curve(n):
+    return list(range(n)), list(range(n))
+'''
+
+ALONE = """\
+[figure]
+title = "Analysis"
+place = "Nowhere"
+setup = "Set-up."
+shows = "A line."
+
+[[claim]]
+id = "square"
+says = "A square"
+place = "here"
+paper = "9 s"
+measure = { do = "analysis", call = "square", of = "3" }
+unit = "s"
+reproduced = "9s to 9s"
+rule = "Exact."
+
+[[panel]]
+y = "y"
+x = "x"
+lines = [{ show = "analysis", call = "curve", n = 4, label = "line" }]
+"""
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    for name, claims in (("seeds", CLAIMS), ("alone", ALONE)):
+        folder = tmp_path / "papers" / "some" / name
+        folder.mkdir(parents=True)
+        (folder / "claims.toml").write_text(claims)
+        (folder / "analysis.py").write_text(ANALYSIS)
+        (folder / "poisson.toml").write_text(POISSON)
+    return tmp_path / "papers"
+
+
+def rule(reproduced: str, trend: str | None) -> Claim:
+    both = Band.parse(reproduced), Band.parse(trend) if trend else None
+    return Claim("c", "", "", "", {}, "", *both, "", "")
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        # Mean 10, s = 1, t(2) = 4.303: 10 ± 2.484.
+        ([9, 10, 11], Verdict.REPRODUCED),
+        # 6.5 ± 2.484 has its lower end at 4.02: in the trend's band.
+        ([5.5, 6.5, 7.5], Verdict.TREND),
+        # 5 ± 2.484 reaches below 4.
+        ([4, 5, 6], Verdict.UNDECIDED),
+        # 1 ± 0.2484 is outside of both.
+        ([0.9, 1, 1.1], Verdict.NOT_REPRODUCED),
+        # The same mean as the first, with s = 4: 10 ± 9.94, which leaves the band at both ends.
+        ([6, 10, 14], Verdict.UNDECIDED),
+        ([7, 8, math.inf], Verdict.UNDECIDED),
+        ([math.nan, 10, 10], Verdict.NOT_REPRODUCED),
+        ([10, 10, 10], Verdict.REPRODUCED),
+    ],
+)
+def test_the_verdict_is_that_of_the_whole_interval(values: list[float], verdict: Verdict) -> None:
+    estimate = Estimate.of(values)
+    found = Found(Quantity(estimate.mean), estimate)
+    assert verdict_of(rule("7 to 13", "4 to 13"), found) is verdict
+
+
+def test_bands_that_do_not_overlap_are_not_joined() -> None:
+    def of(*values: float) -> Verdict:
+        estimate = Estimate.of(values)
+        return verdict_of(rule("7 to 13", "1 to 2"), Found(Quantity(estimate.mean), estimate))
+
+    assert of(1.5, 1.5, 1.5) is Verdict.TREND
+    assert of(4, 4, 4) is Verdict.NOT_REPRODUCED
+    assert of(1, 8, 8) is Verdict.UNDECIDED
+
+
+def test_infinite_values_of_every_seed_are_in_an_open_band() -> None:
+    estimate = Estimate.of([5.0, math.inf, 7.0])
+    assert (
+        verdict_of(rule("at least 4", None), Found(Quantity(estimate.mean), estimate)) is Verdict.REPRODUCED
+    )
+
+
+def test_claims_are_measured_with_each_seed(papers: Path) -> None:
+    (figure,) = find(papers, ["some/seeds"])
+    assert figure.replicas == 3
+    results = run_figure(figure)
+    prints = [replica["swift"].fingerprint for replica in results.replicas()]
+    assert len(set(prints)) == 3
+    assert len({replica["fixed"].fingerprint for replica in results.replicas()}) == 1
+    # The scenario's own seed is 1.
+    assert results["fixed"].fingerprint == prints[0]
+    slower, same, fixed = judge(figure, results)
+    assert slower.verdict is Verdict.REPRODUCED
+    assert slower.ours.estimate is not None
+    each = [
+        float(
+            sorted(r["swift"].flows.column("slowdown"))[(len(r["swift"].flows.column("slowdown")) - 1) // 2]
+        )
+        for r in results.replicas()
+    ]
+    assert len(slower.ours.estimate.values) == 3
+    assert slower.ours.value.value == pytest.approx(sum(each) / 3, rel=0.1)
+    assert slower.ours.value.samples == sum(
+        len(r["swift"].flows.column("slowdown")) for r in results.replicas()
+    )
+    assert "3 seeds; n = " in slower.ours.shown("x")
+    assert [verdict for _, verdict in slower.earlier] == [Verdict.NOT_REPRODUCED]
+    assert same.ours.estimate is not None
+    assert (same.ours.low, same.ours.high) == (1.0, 1.0)
+    assert fixed.ours.estimate is None
+
+
+def test_a_figure_can_be_analysis_only(papers: Path, incast: Incast) -> None:
+    done = incast("reproduce", "some/alone", "--papers", papers)
+    assert done.returncode == 0, done.stderr
+    assert "ours: 9.00 s" in done.stdout
+    assert "no runs: analysis only" in done.stdout
+    assert (incast.folder / "results" / "reproduce" / "some-alone.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('call = "square"', 'call = "cube"', "there is no function 'cube'"),
+        ('call = "square"', 'calls = "square"', "the measure 'analysis': missing: call"),
+        ('of = "3"', 'at = "3"', "square: missing a required argument: 'of'"),
+        (
+            "\n\n[[panel]]",
+            '\n[[claim.earlier]]\nwhy = "x"\n\n[[panel]]',
+            "earlier, number 1: reproduced is missing",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_analysis_is_explained(papers: Path, old: str, new: str, message: str) -> None:
+    file = papers / "some" / "alone" / "claims.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+
+    def judged() -> None:
+        (figure,) = find(papers, ["some/alone"])
+        judge(figure, run_figure(figure))
+
+    with pytest.raises(LedgerError) as wrong:
+        judged()
+    assert message in str(wrong.value)
+
+
+def test_numbers_of_seeds_that_do_not_fit_are_refused(papers: Path) -> None:
+    file = papers / "some" / "seeds" / "claims.toml"
+    file.write_text(CLAIMS.replace("seeds = 3", "seeds = 1"))
+    with pytest.raises(LedgerError, match="seeds must be at least 2"):
+        find(papers, ["some/seeds"])
+    file.write_text(CLAIMS.replace('name = "fixed"', 'name = "fixed"\nseeds = 4'))
+    with pytest.raises(LedgerError, match="need the same number"):
+        find(papers, ["some/seeds"])
+
+
+def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
+    words = ("reproduce", "all", "--quick", "--papers", papers, "--no-picture")
+    done = incast(*words, "--record")
+    assert done.returncode == 0, done.stderr
+    # Only one of the two figures is in the quick set.
+    recorded = json.loads((papers / "verdicts.json").read_text())
+    assert recorded == {"some/seeds": dict.fromkeys(("slower", "same", "fixed"), "reproduced")}
+    assert incast(*words, "--check").returncode == 0
+    file = papers / "some" / "seeds" / "claims.toml"
+    file.write_text(CLAIMS.replace('reproduced = "1 to 1"', 'reproduced = "2 to 3"'))
+    worse = incast(*words, "--check")
+    assert worse.returncode == 1
+    assert "worse than recorded: some/seeds same: reproduced -> not reproduced" in worse.stderr
+    # What is better, or new, is not worse; what is gone is.
+    assert not Change("f", "c", Verdict.TREND, Verdict.REPRODUCED).is_worse
+    assert not Change("f", "c", None, Verdict.NOT_REPRODUCED).is_worse
+    assert Change("f", "c", Verdict.TREND, None).is_worse
+    assert Change("f", "c", Verdict.TREND, Verdict.UNDECIDED).is_worse
+
+
+def test_without_a_quick_figure_nothing_runs(papers: Path, incast: Incast) -> None:
+    done = incast("reproduce", "some/alone", "--quick", "--papers", papers)
+    assert done.returncode == 2
+    assert "none of these figures is in the quick set" in done.stderr
