@@ -114,8 +114,12 @@ docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is a
 	@echo "site/index.html"
 
 .PHONY: reproduce
-reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (about 10 minutes)
-	$(BIN)/incast reproduce all --write docs/reproduction.md
+reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (an hour)
+	$(BIN)/incast reproduce all --write docs/reproduction.md --record
+
+.PHONY: reproduce-quick
+reproduce-quick: $(VENV)/.built ## the quick set of figures: fails when a verdict is worse than recorded
+	$(BIN)/incast reproduce --quick --check --no-picture
 
 .PHONY: clean
 clean: ## remove what was built; results stay

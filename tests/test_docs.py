@@ -30,6 +30,7 @@ NOT_RUN = {
     "docs/dev/ci.md": 1,
     "docs/dev/documentation.md": 2,
     "docs/guide/own-algorithm.md": 1,
+    "docs/guide/reproduce.md": 2,
     "docs/index.md": 1,
     "docs/tutorial/install.md": 2,
 }

@@ -13,6 +13,7 @@ import pytest
 
 from helpers import RING, ROOT, Incast, wait_until
 from incast import Scenario
+from incast import algorithms as incast_algorithms
 from incast.ledger import LedgerError, Verdict, find, ids, judge, record, run_figure, site
 from incast.ledger import measures as m
 from incast.ledger.figure import read
@@ -455,6 +456,17 @@ def test_every_figure_of_the_ledger_is_sound(name: str) -> None:
     for run in figure.runs:
         run.load(run.seeds[0] if run.seeds else None).size()
     assert figure.panels
+
+
+def test_the_quick_set_has_every_algorithm() -> None:
+    used: set[str] = set()
+    for name in ids(PAPERS):
+        figure = read(PAPERS / name, name)
+        if figure.quick:
+            for run in figure.runs:
+                words = run.load(run.seeds[0] if run.seeds else None).to_toml()
+                used.update(re.findall(r'algorithm = "([^"]+)"', words))
+    assert {algorithm.name for algorithm in incast_algorithms()} - used == set()
 
 
 @pytest.mark.parametrize("name", FASTEST)
