@@ -76,7 +76,8 @@ def _filled(nav: Nav, docs: Path, named: set[str]) -> Nav:
 MADE_LATER = {"reproduction.md", "report.md"}
 
 
-def _title(page: Path) -> str:
-    """The first heading of a page, for its place among others."""
+def _title(page: Path) -> list[tuple[str, int]]:
+    """The first heading of a page, for its place among others: `fig9` is before `fig10`."""
     heading = re.search(r"^# (.+)$", page.read_text(), re.MULTILINE)
-    return (heading[1] if heading else page.stem).lower()
+    title = (heading[1] if heading else page.stem).lower()
+    return [(words, int(number or 0)) for words, number in re.findall(r"(\D*)(\d*)", title)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 import subprocess
 import textwrap
 from collections import Counter
@@ -99,7 +100,7 @@ def _matrix(title: str, pages: Sequence[Page], folder: str) -> list[str]:
         link = f"{folder}/{page_name(page.figure.id)}"
         cells = "".join(_cell(j.verdict, f"{link}#{j.claim.id}", j.claim.says) for j in page.judgements)
         time = f"{page.wall_s:,.1f} s" if page.figure.runs else "–"
-        lines.append(f"| [{page.figure.id}]({link}) | {cells} | {page.figure.title} | {time} |")
+        lines.append(f"| [{page.figure.id}]({link}) | {cells} | {_plain(page.figure.title)} | {time} |")
     return lines
 
 
@@ -114,18 +115,13 @@ def _cell(verdict: Verdict, link: str = "", says: str = "") -> str:
 
 def _figure(page: Page, folder: Path, overview: str) -> str:
     figure = page.figure
-    lines = [
-        f"# {figure.id}: {figure.title}",
-        "",
-        *_fill(f"{figure.place}. [All figures](../{overview})."),
-        "",
-    ]
-    lines += _fill(f"*Set-up.* {figure.setup}")
+    lines = [f"# {figure.id}", "", *_fill(f"**{_plain(figure.title)}.** {figure.place}."), ""]
+    lines += [f"[All figures](../{overview}).", "", *_fill(f"*Set-up.* {_plain(figure.setup)}")]
     if figure.choices:
         lines += ["", "*Chosen here:*", ""]
         for choice in figure.choices:
-            lines += _fill(f"- {choice}", "  ")
-    lines += ["", *_fill(f"*The paper's picture.* {figure.shows}")]
+            lines += _fill(f"- {_plain(choice)}", "  ")
+    lines += ["", *_fill(f"*The paper's picture.* {_plain(figure.shows)}")]
     if page.picture:
         link = os.path.relpath(page.picture, folder)
         lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
@@ -153,18 +149,22 @@ def _figure(page: Page, folder: Path, overview: str) -> str:
 
 def _words(judgement: Judgement) -> str:
     claim = judgement.claim
-    parts = [f"{rule_of(claim)}. {claim.rule}"]
+    parts = [_plain(f"{rule_of(claim)}. {claim.rule}")]
     why = reason(judgement)
     if why:
-        parts.append(f"*Why {judgement.verdict.value}:* {why}")
+        parts.append(f"*Why {judgement.verdict.value}:* {_plain(why)}")
     replaced = earlier(judgement)
     if replaced:
-        parts.append(f"*Earlier:* {replaced}")
+        parts.append(f"*Earlier:* {_plain(replaced)}")
     return " ".join(parts)
 
 
 def _plain(words: str) -> str:
-    return words.replace("|", "\\|")
+    """Text in which no character means anything to Markdown but the marks of code."""
+    parts = words.replace("|", "\\|").split("`")
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"([*_<])", r"\\\1", parts[i])
+    return "`".join(parts)
 
 
 def _fill(words: str, hang: str = "") -> Iterable[str]:
