@@ -5,7 +5,8 @@ A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_ran
 ``marks`` (horizontal lines at values, dotted), ``legend`` (its place, or ``none``), and ``lines``.
 
 A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an algorithm, to take its
-colour), ``dashes`` (0 for solid, 1, 2, …) and ``scale`` (a factor). For ``analysis`` that is ``call`` and its
+colour), ``dashes`` (0 for solid, 1, 2, …), ``scale`` (a factor) and ``marker`` (matplotlib's name of a
+marker: points in place of a line). For ``analysis`` that is ``call`` and its
 arguments: a function of the figure's ``analysis.py`` that returns arrays x and y, with NaN between separate
 curves.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _PANEL_KEYS = {"title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "lines", "legend"}
-_LINE_KEYS = {"show", "run", "label", "colour", "dashes", "scale"}
+_LINE_KEYS = {"show", "run", "label", "colour", "dashes", "scale", "marker"}
 
 _SCALES = {"us": 1e6, "ms": 1e9}
 
@@ -84,8 +85,8 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             x,
             np.asarray(y) * line.get("scale", 1),
             color=style.colour(_plain(name), [_plain(label) for label in labels]),
-            linestyle=style.variant_dashes(_plain(name), place),
-            marker=marker,
+            linestyle="none" if "marker" in line else style.variant_dashes(_plain(name), place),
+            marker=line.get("marker", marker),
             markersize=3,
             label=line.get("label", name),
             drawstyle="steps-pre" if line["show"] in ("utilisation", "goodput") else "default",
