@@ -39,7 +39,7 @@ def range_by_queue(law: Law) -> float:
 
 
 def range_by_growth(law: Law) -> float:
-    """The largest reaction to any growth up to eight line rates over the smallest, with a queue of one BDP."""
+    """The largest reaction to any growth up to eight line rates over the smallest; queue of one BDP."""
     values = by_growth(law)[1]
     return float(values.max() / values.min())
 
