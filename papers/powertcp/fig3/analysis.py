@@ -58,11 +58,15 @@ def loses(law: Law, delayed: bool = False) -> float:
     return float(lost.any(axis=0).mean())
 
 
-def falls_below(law: Law) -> float:
-    """The share of starting points from which the window falls below one BDP after it was at one or above."""
+def falls_below(law: Law, least: float = 0.0) -> float:
+    """The share of starting points from which the window falls below one BDP after it was at one or above.
+
+    Counted are starting points with a window of at least so many BDPs.
+    """
     window = _paths(law)["window_bytes"]
     above = np.maximum.accumulate(window, axis=0) >= BDP * (1 - 1e-9)
-    return float(((window < BDP * (1 - 1e-6)) & above).any(axis=0).mean())
+    falls = ((window < BDP * (1 - 1e-6)) & above).any(axis=0)
+    return float(falls[least <= WINDOWS].mean())
 
 
 def from_closed_form() -> float:
