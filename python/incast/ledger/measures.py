@@ -330,3 +330,56 @@ def flows(view: View, above: str = "0B", up_to: str = "", finished: bool = True)
     if up_to:
         chosen &= sizes <= quantity(up_to).value
     return Quantity(float(chosen.sum()))
+
+
+@measure
+def cct(view: View, group: str) -> Quantity:
+    """The collective completion time of a traffic block: the largest completion time of its flows.
+
+    Infinite when one of them did not finish.
+    """
+    return Quantity(float(np.max(_completion_s(view, group))), "time")
+
+
+@measure
+def cct_bound(view: View, group: str) -> Quantity:
+    """A lower bound of the collective completion time of a traffic block without queues in the network.
+
+    For each host: what its flows need alone, one after the other on its link, and one base RTT. A host's
+    flows are those that it sends, and those that it receives. The bound is the largest of these.
+    """
+    rows, table = view.rows(group), view.result.flows
+    rtt = table.column("base_rtt_ps")[rows].astype(float)
+    busy = table.column("ideal_fct_ps")[rows].astype(float) - rtt
+    found = 0.0
+    for end in ("source", "destination"):
+        hosts = table.column(end)[rows]
+        for host in np.unique(hosts):
+            own = hosts == host
+            found = max(found, float(np.max(rtt[own]) + np.sum(busy[own])))
+    return Quantity(found / 1e12, "time")
+
+
+@measure
+def cct_increase(view: View, group: str) -> Quantity:
+    """By how much the collective completion time of a traffic block exceeds its lower bound: 0.5 for half."""
+    return Quantity(cct(view, group).value / cct_bound(view, group).value - 1)
+
+
+@measure
+def completion(view: View, group: str, stat: str) -> Quantity:
+    """A statistic of the completion times of a traffic block's flows, infinite for unfinished ones."""
+    return Quantity(_statistic(_completion_s(view, group), stat), "time")
+
+
+def _completion_s(view: View, group: str) -> Floats:
+    """The completion times of the flows of a traffic block in seconds, infinite for unfinished ones."""
+    rows, table = view.rows(group), view.result.flows
+    times = table.column("fct_ps")[rows].astype(float) / 1e12
+    return np.where(table.column("finished")[rows], times, math.inf)
+
+
+def completion_times(view: View, group: str) -> Floats:
+    """The completion times of the flows of a traffic block that finished, in seconds."""
+    times = _completion_s(view, group)
+    return times[np.isfinite(times)]

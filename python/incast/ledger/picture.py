@@ -8,11 +8,14 @@ A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an a
 colour), ``dashes`` (0 for solid, 1, 2, …), ``scale`` (a factor) and ``marker`` (matplotlib's name of a
 marker: points in place of a line). For ``analysis`` that is ``call`` and its
 arguments: a function of the figure's ``analysis.py`` that returns arrays x and y, with NaN between separate
-curves.
+curves. ``bars`` is a group of bars: ``of`` for the runs that fit ``each``, named by what varies under
+``against``, with the standard error over the seeds. ``cdf`` is the distribution of the completion times of
+the traffic block ``group``, over all seeds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +24,7 @@ import numpy as np
 from incast import stats
 from incast.ledger import measures
 from incast.ledger.figure import Figure, LedgerError
-from incast.ledger.judge import call, points
+from incast.ledger.judge import call, evaluate, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
@@ -75,7 +78,11 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
     lines = panel["lines"]
     labels = [str(line.get("colour", line.get("run", line.get("each", "")))) for line in lines]
     log = panel.get("log", "")
+    bars = [line for line in lines if line["show"] == "bars"]
     for name, line in zip(labels, lines, strict=True):
+        if line["show"] == "bars":
+            _bars(axes, line, (bars.index(line), len(bars)), style.colour(_plain(name), labels), results)
+            continue
         x, y, marker = _line(line, panel, results)
         variants = [label for label in labels if style.base(_plain(label)) == style.base(_plain(name))]
         place = int(line.get("dashes", variants.index(name)))
@@ -89,7 +96,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             marker=line.get("marker", marker),
             markersize=3,
             label=line.get("label", name),
-            drawstyle="steps-pre" if line["show"] in ("utilisation", "goodput") else "default",
+            drawstyle="steps-pre" if line["show"] in ("utilisation", "goodput", "cdf") else "default",
         )
     for mark in panel.get("marks", []):
         axes.axhline(mark, color="#777777", linewidth=0.6, linestyle=(0, (1.0, 2.0)), zorder=1.5)
@@ -104,7 +111,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         axes.set_yscale("log")
     if "x_range" in panel:
         axes.set_xlim(*panel["x_range"])
-    elif "x" not in log and not any(line["show"] == "sweep" for line in lines):
+    elif "x" not in log and not any(line["show"] in ("sweep", "bars") for line in lines):
         axes.margins(x=0)
     if "y_range" in panel:
         axes.set_ylim(*panel["y_range"])
@@ -115,6 +122,43 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
     axes.set_ylabel(panel["y"])
     if len(lines) > 1 and panel.get("legend") != "none":
         axes.legend(loc=panel.get("legend", "best"))
+
+
+def _bars(axes: Axes, line: Mapping[str, Any], place: tuple[int, int], colour: str, results: Results) -> None:
+    """A bar for each run that fits ``each``, beside those of the panel's other lines.
+
+    Args:
+        axes: Where to draw.
+        line: The line.
+        place: Its place among the lines with bars, and their number.
+        colour: Of its bars.
+        results: The runs.
+    """
+    arguments = _arguments(line)
+    names = results.matching(arguments["each"])
+    unit = unit_of(str(arguments.get("unit", "")))[1]
+    found = np.array(
+        [
+            [evaluate(arguments["of"], replica, name).value / unit for name in names]
+            for replica in results.replicas()
+        ]
+    )
+    words = [results.spec(name).values[arguments["against"]] for name in names]
+    width = 0.8 / place[1]
+    at = np.arange(len(names)) + (place[0] - (place[1] - 1) / 2) * width
+    error = np.std(found, axis=0, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else None
+    # Variants of an algorithm share its colour: the second is lighter.
+    axes.bar(
+        at,
+        np.mean(found, axis=0),
+        width * 0.9,
+        yerr=error,
+        color=colour,
+        alpha=0.45 if line.get("dashes", 0) else 1.0,
+        error_kw={"elinewidth": 0.6},
+        label=line.get("label"),
+    )
+    axes.set_xticks(range(len(names)), words)
 
 
 def _ranges(axes: Axes, x: Floats, y: Floats, colour: str) -> tuple[Floats, Floats]:
@@ -145,6 +189,10 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
         x, y = call(arguments, results)
         return np.asarray(x), np.asarray(y), ""
     (name,) = results.matching(line["run"])
+    if show == "cdf":
+        each = [measures.completion_times(replica.view(name), **arguments) for replica in results.replicas()]
+        times = np.sort(np.concatenate(each))
+        return times * 1e6, np.arange(1, len(times) + 1) / len(times), ""
     view = results.view(name)
     if show == "slowdown":
         return *_by_size(view, **arguments), "o"
