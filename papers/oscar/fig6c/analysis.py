@@ -1,0 +1,104 @@
+"""Figure 6c of OSCAR: delay gradients by batched least squares, and by division with a moving average."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+import incast
+from incast.ledger.quantity import Quantity
+from incast.ledger.runs import Results
+
+Floats = npt.NDArray[np.float64]
+
+EDGES = (100.0, 600.0, 1100.0, 1600.0)
+"""In us of send time, the edges of the three phases."""
+TRUTH = (0.5, 0.0, -0.5)
+WEIGHT = 0.2
+
+
+def _delays(results: Results, noise: float) -> tuple[Floats, Floats]:
+    """Send times and delays of the steady flow's packets in us, with uniform noise of at most so many us."""
+    result = results["run"]
+    found = incast.gradient_of(result, "steady")
+    sent, delay = found.sent_ps / 1e6, found.rtt_ps / 1e6
+    random = np.random.default_rng(int(result.info["seed"]))
+    noisy = delay + random.uniform(-noise, noise, len(delay))
+    inside = (sent >= EDGES[0]) & (sent < EDGES[-1])
+    return sent[inside], noisy[inside]
+
+
+def _batched(sent: Floats, delay: Floats, period: float) -> tuple[Floats, Floats]:
+    """Algorithm 1 of OSCAR: a line through the packets of each period of send time, of three at least."""
+    at, slopes = [], []
+    start = 0
+    for i in range(len(sent)):
+        if sent[i] - sent[start] >= period and i - start >= 3:
+            x, y = sent[start + 1 : i + 1], delay[start + 1 : i + 1]
+            x = x - x.mean()
+            at.append(sent[i])
+            slopes.append(float(x @ (y - y.mean()) / (x @ x)))
+            start = i
+    return np.array(at), np.array(slopes)
+
+
+def _divided(sent: Floats, delay: Floats, apart: int) -> tuple[Floats, Floats]:
+    """The difference of delays over that of send times, of packets so many apart, in a moving average."""
+    raw = (delay[apart:] - delay[:-apart]) / (sent[apart:] - sent[:-apart])
+    smooth = np.empty(len(raw))
+    average = 0.0
+    for i, value in enumerate(raw):
+        average += WEIGHT * (value - average)
+        smooth[i] = average
+    return sent[apart:], smooth
+
+
+def _estimated(results: Results, method: str, noise: float) -> tuple[Floats, Floats]:
+    sent, delay = _delays(results, noise)
+    if method == "batched":
+        period = results.view("run").base_rtt_ps("steady") / 2e6
+        return _batched(sent, delay, period)
+    return _divided(sent, delay, 1 if method == "division" else 2)
+
+
+def _truth(at: Floats) -> Floats:
+    return np.array(TRUTH)[np.searchsorted(EDGES[1:-1], at, "right")]
+
+
+def error(results: Results, method: str, noise: float = 1.0) -> float:
+    """The mean squared error of the gradients.
+
+    ``batched``, ``division`` (of one acknowledgement and the next) or ``wide`` (of one and the next but one).
+    """
+    at, found = _estimated(results, method, noise)
+    return float(np.mean((found - _truth(at)) ** 2))
+
+
+def mean(results: Results, method: str, phase: int, noise: float = 1.0) -> float:
+    """The mean of the gradients of a phase, without its first 50 us."""
+    at, found = _estimated(results, method, noise)
+    inside = (at >= EDGES[phase] + 50) & (at < EDGES[phase + 1])
+    return float(np.mean(found[inside]))
+
+
+def worse(results: Results, method: str = "division", noise: float = 1.0) -> float:
+    """How many times the mean squared error of batched least squares is that of another method."""
+    return error(results, method, noise) / error(results, "batched", noise)
+
+
+def empties(results: Results) -> Quantity:
+    """When the queue is empty again, in send time from the begin of the first phase."""
+    series = results.view("run").port("s0->h2")
+    busy = series.time_ps[series.queue_bytes > 5_000]
+    return Quantity(float(busy.max() - EDGES[0] * 1e6) / 1e12, "time")
+
+
+def points(results: Results, method: str) -> tuple[Floats, Floats]:
+    """Gradients over the send time in us from the begin of the first phase."""
+    at, found = _estimated(results, method, 1.0)
+    return at - EDGES[0], found
+
+
+def truth() -> tuple[Floats, Floats]:
+    """The gradients that the rates make, over the same."""
+    return np.repeat(EDGES, 2)[1:-1] - EDGES[0], np.repeat(TRUTH, 2)
