@@ -1,4 +1,4 @@
-"""The page *What we learned about the papers*: each sentence is backed by claims with the verdicts that it shows."""
+"""The page *What we learned about the papers*: claims with the verdicts that it shows back each sentence."""
 
 from __future__ import annotations
 

@@ -383,3 +383,188 @@ def completion_times(view: View, group: str) -> Floats:
     """The completion times of the flows of a traffic block that finished, in seconds."""
     times = _completion_s(view, group)
     return times[np.isfinite(times)]
+
+
+@measure
+def regained(view: View, port: str, start: str, end: str, level: str, step: str) -> Quantity:
+    """The time from an instant until a port's link is used to a level again, in steps, after it was not.
+
+    That is the end of the first step at the level after the first one below it. Unlike :func:`recovery` it
+    does not ask whether the link stays so. Zero when no step is below, infinite when none follows that is
+    not.
+    """
+    edges, used = steps_of_use(view, port, start, end, step)
+    low = np.flatnonzero(used < quantity(level).value)
+    if not len(low):
+        return Quantity(0.0, "time")
+    hits = np.flatnonzero(used[low[0] :] >= quantity(level).value)
+    took = math.inf if not len(hits) else float(edges[low[0] + hits[0]] - view.instant(start)) / 1e12
+    return Quantity(took, "time")
+
+
+def round_trips(view: View, flows: str, start: str = "", end: str = "") -> tuple[Ints, Floats]:
+    """Times of the samples of some flows, and the round-trip time in seconds that each had measured last.
+
+    In the order of time. Samples before a flow's first round trip are left out.
+    """
+    times, values = [], []
+    first = view.instant(start) if start else 0
+    last = view.instant(end) if end else np.iinfo(np.int64).max
+    for row in view.rows(flows):
+        samples = view.samples(view.name_of(int(row)))
+        time, rtt = samples["time_ps"].astype(np.int64), samples["rtt_ps"].astype(float) / 1e12
+        cut = (time >= first) & (time <= last) & ~np.isnan(rtt)
+        times.append(time[cut])
+        values.append(rtt[cut])
+    time, value = np.concatenate(times), np.concatenate(values)
+    if not len(time):
+        raise ValueError(
+            f"{flows!r} measured no round-trip time from {start or 'start'} to {end or 'the end'}"
+        )
+    order = np.argsort(time, kind="stable")
+    return time[order], value[order]
+
+
+@measure
+def rtt(view: View, flows: str, stat: str = "mean", start: str = "", end: str = "") -> Quantity:
+    """A statistic of the round-trip times that some flows measured, over their samples."""
+    return Quantity(_statistic(round_trips(view, flows, start, end)[1], stat), "time")
+
+
+@measure
+def rtt_below(
+    view: View, flows: str, level: str, start: str, stat: str = "p99", step: str = "100us", end: str = ""
+) -> Quantity:
+    """The time from an instant until a statistic of the round-trip times of a step is below a level.
+
+    That is the end of the first step of this length in which it is, after the first in which it is not; zero
+    when it never is not, infinite when it stays so.
+
+    Args:
+        view: The run.
+        flows: A traffic block or a flow.
+        level: The round-trip time.
+        start: The instant.
+        stat: Which statistic of a step.
+        step: Its length.
+        end: How far to look.
+    """
+    time, values = round_trips(view, flows, start, end)
+    width, begin = picoseconds(step), view.instant(start)
+    bins = (time - begin) // width
+    numbers, firsts = np.unique(bins, return_index=True)
+    found = np.array([_statistic(piece, stat) for piece in np.split(values, firsts[1:])])
+    above = np.flatnonzero(found >= quantity(level).value)
+    if not len(above):
+        return Quantity(0.0, "time")
+    below = np.flatnonzero(found[above[0] :] < quantity(level).value)
+    took = math.inf if not len(below) else float(numbers[above[0] + below[0]] + 1) * width / 1e12
+    return Quantity(took, "time")
+
+
+@measure
+def rtt_last_above(view: View, flows: str, level: str, start: str, end: str = "") -> Quantity:
+    """The time from an instant to the last sample of some flows whose round-trip time is above a level."""
+    time, values = round_trips(view, flows, start, end)
+    above = time[values > quantity(level).value]
+    return Quantity(float(above[-1] - view.instant(start)) / 1e12 if len(above) else 0.0, "time")
+
+
+@measure
+def internal(
+    view: View, flow: str, name: str, stat: str = "mean", start: str = "", end: str = ""
+) -> Quantity:
+    """A statistic of an internal quantity of a flow's congestion control, over its samples.
+
+    Its dimension follows from the end of its name: ``_ps`` is a time, ``_bytes`` an amount, ``_bps`` a rate.
+    """
+    time, values = internal_series(view, flow, name)
+    dimension = _DIMENSIONS.get(name.rpartition("_")[2], "number")
+    return Quantity(_statistic(values[view.span(time, start, end)], stat), dimension)
+
+
+_DIMENSIONS = {"ps": "time", "bytes": "bytes", "bps": "rate"}
+
+
+def internal_series(view: View, flow: str, name: str) -> tuple[Ints, Floats]:
+    """Times and values of an internal quantity of a flow's congestion control; times in seconds."""
+    found = view.result.internals_of(view.flow_number(flow))
+    if name not in found:
+        raise ValueError(f"{flow!r} has no samples of {name!r}; it has {', '.join(found)}")
+    series = found[name].filled()
+    scale = 1e-12 if name.endswith("_ps") else 1.0
+    return series.time_ps.astype(np.int64), series.value.astype(float) * scale
+
+
+@measure
+def internal_share(
+    view: View, flows: str, name: str, values: list[float], start: str = "", end: str = ""
+) -> Quantity:
+    """The share of the samples of some flows at which an internal quantity has one of some values."""
+    hits = total = 0
+    for row in view.rows(flows):
+        time, found = internal_series(view, view.name_of(int(row)), name)
+        cut = view.span(time, start, end)
+        hits += int(np.isin(found[cut], values).sum())
+        total += len(found[cut])
+    return Quantity(hits / total)
+
+
+@measure
+def lost_packets(view: View, per: str = "sent") -> Quantity:
+    """Packets that switches dropped: as a share of the data packets ``sent`` (again), or their ``number``."""
+    dropped = float(view.result.ports.column("dropped_packets").sum())
+    if per == "number":
+        return Quantity(dropped)
+    if per != "sent":
+        raise ValueError(f"{per!r} is neither sent nor number")
+    return Quantity(dropped / float(view.result.flows.column("packets").sum()))
+
+
+@measure
+def pauses(view: View, node: str = "") -> Quantity:
+    """Pause frames that were sent, by all nodes or by those whose name begins so."""
+    ports = view.result.ports
+    chosen = np.array([str(name).startswith(node) for name in ports.column("node")])
+    return Quantity(float(ports.column("pauses_sent")[chosen].sum()))
+
+
+@measure
+def job_time(view: View, stat: str = "mean") -> Quantity:
+    """A statistic of the completion times of the jobs; infinite when one did not end."""
+    times = view.result.jobs.column("jct_ps").astype(float)
+    if not len(times):
+        raise ValueError("the run has no jobs")
+    return Quantity(math.inf if np.isnan(times).any() else _statistic(times / 1e12, stat), "time")
+
+
+@measure
+def fair_after(view: View, flows: list[str], level: str, step: str, start: str, end: str) -> Quantity:
+    """The time from an instant until some flows share fairly and go on to, by their goodputs in steps.
+
+    Fair is a Jain's index of at least a level. Infinite when it is below in the last step.
+    """
+    first, last, width = view.instant(start), view.instant(end), picoseconds(step)
+    edges = np.arange(first, last + 1, width)
+    rates = np.array([np.diff(np.interp(edges, *view.acked(flow))) for flow in flows])
+    below = np.flatnonzero([stats.jain(column) < quantity(level).value for column in rates.T])
+    if len(below) and below[-1] == len(edges) - 2:
+        return Quantity(math.inf, "time")
+    return Quantity(float(edges[below[-1] + 1] - first) / 1e12 if len(below) else 0.0, "time")
+
+
+@measure
+def queue_below(view: View, port: str, level: str, start: str, end: str = "") -> Quantity:
+    """The time from an instant until the queue of a port is below a length again, after it was longer.
+
+    Zero when it never is longer, infinite when it stays so.
+    """
+    series = view.port(port)
+    cut = view.span(series.time_ps, start, end)
+    time, values = series.time_ps[cut], series.queue_bytes[cut]
+    above = np.flatnonzero(values >= quantity(level).value)
+    if not len(above):
+        return Quantity(0.0, "time")
+    below = np.flatnonzero(values[above[0] :] < quantity(level).value)
+    took = math.inf if not len(below) else float(time[above[0] + below[0]] - view.instant(start)) / 1e12
+    return Quantity(took, "time")

@@ -1,30 +1,28 @@
 """The picture of a figure, drawn from its runs as ``claims.toml`` describes its panels.
 
 A panel has ``title``, ``x``, ``y`` (labels), optionally ``x_range`` and ``y_range``, ``log`` (``"x"``,
-``"y"`` or ``"xy"``), ``time`` (``us`` or ``ms``), ``zero`` (the instant that is 0 on the axis),
-``marks`` (horizontal lines at values, dotted), ``legend`` (its place, or ``none``), and ``lines``.
+``"y"`` or ``"xy"``), ``time`` (``us`` or ``ms``), ``zero`` (the instant that is 0 on the axis), ``marks``
+(horizontal lines at values, dotted), ``legend`` (its place, ``outside`` for beside the panel, or ``none``),
+and ``lines``; panels with bars are described in :mod:`incast.ledger.bars`.
 
 A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an algorithm, to take its
 colour), ``dashes`` (0 for solid, 1, 2, …), ``scale`` (a factor) and ``marker`` (matplotlib's name of a
-marker: points in place of a line). For ``analysis`` that is ``call`` and its
-arguments: a function of the figure's ``analysis.py`` that returns arrays x and y, with NaN between separate
-curves. ``bars`` is a group of bars: ``of`` for the runs that fit ``each``, named by what varies under
-``against``, with the standard error over the seeds. ``cdf`` is the distribution of the completion times of
-the traffic block ``group``, over all seeds.
+marker: points in place of a line). For ``analysis`` that is ``call`` and its arguments: a function of the
+figure's ``analysis.py`` that returns arrays x and y, with NaN between separate curves. ``cdf`` is the
+distribution of the completion times of the traffic block ``group``, over all seeds.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from incast import stats
-from incast.ledger import measures
+from incast.ledger import bars, measures
 from incast.ledger.figure import Figure, LedgerError
-from incast.ledger.judge import call, evaluate, points
+from incast.ledger.judge import call, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
@@ -34,7 +32,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_PANEL_KEYS = {"title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "lines", "legend"}
+_PANEL_KEYS = {
+    *("title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "legend"),
+    *("lines", "bars", "groups", "unit"),
+}
 _LINE_KEYS = {"show", "run", "label", "colour", "dashes", "scale", "marker"}
 
 _SCALES = {"us": 1e6, "ms": 1e9}
@@ -75,13 +76,18 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
     unknown = set(panel) - _PANEL_KEYS
     if unknown:
         raise LedgerError(f"unknown: {', '.join(sorted(unknown))}")
+    if "bars" in panel or "groups" in panel:
+        (bars.single if "bars" in panel else bars.groups)(axes, panel, results)
+        _frame(axes, panel, "")
+        return
     lines = panel["lines"]
     labels = [str(line.get("colour", line.get("run", line.get("each", "")))) for line in lines]
     log = panel.get("log", "")
-    bars = [line for line in lines if line["show"] == "bars"]
+    barred = [line for line in lines if line["show"] == "bars"]
     for name, line in zip(labels, lines, strict=True):
         if line["show"] == "bars":
-            _bars(axes, line, (bars.index(line), len(bars)), style.colour(_plain(name), labels), results)
+            place_of_bar = (barred.index(line), len(barred))
+            bars.of_line(axes, line, place_of_bar, style.colour(_plain(name), labels), results)
             continue
         x, y, marker = _line(line, panel, results)
         variants = [label for label in labels if style.base(_plain(label)) == style.base(_plain(name))]
@@ -98,8 +104,6 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             label=line.get("label", name),
             drawstyle="steps-pre" if line["show"] in ("utilisation", "goodput", "cdf") else "default",
         )
-    for mark in panel.get("marks", []):
-        axes.axhline(mark, color="#777777", linewidth=0.6, linestyle=(0, (1.0, 2.0)), zorder=1.5)
     if "x" in log:
         axes.set_xscale("log")
         sweep = [x for line in lines if line["show"] == "sweep" for x in points(_arguments(line), results)[0]]
@@ -107,58 +111,37 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
             # The points themselves, in place of powers of ten.
             axes.set_xticks(sorted(set(sweep)), [f"{x:g}" for x in sorted(set(sweep))], minor=False)
             axes.set_xticks([], minor=True)
-    if "y" in log:
-        axes.set_yscale("log")
     if "x_range" in panel:
         axes.set_xlim(*panel["x_range"])
     elif "x" not in log and not any(line["show"] in ("sweep", "bars") for line in lines):
         axes.margins(x=0)
-    if "y_range" in panel:
-        axes.set_ylim(*panel["y_range"])
-    elif "y" not in log:
-        axes.set_ylim(bottom=0)
-    axes.set_title(panel.get("title", ""))
-    axes.set_xlabel(panel.get("x", "time (µs)"))
-    axes.set_ylabel(panel["y"])
-    if len(lines) > 1 and panel.get("legend") != "none":
-        axes.legend(loc=panel.get("legend", "best"))
+    _frame(axes, panel, "time (µs)")
 
 
-def _bars(axes: Axes, line: Mapping[str, Any], place: tuple[int, int], colour: str, results: Results) -> None:
-    """A bar for each run that fits ``each``, beside those of the panel's other lines.
+def _frame(axes: Axes, panel: Mapping[str, Any], x: str) -> None:
+    """What all panels have around what they show.
 
     Args:
-        axes: Where to draw.
-        line: The line.
-        place: Its place among the lines with bars, and their number.
-        colour: Of its bars.
-        results: The runs.
+        axes: The panel.
+        panel: Its description.
+        x: The label of the horizontal axis, if it gives none.
     """
-    arguments = _arguments(line)
-    names = results.matching(arguments["each"])
-    unit = unit_of(str(arguments.get("unit", "")))[1]
-    found = np.array(
-        [
-            [evaluate(arguments["of"], replica, name).value / unit for name in names]
-            for replica in results.replicas()
-        ]
-    )
-    words = [results.spec(name).values[arguments["against"]] for name in names]
-    width = 0.8 / place[1]
-    at = np.arange(len(names)) + (place[0] - (place[1] - 1) / 2) * width
-    error = np.std(found, axis=0, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else None
-    # Variants of an algorithm share its colour: the second is lighter.
-    axes.bar(
-        at,
-        np.mean(found, axis=0),
-        width * 0.9,
-        yerr=error,
-        color=colour,
-        alpha=0.45 if line.get("dashes", 0) else 1.0,
-        error_kw={"elinewidth": 0.6},
-        label=line.get("label"),
-    )
-    axes.set_xticks(range(len(names)), words)
+    for mark in panel.get("marks", []):
+        axes.axhline(mark, color="#777777", linewidth=0.6, linestyle=(0, (1.0, 2.0)), zorder=1.5)
+    if "y" in panel.get("log", ""):
+        axes.set_yscale("log")
+    if "y_range" in panel:
+        axes.set_ylim(*panel["y_range"])
+    elif "y" not in panel.get("log", ""):
+        axes.set_ylim(bottom=0)
+    axes.set_title(panel.get("title", ""))
+    axes.set_xlabel(panel.get("x", x))
+    axes.set_ylabel(panel["y"])
+    if len(panel.get("lines", [])) > 1 and panel.get("legend") != "none":
+        if panel.get("legend") == "outside":
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        else:
+            axes.legend(loc=panel.get("legend", "best"))
 
 
 def _ranges(axes: Axes, x: Floats, y: Floats, colour: str) -> tuple[Floats, Floats]:
@@ -196,6 +179,8 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
     view = results.view(name)
     if show == "slowdown":
         return *_by_size(view, **arguments), "o"
+    if show == "trajectory":
+        return *_trajectory(view, **arguments), ""
     time, values = _SERIES[show](view, **arguments)
     zero = view.instant(str(panel.get("zero", "0us")))
     return (time - zero) / _SCALES[str(panel.get("time", "us"))], values, ""
@@ -243,6 +228,17 @@ def _goodput(view: View, flow: str, step: str) -> tuple[Any, Floats]:
     return edges[1:], np.diff(at) * 8e12 / np.diff(edges) / 1e9
 
 
+def _trajectory(view: View, flows: list[str], step: str, start: str, end: str) -> tuple[Floats, Floats]:
+    """The goodputs of two flows against each other, in Gbps, in steps."""
+    edges = np.arange(view.instant(start), view.instant(end) + 1, picoseconds(step))
+    x, y = (np.diff(np.interp(edges, *view.acked(flow))) * 8e12 / np.diff(edges) / 1e9 for flow in flows)
+    return x, y
+
+
+def _internal(view: View, flow: str, name: str) -> tuple[Any, Floats]:
+    return measures.internal_series(view, flow, name)
+
+
 def _congestion(view: View, port: str, flow: str) -> tuple[Any, Floats]:
     return measures.congestion_series(view, port, flow, "", "")
 
@@ -254,4 +250,5 @@ _SERIES: dict[str, Callable[..., tuple[Any, Floats]]] = {
     "rate": _rate,
     "goodput": _goodput,
     "congestion": _congestion,
+    "internal": _internal,
 }

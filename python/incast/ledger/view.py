@@ -132,9 +132,13 @@ class View:
             raise ValueError(f"there are no samples from {start or 'the start'} to {end or 'the end'}")
         return slice(first, last)
 
+    def flow_number(self, flow: str) -> int:
+        """The number of a single flow in the tables."""
+        return int(self._flows["flow"][self.one(flow)])
+
     def samples(self, flow: str) -> dict[str, npt.NDArray[np.generic]]:
         """The samples of one flow, each with a row: ``time_ps`` and the other columns of the table."""
-        number = int(self._flows["flow"][self.one(flow)])
+        number = self.flow_number(flow)
         found = self._samples.get(number)
         if found is None:
             raise ValueError(f"the flow {flow!r} of the run {self.name!r} is not sampled")
@@ -144,7 +148,7 @@ class View:
     def _samples(self) -> dict[int, dict[str, npt.NDArray[np.generic]]]:
         """The rows of the table of flow samples, by flow."""
         table = self.result.flow_series
-        names = ("time_ps", "flow", "window_bytes", "rate_bps", "acked_bytes", "samples")
+        names = ("time_ps", "flow", "window_bytes", "rate_bps", "rtt_ps", "acked_bytes", "samples")
         columns = {name: table.column(name) for name in names}
         order = np.argsort(columns["flow"], kind="stable")
         flows, starts = np.unique(columns["flow"][order], return_index=True)
