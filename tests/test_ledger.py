@@ -253,6 +253,10 @@ def test_measures_combine(papers: Path) -> None:
     assert evaluate({"do": "ratio", "of": use, "to": use}, results, "run/4").value == 1
     assert evaluate({"do": "improvement", "of": use, "over": use}, results, "run/4").value == 0
     assert evaluate({"do": "difference", "of": use, "less": use}, results, "run/4").value == 0
+    assert evaluate({"do": "better", "of": use, "over": use}, results, "run/4").value == 0
+    twice = {"do": "sum", "all": [use, use]}
+    assert evaluate({"do": "better", "of": use, "over": twice}, results, "run/4").value == pytest.approx(1)
+    assert evaluate({"do": "improvement", "of": use, "over": twice}, results, "run/4").value == 0.5
     for do in ("mean", "median", "smallest", "largest"):
         assert evaluate({"do": do, "each": "run/4", "of": use}, results) == one
     assert evaluate({"do": "sum", "all": [use, use]}, results, "run/4").value == 2 * one.value

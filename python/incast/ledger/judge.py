@@ -196,8 +196,9 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
     arguments. Measures combine others, given as tables, the inner ones with the runs in place of which
     ``each`` stands:
 
-    - ``ratio`` (``of``, ``to``), ``difference`` (``of``, ``less``), ``improvement`` (1 − ``of``/``over``),
-      ``distance`` (from 1, in powers of two: 0 at 1, 1 at a half and at 2)
+    - ``ratio`` (``of``, ``to``), ``difference`` (``of``, ``less``), ``improvement`` (1 − ``of``/``over``: by
+      how much it is lower), ``better`` (``over``/``of`` − 1: by how much it outperforms), ``distance`` (from
+      1, in powers of two: 0 at 1, 1 at a half and at 2)
     - ``mean``, ``median``, ``smallest``, ``largest``, ``sum`` of ``all``, a list of measures, or of ``of``
       over the runs that fit ``each``; ``flatness`` is the largest over the smallest
     - ``fit``: ``of`` over the runs that fit ``each`` against what varies under ``against``; ``take`` is
@@ -312,6 +313,11 @@ def _improvement(arguments: dict[str, Any], results: Results, run: str | None) -
     return Quantity(1 - of.value / over.value)
 
 
+def _better(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
+    of, over = _two(arguments, results, run, "of", "over")
+    return Quantity(over.value / of.value - 1)
+
+
 def _distance(arguments: dict[str, Any], results: Results, run: str | None) -> Quantity:
     (of,) = _two(arguments, results, run, "of")
     return Quantity(abs(math.log2(of.value)))
@@ -413,6 +419,7 @@ _COMBINE = {
     "ratio": _ratio,
     "difference": _difference,
     "improvement": _improvement,
+    "better": _better,
     "distance": _distance,
     "mean": _mean,
     "median": _median,
