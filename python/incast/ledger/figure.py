@@ -340,11 +340,13 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
 
         algorithm, _, preset = fill(cc).partition(":")
         table_of_cc = f'algorithm = "{algorithm}"' + (f', preset = "{preset}"' if preset else "")
+        # Transports without congestion control at the sender (NDP, Homa) refuse the section.
+        control = [] if algorithm == "none" else [f"cc={{ {table_of_cc} }}"]
         yield RunSpec(
             name=fill(name),
             scenario=(file.parent / fill(scenario)).resolve(),
             overrides=(
-                f"cc={{ {table_of_cc} }}",
+                *control,
                 *(f"cc.{fill(parameter)}" for parameter in parameters),
                 *(fill(override) for override in overrides),
             ),
