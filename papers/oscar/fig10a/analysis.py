@@ -24,7 +24,7 @@ def _flows(results: Results, run: str) -> tuple[Floats, Floats]:
 
 
 def over_sizes(results: Results, of: str, over: str, take: str) -> float:
-    """By how much one run outperforms another: least or most over the classes, or the share of them in which."""
+    """By how much one run outperforms another: least or most over the classes, or in which share of them."""
     gains = _means(*_flows(results, over))[1] / _means(*_flows(results, of))[1] - 1
     match take:
         case "smallest":

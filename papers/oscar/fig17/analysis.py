@@ -6,7 +6,7 @@ from incast.ledger.runs import Results
 
 
 def most_flows_at_a_host(results: Results, run: str) -> float:
-    """The largest number of flows that are under way to one host, from their starts to their last bytes' arrival."""
+    """The largest number of flows that are under way to one host, until their last bytes arrive."""
     flows = results[run].flows
     starts, ends = (flows.column(name).astype(np.int64) for name in ("start_ps", "delivered_ps"))
     receivers = flows.column("destination")
