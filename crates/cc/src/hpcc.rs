@@ -242,7 +242,7 @@ impl Hpcc {
             &self.previous,
             int,
             self.busiest,
-            |port, limit| ports.sum_is_below(port, queue(port), port.sent, limit),
+            |port, limit| Ports::sum_is_below(port, queue(port), port.sent, limit),
             |port| ports.sum(port, queue(port), port.sent),
         );
         let Some(Largest { value: u, elapsed, place }) = busiest else { return false };

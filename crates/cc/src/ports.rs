@@ -1,10 +1,13 @@
 //! What algorithms with in-band telemetry compute of a port, without dividing where it can be helped.
 
-use incast_units::math::mul_wide;
+use incast_units::math::{div_wide, mul_wide};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{IntHop, IntStack, MAX_INT_HOPS, Path};
 use crate::{Divisor, Fixed};
+
+/// Bits in a byte times picoseconds in a second.
+const BIT_PS: u64 = 8_000_000_000_000;
 
 /// What is derived once for a path: divisions by its base RTT, and by rate and base BDP for ports of the rate of the sender's
 /// link, or 2, 4, 8… times as fast.
@@ -15,6 +18,8 @@ pub struct Ports {
     bdp: Divisor,
     base_rtt: Time,
     rtt: Divisor,
+    /// A BDP over its rate, with 64 fractional bits; zero for a base RTT from 2^32 ps (4.3 ms) on.
+    bytes_per_bps: u64,
 }
 
 /// A port between two records of it.
@@ -42,13 +47,6 @@ impl<'a> Port<'a> {
     fn is_measured(&self) -> bool {
         self.now.at > self.before.at && self.now.transmitted >= self.before.transmitted
     }
-
-    /// Whether amounts are below 2^31 and the time below 2^32 (4.3 ms).
-    #[inline]
-    fn is_small(&self) -> bool {
-        let amounts = self.sent.get() | self.now.queue.get() | self.before.queue.get();
-        amounts >> 31 | self.elapsed.ps() >> 32 == 0
-    }
 }
 
 /// The port with the largest value.
@@ -66,19 +64,20 @@ fn truncated(value: Fixed) -> u64 {
     if value.is_negative() { 0 } else { (value.bits() as u64 >> 16).min(u64::from(u32::MAX)) }
 }
 
-/// A number that others are compared with, and what follows for ports of one rate.
+/// A number that others are compared with, as it is for ports of one rate. All but the rate are rounded down, and small
+/// enough for products of 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
-    /// As [`truncated`] gives it.
-    value: u64,
     rate: Rate,
-    /// Rate times base RTT. Zero, as the next, where products with it might not fit in 64 bits: nothing is below then.
+    /// The base RTT, below 2^32.
+    rtt: u64,
+    /// Rate times base RTT, below 2^31.
     bdp: u64,
-    /// `value` times the BDP.
+    /// The number times the BDP, with 16 fractional bits.
     scaled: u64,
-    /// That in bytes: rounded down, and at most 2^32 - 1.
+    /// That without them, below 2^32.
     bytes: u64,
-    /// That times the BDP.
+    /// That times the rate in bytes per picosecond, with 10 fractional bits: below 2^33.
     square: u64,
 }
 
@@ -104,17 +103,26 @@ impl Ports {
             bdp: Divisor::new(path.bdp().get()),
             base_rtt: path.base_rtt,
             rtt: Divisor::new(path.base_rtt.ps()),
+            bytes_per_bps: if path.base_rtt.ps() >> 32 == 0 {
+                div_wide(path.base_rtt.ps(), 0, BIT_PS)
+            } else {
+                0
+            },
         }
     }
 
-    /// The limit `value` for ports of this rate.
+    /// The limit `value`, as [`truncated`] gives it, for ports of this rate.
     #[inline]
     fn limit(&self, value: u64, rate: Rate) -> Limit {
-        let bdp = rate.bytes_in(self.base_rtt).get();
-        let bdp = if bdp >> 31 | self.base_rtt.ps() >> 32 == 0 { bdp } else { 0 };
+        // A base RTT too long gives a BDP of zero, and nothing is below then.
+        let rtt = if self.base_rtt.ps() >> 32 == 0 { self.base_rtt.ps() } else { 0 };
+        let bdp = mul_wide(rate.bps(), self.bytes_per_bps).0.min((1 << 31) - 1);
         let scaled = value.wrapping_mul(bdp);
         let bytes = (scaled >> 16).min(u64::from(u32::MAX));
-        Limit { value, rate, bdp, scaled, bytes, square: bytes.wrapping_mul(bdp) }
+        // 2^56 over the bits and picoseconds in bytes and seconds is 9007.2.
+        let per_ps = rate.bps().min(1 << 40).wrapping_mul(9007) >> 24;
+        let square = (bytes.wrapping_mul(per_ps) >> 22).min((1 << 33) - 1);
+        Limit { rate, rtt, bdp, scaled, bytes, square }
     }
 
     /// The port of both stacks with the largest `value`, of equal ones the first on the way. `hint` is the place of the one
@@ -149,12 +157,12 @@ impl Ports {
         };
         let hint = if hint < count { hint } else { 0 };
         look(&mut largest, hint);
-        let limit = self.limit(truncated(largest.value), Rate::ZERO);
         // (A bit mask, found without a branch: which port is how busy is not predictable.)
-        let others = self.not_below(before, now, limit, is_below) & ((1 << count) - 1) & !(1 << hint);
+        let bit = |place: u32| 1 << (count - 1 - place);
+        let others = self.not_below(before, now, count, truncated(largest.value), is_below) & !bit(hint);
         if others != 0 {
-            for place in 0..MAX_INT_HOPS as u32 {
-                if others >> place & 1 != 0 {
+            for place in 0..count {
+                if others & bit(place) != 0 {
                     look(&mut largest, place);
                 }
             }
@@ -162,24 +170,31 @@ impl Ports {
         (largest.elapsed > Time::ZERO).then_some(largest)
     }
 
-    /// The ports whose value is not below the limit for certain, a bit for each place.
+    /// Those of the first `count` ports whose value is not below the limit for certain, a bit for each: the lowest is that of
+    /// the last.
+    ///
+    /// All, if time or an amount of any is not below 2^31 (2.1 ms). That is tested once for all: a flow that
+    /// was idle was so at every port.
     #[inline(never)]
     fn not_below(
         &self,
         before: &IntStack,
         now: &IntStack,
-        mut limit: Limit,
+        count: u32,
+        value: u64,
         is_below: impl Fn(&Port<'_>, &Limit) -> bool,
     ) -> u32 {
-        let mut places = 0;
-        for (before, now) in before.hops.iter().zip(&now.hops).rev() {
+        let mut limit = self.limit(value, Rate::ZERO);
+        let (mut places, mut all) = (0, 0);
+        for (before, now) in before.hops.iter().zip(&now.hops).take(count as usize) {
             let port = Port::between(before, now);
             if now.rate != limit.rate {
-                limit = self.limit(limit.value, now.rate);
+                limit = self.limit(value, now.rate);
             }
-            places = places << 1 | u32::from(!(port.is_small() & is_below(&port, &limit)));
+            all |= port.elapsed.ps() | port.sent.get() | now.queue.get();
+            places = places << 1 | u32::from(!is_below(&port, &limit));
         }
-        places
+        if all >> 31 == 0 { places } else { (1 << count) - 1 }
     }
 
     /// `bytes` in the time between the records, over the rate of the port.
@@ -210,28 +225,26 @@ impl Ports {
 
     /// Whether [`Self::sum`] is below the limit for certain. For a port whose quantities are small.
     #[inline]
-    pub(crate) fn sum_is_below(&self, port: &Port<'_>, queue: Bytes, bytes: Bytes, limit: &Limit) -> bool {
-        // Not rounded, the sum is at most queue/bdp + bytes · T/(bdp · elapsed), as bdp is at most rate · T.
-        let elapsed = port.elapsed.ps();
-        let sum =
-            queue.get().wrapping_mul(elapsed).wrapping_add(bytes.get().wrapping_mul(self.base_rtt.ps()));
-        sum < limit.bytes.wrapping_mul(elapsed)
+    pub(crate) fn sum_is_below(port: &Port<'_>, queue: Bytes, bytes: Bytes, limit: &Limit) -> bool {
+        // Not rounded, the sum is at most queue/bdp + bytes · T/(bdp · elapsed), as bdp is at most rate · T. It is compared
+        // in units of 1/(bdp · elapsed), less the queue, which may be more than the limit. Both numbers are below 2^63.
+        let room = limit.bytes.wrapping_sub(queue.get()).wrapping_mul(port.elapsed.ps());
+        (bytes.get().wrapping_mul(limit.rtt) as i64) < room as i64
     }
 
     /// Whether [`Self::product`] is below the limit for certain. For a port whose quantities are small.
     #[inline]
     pub(crate) fn product_is_below(
-        &self,
         port: &Port<'_>,
         (queue, bytes): (Bytes, Bytes),
         Least(least): Least,
         limit: &Limit,
     ) -> bool {
-        // As above: at most (bdp + queue)/bdp · bytes · T/(bdp · elapsed), and (bdp + queue)/bdp · least. A least of
+        // As above: at most (bdp + queue)/bdp · bytes/(rate · elapsed), and (bdp + queue)/bdp · least. A least of
         // 2^32 is above every limit. (Both are computed: a branch would cost more.)
         let full = limit.bdp.wrapping_add(queue.get());
-        let product = mul_wide(bytes.get().wrapping_mul(self.base_rtt.ps()), full);
-        (product < mul_wide(limit.square, port.elapsed.ps())) & (least.wrapping_mul(full) < limit.scaled)
+        let square = limit.square.wrapping_mul(port.elapsed.ps()) >> 10;
+        (bytes.get().wrapping_mul(full) < square) & (least.wrapping_mul(full) < limit.scaled)
     }
 
     /// `time` over the base RTT.
@@ -407,7 +420,7 @@ mod tests {
                 &before,
                 &now,
                 hint,
-                |port, limit| count(ports.sum_is_below(port, queue(port), port.sent, limit)),
+                |port, limit| count(Ports::sum_is_below(port, queue(port), port.sent, limit)),
                 |port| ports.sum(port, queue(port), port.sent),
             );
             let divided = largest(pairs().map(|(before, now)| {
@@ -423,7 +436,7 @@ mod tests {
                 &now,
                 hint,
                 |port, limit| {
-                    count(ports.product_is_below(
+                    count(Ports::product_is_below(
                         port,
                         (port.now.queue, arrived(port)),
                         Least::new(least),
@@ -461,15 +474,15 @@ mod tests {
         assert_eq!(ports.sum(&port, queue, sent), Fixed::ONE);
         assert_eq!(ports.product(&port, (queue, sent), Fixed::ZERO), Fixed::ratio(3, 4));
         let limit_of = |limit| ports.limit(truncated(limit), now.rate);
-        let below = |limit| ports.sum_is_below(&port, queue, sent, &limit_of(limit));
+        let below = |limit| Ports::sum_is_below(&port, queue, sent, &limit_of(limit));
         assert!(!below(Fixed::ZERO) && !below(Fixed::ONE) && below(Fixed::ratio(1001, 1000)));
         let below =
-            |limit, least| ports.product_is_below(&port, (queue, sent), Least::new(least), &limit_of(limit));
+            |limit, least| Ports::product_is_below(&port, (queue, sent), Least::new(least), &limit_of(limit));
         assert!(!below(Fixed::ratio(3, 4), Fixed::ZERO) && below(Fixed::ratio(751, 1000), Fixed::ZERO));
         // The smallest share of 1 makes it 3/2; of one above 1 nothing is said.
         assert!(!below(Fixed::ratio(3, 2), Fixed::ONE) && below(Fixed::ratio(1501, 1000), Fixed::ONE));
         assert!(!below(Fixed::MAX, Fixed::from_bits((1 << 32) + 1)) && below(Fixed::MAX, -Fixed::ONE));
         assert_eq!(ports.round_trips(Time::from_us(3)), Fixed::ratio(1, 4));
-        assert_eq!(size_of::<Ports>(), 128);
+        assert_eq!(size_of::<Ports>(), 136);
     }
 }

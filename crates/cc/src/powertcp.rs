@@ -298,7 +298,7 @@ impl PowerTcp {
             &self.previous,
             int,
             self.strongest,
-            |port, limit| ports.product_is_below(port, (port.now.queue, arrived(port)), least, limit),
+            |port, limit| Ports::product_is_below(port, (port.now.queue, arrived(port)), least, limit),
             |port| ports.product(port, (port.now.queue, arrived(port)), params.arrival_floor),
         );
         let Some(Largest { value: power, elapsed: dt, place }) = strongest else { return false };
