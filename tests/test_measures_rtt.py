@@ -212,8 +212,8 @@ def test_trajectories_internals_and_bars_are_drawn(tmp_path: Path) -> None:
     (figure,) = find(tmp_path / "papers", ["some/fig1"])
     axes = draw(figure, run_figure(figure)).axes
     x, y = axes[0].lines[0].get_data()
-    assert len(x) == len(y) == 14
+    assert np.size(x) == np.size(y) == 14
     assert np.nanmax(x) <= 25
-    assert len(axes[1].lines[0].get_xdata()) > 300
-    (bar,) = axes[2].patches
+    assert np.size(axes[1].lines[0].get_xdata()) > 300
+    (bar,) = axes[2].containers[0]
     assert 10 < bar.get_height() <= 100
