@@ -96,6 +96,12 @@ impl Least {
     }
 }
 
+/// How many ports two stacks have in common.
+#[inline]
+fn compared(before: &IntStack, now: &IntStack) -> u32 {
+    before.count.min(now.count).min(MAX_INT_HOPS as u32)
+}
+
 impl Ports {
     pub(crate) fn new(path: &Path) -> Self {
         Self {
@@ -138,7 +144,7 @@ impl Ports {
         is_below: impl Fn(&Port<'_>, &Limit) -> bool,
         value: impl Fn(&Port<'_>) -> Fixed,
     ) -> Option<Largest> {
-        let count = before.count.min(now.count).min(MAX_INT_HOPS as u32);
+        let count = compared(before, now);
         if count == 0 {
             return None;
         }
@@ -159,7 +165,7 @@ impl Ports {
         look(&mut largest, hint);
         // (A bit mask, found without a branch: which port is how busy is not predictable.)
         let bit = |place: u32| 1 << (count - 1 - place);
-        let others = self.not_below(before, now, count, truncated(largest.value), is_below) & !bit(hint);
+        let others = self.not_below(before, now, truncated(largest.value), is_below) & !bit(hint);
         if others != 0 {
             for place in 0..count {
                 if others & bit(place) != 0 {
@@ -170,7 +176,7 @@ impl Ports {
         (largest.elapsed > Time::ZERO).then_some(largest)
     }
 
-    /// Those of the first `count` ports whose value is not below the limit for certain, a bit for each: the lowest is that of
+    /// Those of the ports in common whose value is not below the limit for certain, a bit for each: the lowest is that of
     /// the last.
     ///
     /// All, if time or an amount of any is not below 2^31 (2.1 ms). That is tested once for all: a flow that
@@ -180,10 +186,11 @@ impl Ports {
         &self,
         before: &IntStack,
         now: &IntStack,
-        count: u32,
         value: u64,
         is_below: impl Fn(&Port<'_>, &Limit) -> bool,
     ) -> u32 {
+        // (Not an argument: BPF passes five, and what `is_below` captures is among them.)
+        let count = compared(before, now);
         let mut limit = self.limit(value, Rate::ZERO);
         let (mut places, mut all) = (0, 0);
         for (before, now) in before.hops.iter().zip(&now.hops).take(count as usize) {
