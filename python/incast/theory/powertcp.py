@@ -3,19 +3,17 @@
 Source: Addanki, Michel, Schmid, *PowerTCP*, NSDI 2022, section 2 (Equations 1 to 4, Figures 2 and 3), section
 3 (Equations 5 to 8, Theorems 1 to 3), appendices A and B.
 
-A law divides a window by its feedback over its target, f/e, and adds β (Equation 2)::
+A law divides a window by its feedback over its target, f/e, and adds β (Equation 2):
 
     w_i(t + δt) = γ (w_i(t) e / f(t) + β_i) + (1 - γ) w_i(t)
 
-============== ============================== =====================================================
-Law            f/e                            Algorithms
-============== ============================== =====================================================
-``queue``      1 + q/(bτ)                     by inflight bytes, like HPCC
-``delay``      (q/b + τ)/τ, which is the same by RTT, like FAST and Swift
-``gradient``   1 + q'/b                       by the RTT's gradient, like TIMELY
-``power``      (q + bτ) (q' + μ) / (b² τ)     PowerTCP
-``theta-power`` (1 + q'/b) (q/b + τ)/τ        θ-PowerTCP (Equation 8): power where the link is full
-============== ============================== =====================================================
+| Law | f/e | Algorithms |
+| --- | --- | --- |
+| `queue` | 1 + q/(bτ) | by inflight bytes, like HPCC |
+| `delay` | (q/b + τ)/τ, which is the same | by RTT, like FAST and Swift |
+| `gradient` | 1 + q'/b | by the gradient of the RTT, like TIMELY |
+| `power` | (q + bτ)(q' + μ)/(b²τ) | PowerTCP |
+| `theta-power` | (1 + q'/b)(q/b + τ)/τ | θ-PowerTCP (Equation 8): power where the link is full |
 
 with q the queue, q' its growth, b the link's rate, τ the base RTT, μ what leaves the link. The first two are
 the paper's *voltage*, the third its *current*.
@@ -79,7 +77,7 @@ def reaction(
 class Model:
     """Flows of one law at one bottleneck, as a fluid model (Equations 3 and 4; 9 and 14 in appendix A).
 
-    For each flow i and the queue::
+    For each flow i and the queue:
 
         w_i' = γ/δt (w_i e/f - w_i + β_i)
         q'   = w/θ - b, and not below 0 where the queue is empty,   θ = q/b + τ,   w = Σ w_i
