@@ -1,0 +1,33 @@
+"""Figures 6d and 6e of OSCAR: completion times of all-to-all operations."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from incast.ledger.measures import slowdown
+from incast.ledger.runs import Results
+
+Floats = npt.NDArray[np.float64]
+
+SIZES = (2, 4, 8, 16)
+
+
+def better(results: Results, other: str, stat: str, least: bool = False) -> float:
+    """By how much the times of an algorithm exceed OSCAR's: the largest over sizes, or the least."""
+    found = []
+    for size in SIZES:
+        theirs, ours = (
+            slowdown(results.view(f"{name}/{size}"), stat, above="1MB", of="fct").value
+            for name in (other, "oscar")
+        )
+        found.append(theirs / ours - 1)
+    return min(found) if least else max(found)
+
+
+def distribution(results: Results, name: str) -> tuple[Floats, Floats]:
+    """Completion times in ms, and the share of flows in per cent that have at most this."""
+    flows = results[name].flows
+    large = flows.column("size_bytes").astype(float) > 1e6
+    times = np.sort(flows.column("fct_ps")[large].astype(float)) / 1e9
+    return np.repeat(times, 2), 100 * np.repeat(np.arange(len(times) + 1), 2)[1:-1] / len(times)
