@@ -13,15 +13,17 @@ Floats = npt.NDArray[np.float64]
 SIZES = (2, 4, 8, 16)
 
 
-def better(results: Results, other: str, stat: str, least: bool = False) -> float:
-    """By how much the times of an algorithm exceed OSCAR's: the largest over sizes, or the least."""
+def better(
+    results: Results, other: str, stat: str, least: bool = False, only: int = 0, ours: str = "oscar"
+) -> float:
+    """By how much the times of an algorithm exceed OSCAR's: the largest over sizes, the least, or of one."""
     found = []
-    for size in SIZES:
-        theirs, ours = (
+    for size in (only,) if only else SIZES:
+        their_time, our_time = (
             slowdown(results.view(f"{name}/{size}"), stat, above="1MB", of="fct").value
-            for name in (other, "oscar")
+            for name in (other, ours)
         )
-        found.append(theirs / ours - 1)
+        found.append(their_time / our_time - 1)
     return min(found) if least else max(found)
 
 
