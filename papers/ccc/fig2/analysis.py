@@ -116,7 +116,7 @@ def _long(view: View) -> list[str]:
 
 
 def rate_error(results: Results, run: str, start: str, end: str) -> float:
-    """Root mean square of the arrival rate deduced less the actual one, over all long flows, in line rates."""
+    """Root mean square of the deduced arrival rate less the actual one, over all long flows, in C."""
     view = results.view(run)
     truth = _actual(view, "rate")
     errors = []
@@ -126,8 +126,16 @@ def rate_error(results: Results, run: str, start: str, end: str) -> float:
     return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
 
 
+def _lowest(view: View, start: str, end: str) -> Floats:
+    flows = _long(view)
+    return np.array([_cut(view, _deduced(view, flow, "rate"), start, end)[1].min() for flow in flows])
+
+
+def lowest(results: Results, run: str, start: str, end: str) -> float:
+    """The lowest arrival rate that a long flow deduces, in line rates."""
+    return float(_lowest(results.view(run), start, end).min())
+
+
 def negative(results: Results, run: str, start: str, end: str) -> float:
     """The share of the long flows that deduce a negative arrival rate at least once."""
-    view = results.view(run)
-    lowest = [_cut(view, _deduced(view, flow, "rate"), start, end)[1].min() for flow in _long(view)]
-    return float(np.mean(np.array(lowest) < 0))
+    return float(np.mean(_lowest(results.view(run), start, end) < 0))
