@@ -18,6 +18,7 @@ from incast.ledger import LedgerError, Verdict, find, ids, judge, record, run_fi
 from incast.ledger import measures as m
 from incast.ledger.figure import read
 from incast.ledger.judge import evaluate
+from incast.ledger.picture import draw
 from incast.ledger.quantity import Band, Quantity, quantity
 from incast.ledger.view import View
 from incast.runner import Done, Task, Watch, execute
@@ -451,6 +452,37 @@ def test_a_report_is_written_with_its_picture(papers: Path, incast: Incast) -> N
     assert '| <a id="full"></a>The link is full (here) | full | 100.0 % | reproduced |' in page
     assert "](some-fig1.png)" in page
     assert (incast.folder / "docs" / "page" / "some-fig1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_without_congestion_control_leaves_the_section_out(papers: Path) -> None:
+    file = papers / "some" / "fig1" / "claims.toml"
+    file.write_text(CLAIMS.replace('cc = "oscar"', 'cc = "none"'))
+    (figure,) = find(papers, ["some/fig1"])
+    assert [run.overrides for run in figure.runs] == [("topology.hosts=4",), ("topology.hosts=5",)]
+
+
+def test_groups_have_a_bar_for_each_run(papers: Path) -> None:
+    use = '{ do = "utilisation", port = "s0->h3", from = "20us", to = "100us" }'
+    groups = f"""
+[[panel]]
+y = "use (%)"
+unit = "%"
+legend = "outside"
+groups = [
+    {{ label = "use", of = {use} }},
+    {{ label = "half", of = {{ do = "ratio", of = {use}, to = {{ do = "sum", all = [{use}, {use}] }} }} }},
+]
+lines = [{{ run = "run/4" }}, {{ run = "run/5", label = "five", dashes = 2 }}]
+"""
+    (papers / "some" / "fig1" / "claims.toml").write_text(CLAIMS + groups)
+    (figure,) = find(papers, ["some/fig1"])
+    axes = draw(figure, run_figure(figure)).axes[0]
+    heights = [bar.get_height() for container in axes.containers for bar in getattr(container, "patches", [])]
+    assert heights[1] == heights[3] == pytest.approx(50)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["use", "half"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["run/4", "five"]
 
 
 @pytest.mark.parametrize("name", ids(PAPERS))
