@@ -99,8 +99,8 @@ def test_two_flows_from_the_line_take_the_path_of_figure_7() -> None:
     assert ccc.first_visits(path.regions)[:4] == ["H2i", "H1d", "H2d", "A"]
     # Two windows of 25 us of the line: 50 us, of which 20 us are on the way.
     assert path.q.max() == pytest.approx(30e-6, rel=0.05)
-    # Twice the line rate arrives at first. What was sent in 1 us finds a queue that grows by 1 us meanwhile, and its
-    # acknowledgements take 2 us to come: a sender measures a half.
+    # Twice the line rate arrives at first. While 1 us of it is sent the queue grows by 1 us, and the
+    # acknowledgements of that take 2 us to come: a sender measures a half.
     assert path.q_v.max() == pytest.approx(0.5, rel=0.05)
     assert np.all(np.diff(path.seconds) > 0)
     assert path.q_v.min() >= -1

@@ -166,8 +166,8 @@ def step(
 def dead_zone(flows: float, set_up: SetUp = PAPER) -> tuple[float, float]:
     """Where equal flows can rest: queueing delays from q_B(1 − 1/N) to q_B, in seconds.
 
-    At rest q_v is 0. Below q_B, δ forbids a decrease, and f an increase once Irr = R_l(1 − q/q_B) is below the
-    rate R_l/N (CCC, Equations 6 and 9).
+    At rest q_v is 0. Below q_B, δ forbids a decrease, and f an increase once Irr = R_l(1 − q/q_B) is below
+    the rate R_l/N (CCC, Equations 6 and 9).
 
     Args:
         flows: N, at least 1.
