@@ -13,17 +13,23 @@ Floats = npt.NDArray[np.float64]
 RULE = {"Ai": ("Ai",), "A": ("Ai", "Ad")}
 STEP_MS = 0.05
 
+# Of the samples of flows, in turbulence.toml.
+INTERVAL_PS = 2_000_000
+
 
 def _samples(results: Results, run: str, which: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Times in ms, and whether a long flow was in these regions; of all fifty flows."""
     result = results.view(run).result
     numbers = [ccc.REGIONS.index(name) for name in RULE[which]]
-    times, inside = [], []
-    for flow in range(50):
-        region = result.internals_of(f"long.{flow}")["region"].filled()
-        times.append(region.time_ps.astype(np.float64) / 1e9)
-        inside.append(np.isin(region.value, numbers))
-    return np.concatenate(times), np.concatenate(inside)
+    flows, table = result.flows, result.internals
+    long = flows.column("flow")[flows.column("group") == "long"]
+    rows = (table.column("name") == "region") & np.isin(table.column("flow"), long)
+    time, value, samples = (table.column(name)[rows] for name in ("time_ps", "value", "samples"))
+    # A row stands for equal samples before it, too.
+    ends = np.repeat(np.cumsum(samples), samples)
+    before = ends - 1 - np.arange(len(ends))
+    times = (np.repeat(time, samples) - before * INTERVAL_PS).astype(np.float64) / 1e9
+    return times, np.repeat(np.isin(value, numbers), samples)
 
 
 def _steps(begin: float, end: float) -> Floats:
