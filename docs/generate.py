@@ -1,4 +1,4 @@
-"""Writes what is made from the code: the scenario file, flow-size distributions, lists of algorithms.
+"""Writes what is made from the code: the scenario file, flow-size distributions, lists of algorithms, verdicts.
 
 ``python docs/generate.py`` writes the pages beside this file and the lists into other pages (``PARTS``);
 ``python docs/generate.py FOLDER`` writes only the pages, and elsewhere. Tests compare both with what is
@@ -9,11 +9,14 @@ version of every library.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core
+from incast.ledger import record
+from incast.ledger.site import SYMBOLS
 
 MADE = "<!-- Made from the code by docs/generate.py: change it there. -->"
 
@@ -55,7 +58,25 @@ def parts() -> dict[Path, str]:
                 raise SystemExit(f"{name} has no part {begin} … {end}")
             text = f"{before}{begin}{make()}{end}{after}"
         filled[root / name] = text
-    return filled
+    return filled | {root / "docs/learned.md": learned(root)}
+
+
+def learned(root: Path) -> str:
+    """The page about the papers, with the symbols of the verdicts as they are recorded now.
+
+    Its links to claims look like ``[● oscar/fig9](reproduction/oscar-fig9.md#oscar-queue)``.
+    """
+    recorded = record.read(root / "papers")
+
+    def symbol(found: re.Match[str]) -> str:
+        figure, claim = found["figure"], found["claim"]
+        verdict = recorded.get(figure, {}).get(claim)
+        if verdict is None:
+            raise SystemExit(f"docs/learned.md: {figure} has no recorded claim {claim}")
+        return f"[{SYMBOLS[verdict]} {figure}]({found['page']}#{claim})"
+
+    link = r"\[\S (?P<figure>[a-z]+/[\w-]+)\]\((?P<page>reproduction/[\w-]+\.md)#(?P<claim>[\w.-]+)\)"
+    return re.sub(link, symbol, (root / "docs/learned.md").read_text())
 
 
 Listed = _core.Algorithm | _core.OwnControl
