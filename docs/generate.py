@@ -1,4 +1,4 @@
-"""Writes what is made from the code: the scenario file, flow-size distributions, lists of algorithms, verdicts.
+"""Writes what is made from the code: the scenario file, distributions, lists of algorithms, verdicts.
 
 ``python docs/generate.py`` writes the pages beside this file and the lists into other pages (``PARTS``);
 ``python docs/generate.py FOLDER`` writes only the pages, and elsewhere. Tests compare both with what is
