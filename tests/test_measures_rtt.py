@@ -121,10 +121,19 @@ def test_losses(view: View) -> None:
 
 def test_pauses(view: View) -> None:
     assert m.pauses(view).value == 0
-    text = TWO.format(buffer="200KB")
-    paused = View("pfc", Scenario.from_toml(text + "\n[switch.pfc]\n").run(threads=1))
-    assert m.pauses(paused).value == m.pauses(paused, "s0").value > 0
-    assert m.pauses(paused, "h").value == 0
+    text = TWO.format(buffer="200KB") + "\n[switch.pfc]\n"
+    unseen = View("pfc", Scenario.from_toml(text).run(threads=1))
+    assert m.pauses(unseen).value == m.pauses(unseen, "s0").value > 0
+    assert m.pauses(unseen, "h").value == 0
+    with pytest.raises(ValueError, match="not recorded"):
+        m.pauses(unseen, start="0us")
+    seen = View("seen", Scenario.from_toml(text.replace("[probe]", "[probe]\npauses = true")).run(threads=1))
+    assert m.pauses(seen, start="0us").value == m.pauses(seen).value
+    assert (
+        m.pauses(seen, "h", "0us").value + m.pauses(seen, "s0", "0us").value
+        == m.pauses(seen, start="0us").value
+    )
+    assert m.pauses(seen, start="399us").value == 0
 
 
 def test_job_time(view: View) -> None:

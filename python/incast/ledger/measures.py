@@ -522,11 +522,21 @@ def lost_packets(view: View, per: str = "sent") -> Quantity:
 
 
 @measure
-def pauses(view: View, node: str = "") -> Quantity:
-    """Pause frames that were sent, by all nodes or by those whose name begins so."""
-    ports = view.result.ports
-    chosen = np.array([str(name).startswith(node) for name in ports.column("node")])
-    return Quantity(float(ports.column("pauses_sent")[chosen].sum()))
+def pauses(view: View, node: str = "", start: str = "") -> Quantity:
+    """Pause frames that were sent, by all nodes or by those whose name begins so.
+
+    With ``start`` those from an instant on; the scenario must then have ``probe.pauses``.
+    """
+    if not start:
+        ports = view.result.ports
+        chosen = np.array([str(name).startswith(node) for name in ports.column("node")])
+        return Quantity(float(ports.column("pauses_sent")[chosen].sum()))
+    table = view.result.pauses
+    if not len(table) and view.result.ports.column("pauses_sent").sum():
+        raise ValueError(f"the pauses of the run {view.name!r} are not recorded")
+    chosen = table.column("paused") & (table.column("time_ps") >= view.instant(start))
+    named = np.array([str(name).startswith(node) for name in table.column("node")], dtype=bool)
+    return Quantity(float((chosen & named).sum()))
 
 
 @measure
