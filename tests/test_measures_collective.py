@@ -75,6 +75,7 @@ def test_a_flow_that_did_not_finish_has_no_end() -> None:
     assert m.cct(view, "pair").value == math.inf
     assert m.cct_increase(view, "pair").value == math.inf
     assert len(m.completion_times(view, "pair")) == 0
+    assert m.resent(view, "pair").value == 0
     with pytest.raises(ValueError, match="there is no flow 'other'"):
         m.cct(view, "other")
 

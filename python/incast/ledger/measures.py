@@ -386,6 +386,12 @@ def completion_times(view: View, group: str) -> Floats:
 
 
 @measure
+def resent(view: View, group: str) -> Quantity:
+    """How many packets the flows of a traffic block sent again."""
+    return Quantity(float(np.sum(view.result.flows.column("resent_packets")[view.rows(group)])))
+
+
+@measure
 def regained(view: View, port: str, start: str, end: str, level: str, step: str) -> Quantity:
     """The time from an instant until a port's link is used to a level again, in steps, after it was not.
 
