@@ -300,11 +300,17 @@ def congestion_series(view: View, port: str, flow: str, start: str, end: str) ->
 
 @measure
 def slowdown(
-    view: View, stat: str, above: str = "0B", up_to: str = "", group: str = "", of: str = "slowdown"
+    view: View,
+    stat: str,
+    above: str = "0B",
+    up_to: str = "",
+    group: str | list[str] = "",
+    of: str = "slowdown",
 ) -> Quantity:
     """A statistic of the slowdown (or of ``fct``, the completion time) of the flows of a class of sizes.
 
-    A percentile comes with the number of flows.
+    A percentile comes with the number of flows. ``group`` is a traffic block, or a list of them; by default
+    all count.
     """
     flows = view.result.flows
     sizes, values = flows.column("size_bytes").astype(float), flows.column("slowdown")
@@ -312,13 +318,41 @@ def slowdown(
     if up_to:
         chosen &= sizes <= quantity(up_to).value
     if group:
-        chosen &= flows.column("group") == group
+        chosen &= np.isin(flows.column("group"), group)
     if not chosen.any():
         raise ValueError("no flow of this class finished")
     samples = int(chosen.sum()) if stat.startswith("p") else None
     if of == "fct":
         return Quantity(_statistic(flows.column("fct_ps")[chosen] / 1e12, stat), "time", samples)
     return Quantity(_statistic(values[chosen], stat), samples=samples)
+
+
+@measure
+def buffer(view: View, switches: str, stat: str = "mean", start: str = "", end: str = "") -> Quantity:
+    """What the buffer of a switch holds: the queues of all its ports, as sampled.
+
+    Args:
+        view: The run, of which all ports of these switches are sampled.
+        switches: Beginnings of their names, like ``edge``, or ``edge agg core``.
+        stat: The statistic, over all samples of all these switches.
+        start: From when.
+        end: Until when.
+    """
+    values = buffer_samples(view, switches, start, end)
+    samples = len(values) if stat.startswith("p") else None
+    return Quantity(_statistic(values, stat), "bytes", samples)
+
+
+def buffer_samples(view: View, switches: str, start: str, end: str) -> Floats:
+    """The samples of :func:`buffer`, in bytes."""
+    found = [
+        held[view.span(time, start, end)]
+        for node, (time, held) in view.buffers.items()
+        if node.rstrip("0123456789") in switches.split()
+    ]
+    if not found:
+        raise ValueError(f"no port of the switches {switches!r} is sampled in the run {view.name!r}")
+    return np.concatenate(found)
 
 
 @measure

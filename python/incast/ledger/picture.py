@@ -9,7 +9,8 @@ A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an a
 colour), ``dashes`` (0 for solid, 1, 2, …), ``scale`` (a factor) and ``marker`` (matplotlib's name of a
 marker: points in place of a line). For ``analysis`` that is ``call`` and its arguments: a function of the
 figure's ``analysis.py`` that returns arrays x and y, with NaN between separate curves. ``cdf`` is the
-distribution of the completion times of the traffic block ``group``, over all seeds.
+distribution of the completion times of the traffic block ``group``, over all seeds; ``buffer`` is that of
+what the switches of the kinds ``switches`` hold, ``from`` an instant ``to`` another.
 """
 
 from __future__ import annotations
@@ -177,6 +178,10 @@ def _line(line: Mapping[str, Any], panel: Mapping[str, Any], results: Results) -
         times = np.sort(np.concatenate(each))
         return times * 1e6, np.arange(1, len(times) + 1) / len(times), ""
     view = results.view(name)
+    if show == "buffer":
+        span = arguments["switches"], arguments["from"], arguments["to"]
+        held = np.sort(measures.buffer_samples(view, *span))
+        return held / 1e3, np.arange(1, len(held) + 1) / len(held), ""
     if show == "slowdown":
         return *_by_size(view, **arguments), "o"
     if show == "trajectory":
@@ -190,13 +195,13 @@ def _arguments(line: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in line.items() if key not in _LINE_KEYS}
 
 
-def _by_size(view: View, stat: str, edges: list[str]) -> tuple[Floats, Floats]:
+def _by_size(view: View, stat: str, edges: list[str], group: str | list[str] = "") -> tuple[Floats, Floats]:
     """A statistic of the slowdown by classes of size, each drawn at its upper edge in KB."""
     ends = [quantity(edge).value for edge in edges]
     found = []
     for low, high in zip([0.0, *ends], ends, strict=False):
         try:
-            cell = measures.slowdown(view, stat, above=f"{low:.0f}B", up_to=f"{high:.0f}B")
+            cell = measures.slowdown(view, stat, above=f"{low:.0f}B", up_to=f"{high:.0f}B", group=group)
             found.append(cell.value)
         except ValueError:
             found.append(np.nan)

@@ -180,3 +180,20 @@ class View:
         """Payload acknowledged of a flow over time, in bytes."""
         samples = self.samples(flow)
         return samples["time_ps"].astype(np.int64), samples["acked_bytes"].astype(float)
+
+    @cached_property
+    def buffers(self) -> dict[str, tuple[Ints, Floats]]:
+        """What each switch holds, of which ports are sampled: times, and the sum of their queues in bytes."""
+        table = self.result.port_series
+        columns = {name: table.column(name) for name in ("time_ps", "queue_bytes", "samples")}
+        names, nodes = np.unique(table.column("node"), return_inverse=True)
+        ports = nodes * (1 << 16) + table.column("port")
+        order = np.argsort(ports, kind="stable")
+        keys, starts = np.unique(ports[order], return_index=True)
+        found: dict[str, tuple[Ints, Floats]] = {}
+        for key, rows in zip(keys, np.split(order, starts[1:]), strict=True):
+            each = every_sample({name: column[rows] for name, column in columns.items()})
+            node = str(names[key >> 16])
+            _, held = found.get(node, (None, np.zeros(len(each["time_ps"]))))
+            found[node] = each["time_ps"].astype(np.int64), held + each["queue_bytes"].astype(float)
+        return found
