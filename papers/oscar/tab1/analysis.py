@@ -1,0 +1,118 @@
+"""Table 1 of OSCAR: how many steps an algorithm takes to converge, up and down."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from incast.ledger.measures import r_squared
+from incast.ledger.quantity import picoseconds
+from incast.ledger.runs import Results
+from incast.units import Time
+
+Floats = npt.NDArray[np.float64]
+
+BEGIN, END = "1ms", "4ms"
+"""Of the short flows."""
+RATES = (25, 50, 100, 200)
+FLOWS = (1, 3, 7, 15, 31, 63)
+STEPS = {"dcqcn": ("rate", "55us", "50us"), "timely": ("rate", "", ""), "oscar": ("rate", "", "")}
+"""What shows the state of an algorithm, and its own period up and down, where it is not a round trip."""
+
+
+def _algorithm(run: str) -> str:
+    return run.partition("/")[0].partition(":")[0]
+
+
+def _series(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
+    """Times in ps, window or rate as a share of the whole, and round-trip times in ps."""
+    view = results.view(run)
+    what = STEPS.get(_algorithm(run), ("window",))[0]
+    time, values = view.allowance("long", what)
+    rtt = view.result.flow("long").filled().rtt_ps.astype(float)
+    base = float(view.base_rtt_ps("long"))
+    return time.astype(float), values, np.nan_to_num(rtt, nan=base)
+
+
+def _count(algorithm: str, time: Floats, rtt: Floats, first: int, last: int, down: bool) -> float:
+    """Steps between two samples: own periods, or round trips of their time."""
+    period = STEPS.get(algorithm, ("", "", ""))[2 if down else 1]
+    if period:
+        return float(time[last] - time[first]) / int(Time(period))
+    trips = float(np.sum(np.diff(time[first : last + 1]) / rtt[first:last]))
+    # OSCAR makes two updates in a base RTT.
+    return 2 * trips if algorithm == "oscar" and not down else trips
+
+
+def up(results: Results, run: str) -> float:
+    """Steps from the first increase after the burst until 95 % of the value at the run's end; one at least.
+
+    An increase is one by more than 1 % of the whole.
+    """
+    time, values, rtt = _series(results, run)
+    after = np.flatnonzero(time >= picoseconds(END))
+    start, goal = values[after[0]], 0.95 * values[-1]
+    moved = after[values[after] > start + 0.01]
+    there = after[values[after] >= goal]
+    if not len(there) or not len(moved):
+        return math.inf
+    first = max(int(moved[0]) - 1, 0)
+    return max(1.0, _count(_algorithm(run), time, rtt, first, int(there[there >= first][0]), down=False))
+
+
+def down(results: Results, run: str) -> float:
+    """Steps from the first decrease in the burst until 125 % of its last millisecond's mean; one at least."""
+    time, values, rtt = _series(results, run)
+    burst = (time >= picoseconds(BEGIN)) & (time < picoseconds(END))
+    goal = 1.25 * float(values[burst & (time >= picoseconds("3ms"))].mean())
+    places = np.flatnonzero(burst)
+    start = values[places[0]]
+    moved = places[values[places] < 0.98 * start]
+    there = places[values[places] <= goal]
+    if not len(moved) or not len(there):
+        return math.inf
+    first = max(int(moved[0]) - 1, 0)
+    return max(1.0, _count(_algorithm(run), time, rtt, first, int(there[there >= first][0]), down=True))
+
+
+def exponent(results: Results, algorithm: str) -> float:
+    """The power of the link rate with which the steps up grow, at nine short flows."""
+    found = [up(results, f"{algorithm}/rate/{rate}") for rate in RATES]
+    return float(np.polyfit(np.log(RATES), np.log(found), 1)[0])
+
+
+def growth(results: Results, algorithm: str, way: str) -> float:
+    """The steps with 63 short flows over those with one, up or down."""
+    function = up if way == "up" else down
+    return function(results, f"{algorithm}/flows/63") / function(results, f"{algorithm}/flows/1")
+
+
+def logarithmic(results: Results, algorithm: str, way: str = "down", least: int = 1) -> float:
+    """R² of a straight line through the steps over the logarithm of the flows, from ``least`` of them on."""
+    function = up if way == "up" else down
+    numbers = [number for number in FLOWS if number >= least]
+    found = np.array([function(results, f"{algorithm}/flows/{number}") for number in numbers])
+    return r_squared(np.log2(np.array(numbers) + 1.0), found)
+
+
+def most(results: Results, algorithm: str, way: str) -> float:
+    """The most steps at any rate (up only) and number of flows."""
+    function = up if way == "up" else down
+    found = [function(results, f"{algorithm}/flows/{number}") for number in FLOWS]
+    if way == "up":
+        found += [up(results, f"{algorithm}/rate/{rate}") for rate in RATES]
+    return max(found)
+
+
+def by_rate(results: Results, name: str) -> tuple[Floats, Floats]:
+    """Steps up over the link rate in Gbps."""
+    return np.array(RATES, dtype=float), np.array([up(results, f"{name}/rate/{rate}") for rate in RATES])
+
+
+def by_flows(results: Results, name: str, way: str) -> tuple[Floats, Floats]:
+    """Steps up or down over the number of short flows."""
+    function = up if way == "up" else down
+    values = [function(results, f"{name}/flows/{number}") for number in FLOWS]
+    return np.array(FLOWS, dtype=float), np.array(values)
