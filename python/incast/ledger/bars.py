@@ -36,7 +36,8 @@ def groups(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
     """Bars side by side for each line, in as many groups as there are measures."""
     lines, measured = panel["lines"], panel["groups"]
     unit = unit_of(str(panel.get("unit", "")))[1]
-    labels = [str(line.get("colour", line["run"])).partition("/")[0] for line in lines]
+    names = [str(line.get("colour", line["run"])) for line in lines]
+    labels = [name.partition("/")[0] for name in names]
     for i, (line, label) in enumerate(zip(lines, labels, strict=True)):
         estimates = [_estimate(group["of"], results, line["run"], unit) for group in measured]
         first = [style.base(other) for other in labels].index(style.base(label))
