@@ -43,7 +43,12 @@ def groups(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         first = [style.base(other) for other in labels].index(style.base(label))
         variant = int(line.get("dashes", i - first))
         _draw(
-            axes, estimates, (i, len(lines)), style.colour(label, labels), variant, line.get("label", label)
+            axes,
+            estimates,
+            (i, len(lines)),
+            style.colour(label, labels),
+            variant,
+            line.get("label", names[i]),
         )
     axes.set_xticks(range(len(measured)), [str(group["label"]) for group in measured])
     axes.grid(visible=False, axis="x")
