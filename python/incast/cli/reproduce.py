@@ -149,6 +149,8 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     if len(pages) > 1:
         every = [judgement for page in pages for judgement in page.judgements]
         print(f"\n{len(pages)} figures, {len(every)} claims: {report.tally(every)}")
+    order = ledger.ids(papers)
+    pages.sort(key=lambda page: order.index(page.figure.id))
     if options.write:
         words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
         command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
