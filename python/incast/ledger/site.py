@@ -78,7 +78,7 @@ def _overview(pages: Sequence[Page], command: str, commit: str, folder: str) -> 
         f"| Incast | {__version__}, commit {commit} |",
         f"| Date | {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d} |",
         f"| Machine | {_machine()} |",
-        f"| Runs | {sum(page.wall_s for page in pages):,.0f} s of one core in all |",
+        f"| Runs | {sum(page.wall_s for page in pages):,.0f} s of wall time in all, each on one thread |",
         f"| Claims | {len(every)}: {tally(every)} |",
         f"| Reproduced or trend | {good / len(every):.1%} |" if every else "",
     ]
@@ -125,7 +125,8 @@ def _figure(page: Page, folder: Path, overview: str) -> str:
     if page.picture:
         link = os.path.relpath(page.picture, folder)
         lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
-    time = f"{page.wall_s:,.1f} s of one core" if figure.runs else "no runs: it is analysis only"
+    wall = f"{page.wall_s:,.1f} s of wall time, each run on one thread"
+    time = wall if figure.runs else "no runs: it is analysis only"
     lines += [
         "",
         *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). {tally(page.judgements)}."),
