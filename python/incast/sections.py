@@ -656,7 +656,7 @@ class Poisson(Section):
 
     _kind: ClassVar[str | None] = "poisson"
     load: float
-    sizes: str
+    sizes: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     duration: str | Time | None = None
@@ -1005,7 +1005,7 @@ class ClosedLoop(Section):
     """
 
     _kind: ClassVar[str | None] = "closed-loop"
-    sizes: str
+    sizes: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     flows: int | None = None

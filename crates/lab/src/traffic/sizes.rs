@@ -83,7 +83,8 @@ impl Sizes {
 
 impl Setting for Sizes {
     fn shape() -> Shape {
-        Shape::Text("a size like \"450KB\", a distribution like \"WebSearch\", or a file like \"sizes.cdf\"")
+        let text = "a size like \"450KB\", a distribution like \"WebSearch\", or a file like \"sizes.cdf\"";
+        Shape::Either(vec![Shape::Text(text), Points::shape()])
     }
 
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
