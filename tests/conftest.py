@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,14 @@ def incast(tmp_path: Path) -> Iterator[Incast]:
     command = Incast(tmp_path)
     yield command
     command.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_pictures_left() -> Iterator[None]:
+    """Closes the pictures that a test has drawn: with many open ones a later test fails by a warning."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
