@@ -70,7 +70,7 @@ def learned(root: Path) -> str:
 
     def symbol(found: re.Match[str]) -> str:
         figure, claim = found["figure"], found["claim"]
-        verdict = recorded.get(figure, {}).get(claim)
+        verdict = recorded[figure].verdicts.get(claim) if figure in recorded else None
         if verdict is None:
             raise SystemExit(f"docs/learned.md: {figure} has no recorded claim {claim}")
         return f"[{SYMBOLS[verdict]} {figure}]({found['page']}#{claim})"

@@ -19,8 +19,8 @@ def test_every_symbol_is_the_recorded_verdict() -> None:
     assert len(found) > 20
     for symbol, figure, page, claim in found:
         assert figure.replace("/", "-") == page
-        assert claim in recorded[figure], f"{figure} has no claim {claim}"
-        assert symbol == SYMBOLS[recorded[figure][claim]], f"{figure} {claim}"
+        assert claim in recorded[figure].verdicts, f"{figure} has no claim {claim}"
+        assert symbol == SYMBOLS[recorded[figure].verdicts[claim]], f"{figure} {claim}"
 
 
 def test_every_statement_has_a_claim_of_every_paper_behind_it() -> None:

@@ -454,6 +454,44 @@ def test_a_report_is_written_with_its_picture(papers: Path, incast: Incast) -> N
     assert (incast.folder / "docs" / "page" / "some-fig1.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_figure_written_alone_leaves_the_others_in_the_overview(papers: Path, incast: Incast) -> None:
+    first, second = papers / "some" / "fig1", papers / "some" / "fig2"
+    shutil.copytree(first, second)
+    words = ("--papers", papers, "--no-picture", "--write", "docs/page.md")
+    done = incast("reproduce", "all", *words, "--record")
+    assert done.returncode == 0, done.stderr
+    overview = incast.folder / "docs" / "page.md"
+    other = incast.folder / "docs" / "page" / "some-fig1.md"
+    before = other.read_text()
+    rows = [row for row in overview.read_text().splitlines() if row.startswith("| [some/")]
+    assert [row.partition("]")[0] for row in rows] == ["| [some/fig1", "| [some/fig2"]
+    # The second figure now fails: its row and its page change, those of the first stay.
+    bands = 'reproduced = "at least 99%"\ntrend = "at least 50%"\n'
+    assert bands in CLAIMS
+    (second / "claims.toml").write_text(CLAIMS.replace(bands, 'reproduced = "at most 1%"\n'))
+    done = incast("reproduce", "some/fig2", *words)
+    assert done.returncode == 0, done.stderr
+    now = [row for row in overview.read_text().splitlines() if row.startswith("| [some/")]
+    assert now[0] == rows[0]
+    assert now[1] != rows[1]
+    assert "✕" in now[1]
+    assert other.read_text() == before
+
+
+def test_a_figure_that_cannot_be_judged_does_not_stop_the_others(papers: Path, incast: Incast) -> None:
+    first, second = papers / "some" / "fig1", papers / "some" / "fig2"
+    shutil.copytree(first, second)
+    (first / "claims.toml").write_text(CLAIMS.replace('do = "utilisation"', 'do = "nothing"'))
+    done = incast(
+        "reproduce", "all", "--papers", papers, "--no-picture", "--write", "docs/page.md", "--record"
+    )
+    assert done.returncode == 2
+    assert "unknown measure 'nothing'" in done.stderr
+    assert "some/fig2" in done.stdout
+    assert (incast.folder / "docs" / "page" / "some-fig2.md").exists()
+    assert list(record.read(papers)) == ["some/fig2"]
+
+
 def test_a_run_without_congestion_control_leaves_the_section_out(papers: Path) -> None:
     file = papers / "some" / "fig1" / "claims.toml"
     file.write_text(CLAIMS.replace('cc = "oscar"', 'cc = "none"'))
@@ -510,7 +548,7 @@ def test_verdicts_are_the_recorded_ones(name: str) -> None:
     """Runs the figure again: verdicts as in papers/verdicts.json, and reasons that hold for failures."""
     (figure,) = find(PAPERS, [name])
     judgements = judge(figure, run_figure(figure))
-    assert {j.claim.id: j.verdict for j in judgements} == record.read(PAPERS)[name]
+    assert {j.claim.id: j.verdict for j in judgements} == record.read(PAPERS)[name].verdicts
     for judgement in judgements:
         if judgement.verdict is not Verdict.REPRODUCED:
             assert judgement.reason_holds, judgement.claim.id
@@ -524,7 +562,7 @@ def test_every_claim_has_a_verdict_a_page_and_a_reason_for_every_failure() -> No
         assert "No reason found yet" not in page, name
         assert "this reason fails" not in page, name
         claims = [claim.id for claim in read(PAPERS / name, name).claims]
-        assert list(recorded[name]) == claims, name
+        assert list(recorded[name].verdicts) == claims, name
         assert re.findall(r'<a id="([^"]+)"></a>', page) == claims, name
         shown = re.findall(r"\| ([a-z ]+) \|$", page, re.MULTILINE)
-        assert shown == [verdict.value for verdict in recorded[name].values()], name
+        assert shown == [verdict.value for verdict in recorded[name].verdicts.values()], name

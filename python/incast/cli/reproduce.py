@@ -40,14 +40,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--write",
         type=Path,
         metavar="FILE",
-        help="write an overview to a Markdown file, and a page for each figure into a folder next to it",
+        help="write an overview to a Markdown file, and a page for each figure into a folder next to it; "
+        "figures that were not run stand in the overview as they are recorded",
     )
     sub.add_argument(
         "--check",
         action="store_true",
         help="exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers",
     )
-    sub.add_argument("--record", action="store_true", help="record the verdicts there")
+    sub.add_argument("--record", action="store_true", help="record the verdicts and times there")
     sub.add_argument(
         "--out",
         type=Path,
@@ -124,12 +125,20 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     recorded = record.read(papers)
     commit = site.commit_of(papers)
     pages: list[Page] = []
+    wrong: list[str] = []
     runs = sum(len(spec.seeds) or 1 for figure in figures for spec in figure.runs)
     with BatchLine(figures[0].id if len(figures) == 1 else "", options.quiet) as line:
 
         def done(figure: ledger.Figure, results: ledger.Results) -> None:
-            judgements = ledger.judge(figure, results)
-            picture = None if options.no_picture else _draw(figure, results, options)
+            try:
+                judgements = ledger.judge(figure, results)
+                picture = None if options.no_picture else _draw(figure, results, options)
+            except ledger.LedgerError as error:
+                # One figure whose claims cannot be measured does not stop the others.
+                wrong.append(str(error))
+                line.wipe()
+                print(f"incast: {error}", file=sys.stderr)
+                return
             pages.append(report.Page(figure, judgements, results.wall_s, picture))
             line.wipe()
             print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
@@ -143,6 +152,11 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
                 fresh=options.fresh,
                 watch=line,
             )
+        except ledger.LedgerError as error:
+            # Runs that failed: what the others gave is written all the same.
+            wrong.append(str(error))
+            line.wipe()
+            print(f"incast: {error}", file=sys.stderr)
         except KeyboardInterrupt:
             line.stopped(runs)
             return 130
@@ -154,7 +168,8 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     if options.write:
         words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
         command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
-        site.write(options.write, pages, command, commit)
+        every_figure = ledger.find(papers, ["all"])
+        site.write(options.write, pages, every_figure, recorded, command, commit)
         print(f"written to {options.write}")
     worse = [change for change in record.changes(recorded, pages) if change.is_worse]
     if options.record:
@@ -164,6 +179,8 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         for change in worse:
             print(f"incast: worse than recorded: {change}", file=sys.stderr)
         print("no verdict is worse than recorded" if not worse else f"{len(worse)} verdicts are worse")
+    if wrong:
+        return 2
     return 1 if options.check and worse else 0
 
 

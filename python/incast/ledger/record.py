@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,22 @@ from incast.ledger.report import Page
 FILE = "verdicts.json"
 """The file with the recorded verdicts, in the folder of the papers."""
 
-Verdicts = dict[str, dict[str, Verdict]]
-"""The verdict of each claim of each figure."""
+
+@dataclass(frozen=True)
+class Recorded:
+    """What is recorded of a figure.
+
+    Attributes:
+        verdicts: The verdict of each claim.
+        wall_s: Seconds of wall time of its runs.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    wall_s: float
+
+
+Record = dict[str, Recorded]
+"""What is recorded, by figure."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,8 @@ class Change:
         return f"{self.figure} {self.claim}: {before} -> {now}"
 
 
-def read(papers: Path) -> Verdicts:
-    """The recorded verdicts; none without the file.
+def read(papers: Path) -> Record:
+    """What is recorded; nothing without the file.
 
     Raises:
         LedgerError: When the file cannot be read.
@@ -59,39 +73,52 @@ def read(papers: Path) -> Verdicts:
     try:
         table = json.loads(file.read_text(encoding="utf-8"))
         return {
-            figure: {claim: Verdict(verdict) for claim, verdict in claims.items()}
-            for figure, claims in table.items()
+            figure: Recorded(
+                {claim: Verdict(verdict) for claim, verdict in entry["claims"].items()},
+                float(entry["wall_s"]),
+            )
+            for figure, entry in table.items()
         }
-    except (OSError, ValueError, AttributeError) as error:
+    except KeyError as error:
+        raise LedgerError(f"{file}: a figure has no {error}") from None
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise LedgerError(f"{file}: {error}") from None
 
 
+def of(pages: Sequence[Page]) -> Record:
+    """The record of some figures as they are now."""
+    return {
+        page.figure.id: Recorded({j.claim.id: j.verdict for j in page.judgements}, page.wall_s)
+        for page in pages
+    }
+
+
 def write(papers: Path, pages: Sequence[Page], known: Sequence[str]) -> None:
-    """Records the verdicts of some figures; what is recorded of others stays.
+    """Records the verdicts and times of some figures; what is recorded of others stays.
 
     Args:
         papers: The folder of the papers.
         pages: The figures.
         known: The ids of all figures in their order: what is recorded of others is dropped.
     """
-    verdicts = read(papers)
-    for page in pages:
-        verdicts[page.figure.id] = {j.claim.id: j.verdict for j in page.judgements}
+    record = read(papers) | of(pages)
     table = {
-        figure: {claim: verdict.value for claim, verdict in verdicts[figure].items()}
+        figure: {
+            "wall_s": round(record[figure].wall_s, 1),
+            "claims": {claim: verdict.value for claim, verdict in record[figure].verdicts.items()},
+        }
         for figure in known
-        if figure in verdicts
+        if figure in record
     }
     (papers / FILE).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
 
 
-def changes(recorded: Verdicts, pages: Sequence[Page]) -> list[Change]:
+def changes(recorded: Record, pages: Sequence[Page]) -> list[Change]:
     """What differs from the recorded verdicts, for the figures at hand."""
     found = []
-    for page in pages:
-        figure = page.figure.id
-        before = recorded.get(figure, {})
-        now = {j.claim.id: j.verdict for j in page.judgements}
+    for figure, entry in of(pages).items():
+        before = recorded[figure].verdicts if figure in recorded else {}
+        now = entry.verdicts
         for claim in [*now, *(claim for claim in before if claim not in now)]:
             if before.get(claim) is not now.get(claim):
                 found.append(Change(figure, claim, before.get(claim), now.get(claim)))

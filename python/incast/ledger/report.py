@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,8 +62,12 @@ def earlier(judgement: Judgement) -> str:
 
 def tally(judgements: Sequence[Judgement]) -> str:
     """How many claims have which verdict: ``5 reproduced, 1 trend``."""
-    counts = Counter(judgement.verdict for judgement in judgements)
-    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+    return told(Counter(judgement.verdict for judgement in judgements))
+
+
+def told(counts: Mapping[Verdict, int]) -> str:
+    """Counts of verdicts in words."""
+    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts.get(verdict))
 
 
 def text(page: Page) -> str:

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from incast import __version__
+from incast.ledger.figure import Figure
 from incast.ledger.judge import Judgement, Verdict
-from incast.ledger.report import Page, earlier, reason, rule_of, tally
+from incast.ledger.record import Record, of
+from incast.ledger.report import Page, earlier, reason, rule_of, tally, told
 
 SYMBOLS = {
     Verdict.REPRODUCED: "●",
@@ -34,22 +36,30 @@ PAPERS = {
 """The papers in the order in which they are shown; others follow by name."""
 
 
-def write(file: Path, pages: Sequence[Page], command: str, commit: str) -> None:
+def write(
+    file: Path, pages: Sequence[Page], figures: Sequence[Figure], recorded: Record, command: str, commit: str
+) -> None:
     """Writes the overview to a file, and the page of each figure into the folder beside it of the same name.
 
-    Pages of figures that are not among these are left as they are.
+    Figures that were not judged now keep their page, and stand in the overview as they are recorded.
 
     Args:
         file: The overview, like ``docs/reproduction.md``.
-        pages: The figures.
+        pages: The figures that were judged now.
+        figures: All figures, in the order of the overview.
+        recorded: What is recorded of them.
         command: The command that generates the pages.
         commit: Of the checkout, when the runs began.
     """
     folder = file.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
+    made = f"Incast {__version__}, commit {commit}, {_today()}, {_machine()}"
     for page in pages:
-        (folder / page_name(page.figure.id)).write_text(_figure(page, folder, file.name), encoding="utf-8")
-    file.write_text(_overview(pages, command, commit, folder.name), encoding="utf-8")
+        text = _figure(page, folder, file.name, made)
+        (folder / page_name(page.figure.id)).write_text(text, encoding="utf-8")
+    shown = recorded | of(pages)
+    known = [figure for figure in figures if figure.id in shown]
+    file.write_text(_overview(known, shown, command, folder.name), encoding="utf-8")
 
 
 def page_name(figure: str) -> str:
@@ -57,9 +67,10 @@ def page_name(figure: str) -> str:
     return figure.replace("/", "-") + ".md"
 
 
-def _overview(pages: Sequence[Page], command: str, commit: str, folder: str) -> str:
-    every = [judgement for page in pages for judgement in page.judgements]
-    good = sum(j.verdict in (Verdict.REPRODUCED, Verdict.TREND) for j in every)
+def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder: str) -> str:
+    counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
+    good = counts[Verdict.REPRODUCED] + counts[Verdict.TREND]
+    wall_s = sum(recorded[figure.id].wall_s for figure in figures)
     lines = [
         "# Reproduction",
         "",
@@ -68,39 +79,40 @@ def _overview(pages: Sequence[Page], command: str, commit: str, folder: str) -> 
             "`claims.toml` names, every verdict follows from the rule in that file, and "
             "`papers/README.md` says how to read one. Each symbol below is a claim of a paper; it leads to "
             "the paper's statement, our picture, our numbers, the rule, and, where it is not reproduced, the "
-            "reason."
+            "reason; and to the version, the commit and the machine with which the figure was made."
         ),
         "",
         " ".join(f"{_cell(verdict)} {verdict.value}" for verdict in Verdict),
         "",
         "| | |",
         "| --- | --- |",
-        f"| Incast | {__version__}, commit {commit} |",
-        f"| Date | {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d} |",
-        f"| Machine | {_machine()} |",
-        f"| Runs | {sum(page.wall_s for page in pages):,.0f} s of wall time in all, each on one thread |",
-        f"| Claims | {len(every)}: {tally(every)} |",
-        f"| Reproduced or trend | {good / len(every):.1%} |" if every else "",
+        f"| Figures | {len(figures)} |",
+        f"| Claims | {counts.total()}: {told(counts)} |",
+        *([f"| Reproduced or trend | {good / counts.total():.1%} |"] if counts else []),
+        f"| Runs | {wall_s:,.0f} s of wall time in all, each on one thread |",
     ]
-    if not every:
-        lines.pop()
-    known = [*PAPERS, *sorted({page.figure.paper for page in pages} - set(PAPERS))]
+    known = [*PAPERS, *sorted({figure.paper for figure in figures} - set(PAPERS))]
     for paper in known:
-        of_paper = [page for page in pages if page.figure.paper == paper]
+        of_paper = [figure for figure in figures if figure.paper == paper]
         if of_paper:
-            lines += ["", *_matrix(PAPERS.get(paper, paper), of_paper, folder)]
+            lines += ["", *_matrix(PAPERS.get(paper, paper), of_paper, recorded, folder)]
     return "\n".join(lines) + "\n"
 
 
-def _matrix(title: str, pages: Sequence[Page], folder: str) -> list[str]:
-    counts = Counter(judgement.verdict for page in pages for judgement in page.judgements)
-    told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-    lines = [f"## {title}", "", f"{told}.", "", "| Figure | Claims | | Time |", "| --- | --- | --- | ---: |"]
-    for page in pages:
-        link = f"{folder}/{page_name(page.figure.id)}"
-        cells = "".join(_cell(j.verdict, f"{link}#{j.claim.id}", j.claim.says) for j in page.judgements)
-        time = f"{page.wall_s:,.1f} s" if page.figure.runs else "–"
-        lines.append(f"| [{page.figure.id}]({link}) | {cells} | {_plain(page.figure.title)} | {time} |")
+def _matrix(title: str, figures: Sequence[Figure], recorded: Record, folder: str) -> list[str]:
+    counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
+    lines = [f"## {title}", "", f"{told(counts)}.", "", "| Figure | Claims | | Time |"]
+    lines.append("| --- | --- | --- | ---: |")
+    for figure in figures:
+        link = f"{folder}/{page_name(figure.id)}"
+        says = {claim.id: claim.says for claim in figure.claims}
+        entry = recorded[figure.id]
+        cells = "".join(
+            _cell(verdict, f"{link}#{claim}", says.get(claim, ""))
+            for claim, verdict in entry.verdicts.items()
+        )
+        time = f"{entry.wall_s:,.1f} s" if figure.runs else "–"
+        lines.append(f"| [{figure.id}]({link}) | {cells} | {_plain(figure.title)} | {time} |")
     return lines
 
 
@@ -113,7 +125,7 @@ def _cell(verdict: Verdict, link: str = "", says: str = "") -> str:
     return f'<span class="verdict {verdict.value.replace(" ", "-")}">{text}</span>'
 
 
-def _figure(page: Page, folder: Path, overview: str) -> str:
+def _figure(page: Page, folder: Path, overview: str, made: str) -> str:
     figure = page.figure
     lines = [f"# {figure.id}", "", *_fill(f"**{_plain(figure.title)}.** {figure.place}."), ""]
     lines += [f"[All figures](../{overview}).", "", *_fill(f"*Set-up.* {_plain(figure.setup)}")]
@@ -130,6 +142,8 @@ def _figure(page: Page, folder: Path, overview: str) -> str:
     lines += [
         "",
         *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). {tally(page.judgements)}."),
+        "",
+        *_fill(f"Made with {made}."),
     ]
     lines += ["", "| | Claim | Paper | Ours | Verdict |", "| --- | --- | --- | --- | --- |"]
     for judgement in page.judgements:
@@ -186,6 +200,10 @@ def commit_of(folder: Path) -> str:
     if found.returncode:
         return "unknown"
     return found.stdout.strip() + (" with changes" if changed.stdout.strip() else "")
+
+
+def _today() -> str:
+    return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
 
 
 def _machine() -> str:
