@@ -4,13 +4,14 @@
 //!
 //! The target and the law of the delay are Swift's ([`crate::swift`]). A packet is *delayed* when it has not been
 //! acknowledged and three later ones have. One delayed packet says nothing: packets on several paths overtake each
-//! other. Five of them, adjacent in sequence, at the same time count as a loss: the window shrinks by `max_mdf`, at
-//! most once per RTT together with the decreases by delay. (Lazy TCP: two.) The timer is Swift's.
+//! other. Five successive ones count as a loss: the window shrinks by `max_mdf`, at most once per RTT together with the
+//! decreases by delay. (Lazy TCP: two.) The timer is Swift's.
 //!
-//! The paper says "five successive delayed packets" and no more, and of Lazy TCP only the abstract is public. That the
-//! packets are adjacent in sequence is a reading; `run = "successive"` is the other one: five packets found lost without
-//! an arrival in order between them. A header that arrives without its payload is a loss and no reordering; chosen
-//! here is Swift's reaction.
+//! The paper says "five successive delayed packets" and no more, and of Lazy TCP only the abstract is public. Five
+//! packets found lost without an arrival in order between them is a reading; `run = "adjacent"` is the other one: five
+//! packets adjacent in sequence that are delayed at the same time. Under the second one reordering alone halves the
+//! windows of sprayed flows, which does not fit the paper's figures. A header that arrives without its payload is a loss
+//! and no reordering; chosen here is Swift's reaction.
 //!
 //! To put repair off by a round trip is the transport's part: selective repeat with lazy repair. Under go-back-N no
 //! packet is ever delayed, as the receiver keeps none that overtakes another.
@@ -49,7 +50,7 @@ pub struct LSwiftParams {
 
 impl LSwiftParams {
     pub(crate) fn paper() -> Self {
-        Self { swift: SwiftParams::median(), trigger: 5, run: Run::Adjacent }
+        Self { swift: SwiftParams::median(), trigger: 5, run: Run::Successive }
     }
 
     fn ltcp() -> Self {
@@ -96,8 +97,8 @@ macro_rules! lazy {
                 choice "run",
                 $($at.)* run,
                 $crate::lswift::Run,
-                "which these are: adjacent in sequence and delayed at once, or found lost without an arrival in order between them",
-                "a reading of \"five successive delayed packets\", median paper section III-B: adjacent"
+                "which these are: found lost without an arrival in order between them, or adjacent in sequence and delayed at once",
+                "a reading of \"five successive delayed packets\", median paper section III-B, that fits its figures: successive"
             ),
             $($more,)*
         )
@@ -108,7 +109,7 @@ pub(crate) use lazy;
 impl Described for LSwiftParams {
     const NAME: &'static str = "lswift";
     const TITLE: &'static str = "LSwift";
-    const SUMMARY: &'static str = "Swift that takes five adjacent delayed packets for a loss, and not one";
+    const SUMMARY: &'static str = "Swift that takes five successive delayed packets for a loss, and not one";
     const FAMILY: Family = Family::Spraying;
     const NEEDS: &'static str =
         "timestamps and selective acknowledgements of network cards (a simulation: 2026)";
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn five_adjacent_delayed_packets_halve_once_per_round_trip() {
-        let params = LSwiftParams::paper();
+        let params = LSwiftParams { run: Run::Adjacent, ..LSwiftParams::paper() };
         assert_eq!(LSwift::signals(&params), Signals::DELAYED_RUN);
         let (setup, mut flow) = flow(&params);
         // Holes and runs of up to four say nothing.
@@ -271,7 +272,7 @@ mod tests {
             assert_eq!(flow.window(), Fixed::whole(window), "{now}");
         }
         // With the trigger of Lazy TCP two are enough, one is not.
-        let (setup, mut flow) = self::flow(&LSwiftParams::ltcp());
+        let (setup, mut flow) = self::flow(&LSwiftParams { run: Run::Adjacent, ..LSwiftParams::ltcp() });
         flow.on_ack(&setup, &ack(100, 1), &IntStack::EMPTY);
         assert_eq!(flow.window(), Fixed::whole(100_000));
         flow.on_ack(&setup, &ack(100, 2), &IntStack::EMPTY);
@@ -282,7 +283,7 @@ mod tests {
     fn decreases_by_delay_and_by_runs_share_their_round_trip() {
         // Target 9 us. A delay of 18 us: 1 − 0.8 · 9/18 = 0.6. The run in the same acknowledgement waits, and the
         // next one until 118 us, a round trip of 18 us later.
-        let (setup, mut flow) = flow(&LSwiftParams::paper());
+        let (setup, mut flow) = flow(&LSwiftParams { run: Run::Adjacent, ..LSwiftParams::paper() });
         let slow = |now_us| Ack { sent: Time::from_us(now_us - 18), ..ack(now_us, 5) };
         for (now, window) in [(100, 60_000.0), (117, 60_000.0), (118, 36_000.0)] {
             flow.on_ack(&setup, &slow(now), &IntStack::EMPTY);
@@ -291,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn five_successive_holes_without_an_arrival_in_order_are_the_other_reading() {
-        let params = LSwiftParams { run: Run::Successive, ..LSwiftParams::paper() };
+    fn five_successive_holes_without_an_arrival_in_order_are_a_loss() {
+        let params = LSwiftParams::paper();
         assert_eq!(LSwift::signals(&params), Signals::NONE);
         let (setup, mut flow) = flow(&params);
         flow.on_loss(&setup, &hole(50, 4));

@@ -49,7 +49,7 @@ impl Lazy {
 fn agrees_with_its_twin() {
     let mut all: Vec<(String, LSwiftParams)> =
         LSwiftParams::PRESETS.iter().map(|preset| (preset.name.to_owned(), (preset.params)())).collect();
-    all.push(("successive".into(), LSwiftParams { run: Run::Successive, ..LSwiftParams::default() }));
+    all.push(("adjacent".into(), LSwiftParams { run: Run::Adjacent, ..LSwiftParams::default() }));
     for (name, params) in all {
         for (seed, gbps) in [(1, 10), (2, 100), (3, 400)] {
             let path = fabric(gbps);
