@@ -19,8 +19,8 @@ PATTERNS = ("resnet", "vgg", "a2a", "spray")
 def pass_time(results: Results, run: str, transfer: bool = False) -> Quantity:
     """Mean time of a pass.
 
-    In a ring, that until each host has received its part of the last pass, and one computation, over the passes:
-    the mean over hosts. In an all-to-all with barriers, the same until all hosts of a group are done.
+    In a ring: the time until each host has received its part of the last pass, plus one computation, over the
+    passes; the mean over hosts. In an all-to-all with barriers: the same until all hosts of a group are done.
 
     Args:
         results: The runs.
@@ -40,16 +40,14 @@ def pass_time(results: Results, run: str, transfer: bool = False) -> Quantity:
     return Quantity(float(np.mean(last)) / 1e12 / passes + compute / passes - transfer * compute, "time")
 
 
-def faster(
-    results: Results, than: str, pattern: str, ours: str = "oscar", transfer: bool = False
-) -> float:
+def faster(results: Results, than: str, pattern: str, ours: str = "oscar", transfer: bool = False) -> float:
     """By how much the time of a pass of an algorithm exceeds ours."""
     theirs = pass_time(results, f"{than}/{pattern}", transfer).value
     return theirs / pass_time(results, f"{ours}/{pattern}", transfer).value - 1
 
 
 def over_patterns(results: Results, than: list[str], take: str) -> float:
-    """The largest or the least of the speed-ups over these algorithms, over all patterns in which both are effective."""
+    """The largest or the least speed-up over these algorithms, over the patterns in which they are effective."""
     found = [
         faster(results, other, pattern)
         for other in than
