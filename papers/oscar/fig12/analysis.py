@@ -47,7 +47,7 @@ def faster(results: Results, than: str, pattern: str, ours: str = "oscar", trans
 
 
 def over_patterns(results: Results, than: list[str], take: str) -> float:
-    """The largest or the least speed-up over these algorithms, over the patterns in which they are effective."""
+    """The largest or the least speed-up over these algorithms, where they are effective."""
     found = [
         faster(results, other, pattern)
         for other in than
