@@ -15,6 +15,9 @@ COMPUTE_S = {"resnet": 93.5e-6, "resnet-12": 93.5e-6, "vgg": 365.7e-6}
 
 PATTERNS = ("resnet", "vgg", "a2a", "spray")
 
+SPRAYED = ("oscar", "oscar:equal", "theta-powertcp", "poseidon")
+"""Algorithms that are effective when packets are sprayed."""
+
 
 def pass_time(results: Results, run: str, transfer: bool = False) -> Quantity:
     """Mean time of a pass.
@@ -46,13 +49,13 @@ def faster(results: Results, than: str, pattern: str, ours: str = "oscar", trans
     return theirs / pass_time(results, f"{ours}/{pattern}", transfer).value - 1
 
 
-def over_patterns(results: Results, than: list[str], take: str) -> float:
+def over_patterns(results: Results, than: list[str], take: str, ours: str = "oscar") -> float:
     """The largest or the least speed-up over these algorithms, where they are effective."""
     found = [
-        faster(results, other, pattern)
+        faster(results, other, pattern, ours)
         for other in than
         for pattern in PATTERNS
-        if pattern != "spray" or other in ("theta-powertcp", "poseidon")
+        if pattern != "spray" or other in SPRAYED
     ]
     match take:
         case "largest":
@@ -62,17 +65,27 @@ def over_patterns(results: Results, than: list[str], take: str) -> float:
     raise ValueError(f"{take!r} is neither largest nor least")
 
 
-def reduction(results: Results, than: list[str]) -> float:
+def over_all(results: Results, than: list[str], ours: str = "oscar") -> float:
+    """The mean speed-up over the patterns in which an algorithm is effective, for that with the least one."""
+    found = []
+    for other in than:
+        patterns = PATTERNS if other in SPRAYED else PATTERNS[:3]
+        found.append(float(np.mean([faster(results, other, pattern, ours) for pattern in patterns])))
+    return min(found)
+
+
+def reduction(results: Results, than: list[str], ours: str = "oscar") -> float:
     """The largest reduction of the time of a pass against these algorithms, over the patterns with ECMP."""
-    found = [faster(results, other, pattern) for other in than for pattern in PATTERNS[:3]]
+    found = [faster(results, other, pattern, ours) for other in than for pattern in PATTERNS[:3]]
     return 1 - 1 / (1 + max(found))
 
 
 def normalised(results: Results, run: str, pattern: str) -> float:
     """The time of a pass over OSCAR's; sprayed, HPCC's and PowerTCP's are of a single pass."""
     name = run.partition("/")[0]
-    sprayed = "one" if name in ("hpcc", "powertcp") else pattern
-    return 1 + faster(results, name, sprayed if pattern == "spray" else pattern)
+    if pattern == "spray" and name not in SPRAYED:
+        return 1 + faster(results, name, "one", "oscar:equal")
+    return 1 + faster(results, name, pattern)
 
 
 def spraying(results: Results, ours: str = "oscar") -> float:
