@@ -17,6 +17,9 @@ TARGETS = ("13.2", "15", "18", "24", "36")
 QUEUE_S = 6e-6
 """What the target queue of 75 KB adds to a round trip."""
 
+EMPTY_S = 1e-6
+"""Up to which delay OSCAR takes a queue for empty."""
+
 
 def _mean(results: Results, target: str, size: str) -> float:
     view = results.view(f"target/{target}")
@@ -54,11 +57,15 @@ def _samples(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
 
 
 def hyper_share(results: Results, run: str, step: float = 0.01) -> float:
-    """The share of the changes of rates that are a hyper increase: upwards by this share of the line."""
-    flow, rate, _ = _samples(results, run)
-    change = np.diff(rate)[np.diff(flow) == 0]
-    change = change[np.isfinite(change) & (change != 0)]
-    return float(np.mean(np.abs(change - step) < 2e-4))
+    """The share of the changes of rates that are a hyper increase.
+
+    That is one upwards by ``step``, as a share of the line, or by less to full rate while there is no queue.
+    """
+    flow, rate, delay = _samples(results, run)
+    change, full, same = np.diff(rate), rate[1:] > 1 - 1e-6, np.diff(flow) == 0
+    changed = same & np.isfinite(change) & (change != 0)
+    last = full & (change > 0) & (change < step) & (delay[1:] < EMPTY_S)
+    return float(np.mean((last | (np.abs(change - step) < 2e-4))[changed]))
 
 
 def near_target(results: Results, run: str) -> float:
