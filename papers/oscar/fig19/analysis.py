@@ -42,13 +42,14 @@ def excess(results: Results, at: str) -> float:
     return products[at] / min(products.values()) - 1
 
 
-def _samples(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
+def _samples(results: Results, run: str, until_us: float = np.inf) -> tuple[Floats, Floats, Floats]:
     """Flow, rate as a share of the line, and queueing delay in seconds of all samples, by flow."""
     result = results[run]
     names = ("time_ps", "flow", "rate_bps", "rtt_ps", "samples")
     rows = {name: result.flow_series.column(name) for name in names}
     order = np.lexsort((rows["time_ps"], rows["flow"]))
     rows = every_sample({name: column[order] for name, column in rows.items()})
+    rows = {name: column[rows["time_ps"] <= until_us * 1e6] for name, column in rows.items()}
     base = result.flows.column("base_rtt_ps").astype(float)[np.argsort(result.flows.column("flow"))]
     flow = rows["flow"].astype(np.int64)
     line = float(result.ports.column("rate_bps").min())
@@ -56,12 +57,12 @@ def _samples(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
     return flow.astype(float), rows["rate_bps"].astype(float) / line, delay
 
 
-def hyper_share(results: Results, run: str, step: float = 0.01) -> float:
-    """The share of the changes of rates that are a hyper increase.
+def hyper_share(results: Results, run: str, step: float = 0.01, until_us: float = np.inf) -> float:
+    """The share of the changes of rates that are a hyper increase, over the samples until an instant.
 
     That is one upwards by ``step``, as a share of the line, or by less to full rate while there is no queue.
     """
-    flow, rate, delay = _samples(results, run)
+    flow, rate, delay = _samples(results, run, until_us)
     change, full, same = np.diff(rate), rate[1:] > 1 - 1e-6, np.diff(flow) == 0
     changed = same & np.isfinite(change) & (change != 0)
     last = full & (change > 0) & (change < step) & (delay[1:] < EMPTY_S)
