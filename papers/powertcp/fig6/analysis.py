@@ -9,10 +9,6 @@ from incast.ledger.quantity import quantity
 from incast.ledger.runs import Results
 from incast.stats import percentile
 
-MEASURED = ["websearch", "medium", "short"]
-"""The traffic blocks whose flows count: not those that are under way at the start."""
-
-
 def by_size(
     results: Results, name: str, stat: str, edges: list[str]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -27,7 +23,7 @@ def by_size(
     sizes, values = [], []
     for replica in results.replicas():
         flows = replica.view(name).result.flows
-        chosen = np.isin(flows.column("group"), MEASURED) & ~np.isnan(flows.column("slowdown"))
+        chosen = ~np.isnan(flows.column("slowdown"))
         sizes.append(flows.column("size_bytes")[chosen])
         values.append(flows.column("slowdown")[chosen])
     size, value = np.concatenate(sizes), np.concatenate(values)
