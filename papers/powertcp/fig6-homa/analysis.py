@@ -9,6 +9,7 @@ from incast.ledger.quantity import quantity
 from incast.ledger.runs import Results
 from incast.stats import percentile
 
+
 def by_size(
     results: Results, name: str, stat: str, edges: list[str]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
