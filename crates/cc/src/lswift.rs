@@ -8,9 +8,10 @@
 //! decreases by delay. (Lazy TCP: two.) The timer is Swift's.
 //!
 //! The paper says "five successive delayed packets" and no more, and of Lazy TCP only the abstract is public. Five
-//! packets found lost without an arrival in order between them is a reading; `run = "adjacent"` is the other one: five
-//! packets adjacent in sequence that are delayed at the same time. Under the second one reordering alone halves the
-//! windows of sprayed flows, which does not fit the paper's figures. A header that arrives without its payload is a loss
+//! packets found lost without an arrival in order between them is a reading; `run = "adjacent"` is another one: five
+//! packets adjacent in sequence that are delayed at the same time, so that reordering alone halves the windows of sprayed
+//! flows. A third one is not here, since the transport does not report it: five packets adjacent in sequence that are all
+//! lost. Where losses lie apart it never acts, as with a large `trigger`; this fits the paper's figures best. A header that arrives without its payload is a loss
 //! and no reordering; chosen here is Swift's reaction.
 //!
 //! To put repair off by a round trip is the transport's part: selective repeat with lazy repair. Under go-back-N no
@@ -98,7 +99,7 @@ macro_rules! lazy {
                 $($at.)* run,
                 $crate::lswift::Run,
                 "which these are: found lost without an arrival in order between them, or adjacent in sequence and delayed at once",
-                "a reading of \"five successive delayed packets\", median paper section III-B, that fits its figures: successive"
+                "a reading of \"five successive delayed packets\", median paper section III-B: successive"
             ),
             $($more,)*
         )
