@@ -1,0 +1,69 @@
+"""The version of CCC that reasons in papers/ccc refer to, against the core's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import incast
+from helpers import ROOT
+
+ARRIVALS = """
+topology = { kind = "star", hosts = 4, rate = "25Gbps", delay = "4us" }
+switch = { buffer = "unlimited" }
+cc = { algorithm = "ccc" }
+run = { until = "2ms" }
+
+[[traffic]]
+name = "flow"
+kind = "staggered"
+from = "h0-h2"
+to = "h3"
+interval = "203us"
+duration = "1ms"
+
+[probe]
+flows = ["flow"]
+flow_interval = "10us"
+"""
+
+
+@pytest.fixture(autouse=True)
+def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test loads is not for the processes that other tests start."""
+    monkeypatch.setenv(incast.algorithm.PLUGINS, "")
+    incast.load_plugin(ROOT / "papers" / "ccc" / "readings.py")
+
+
+@pytest.mark.parametrize("window", ["headroom", "letter", "none"])
+@pytest.mark.parametrize("q_b", ["5us", "20us"])
+def test_it_has_the_rates_of_the_core(window: str, q_b: str) -> None:
+    scenario = incast.Scenario.from_toml(ARRIVALS)
+    ours, theirs = (
+        scenario.with_algorithm(name, window=window, q_b=q_b).run() for name in ("ccc-readings", "ccc")
+    )
+    for flow in range(3):
+        mine, other = ours.flow(flow).filled(), theirs.flow(flow).filled()
+        assert len(mine.rate_bps) > 100
+        # A thousandth of the line, and a packet.
+        assert mine.rate_bps == pytest.approx(other.rate_bps, abs=25e6)
+        assert np.abs(mine.acked_bytes - other.acked_bytes).max() <= 1000
+
+
+def test_every_reading_changes_something() -> None:
+    scenario = incast.Scenario.from_toml(ARRIVALS)
+    readings: list[dict[str, object]] = [
+        {},
+        {"window": "letter"},
+        {"window": "letter", "window_in_payload": True},
+        {"window": "letter", "window_beyond": 1.0},
+        {"window": "constant"},
+        {"negligible": 0.0},
+        {"noise": "100ns"},
+        {"whole_nanoseconds": True},
+        {"step_of_share": 2},
+    ]
+    seen = {scenario.with_algorithm("ccc-readings", **reading).run().fingerprint for reading in readings}
+    assert len(seen) == len(readings)
+    with pytest.raises(incast.ScenarioError, match="window is one of headroom, letter, constant, none"):
+        scenario.with_algorithm("ccc-readings", window="wide")
