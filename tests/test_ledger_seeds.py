@@ -268,6 +268,7 @@ def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
     recorded = json.loads((papers / "verdicts.json").read_text())
     assert list(recorded) == ["some/seeds"]
     assert recorded["some/seeds"]["wall_s"] >= 0
+    assert recorded["some/seeds"]["hops"] > 0
     assert recorded["some/seeds"]["claims"] == dict.fromkeys(("slower", "same", "fixed"), "reproduced")
     assert incast(*words, "--check").returncode == 0
     file = papers / "some" / "seeds" / "claims.toml"

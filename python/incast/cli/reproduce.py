@@ -102,19 +102,28 @@ def act(options: argparse.Namespace) -> int:
 
 def _list(papers: Path, wanted: list[str]) -> str:
     from incast import ledger
+    from incast.ledger import record
 
     figures = ledger.find(papers, wanted or ["all"])
+    recorded = record.read(papers)
     rows = [
         [
             figure.id,
             str(sum(len(spec.seeds) or 1 for spec in figure.runs)),
+            f"{recorded[figure.id].hops / 1e6:,.0f} M" if figure.id in recorded and figure.runs else "",
             str(len(figure.claims)),
             "quick" if figure.quick else "",
             figure.title,
         ]
         for figure in figures
     ]
-    columns = [Column("figure", left=True), Column("runs"), Column("claims"), Column("", left=True)]
+    columns = [
+        Column("figure", left=True),
+        Column("runs"),
+        Column("packet-hops"),
+        Column("claims"),
+        Column("", left=True),
+    ]
     return table([*columns, Column("", left=True)], rows)
 
 
@@ -139,7 +148,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
                 line.wipe()
                 print(f"incast: {error}", file=sys.stderr)
                 return
-            pages.append(report.Page(figure, judgements, results.wall_s, picture))
+            pages.append(report.Page(figure, judgements, results.wall_s, results.hops, picture))
             line.wipe()
             print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
 

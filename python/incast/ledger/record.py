@@ -22,10 +22,12 @@ class Recorded:
     Attributes:
         verdicts: The verdict of each claim.
         wall_s: Seconds of wall time of its runs.
+        hops: Packet-hops of its runs.
     """
 
     verdicts: Mapping[str, Verdict]
     wall_s: float
+    hops: int
 
 
 Record = dict[str, Recorded]
@@ -76,6 +78,7 @@ def read(papers: Path) -> Record:
             figure: Recorded(
                 {claim: Verdict(verdict) for claim, verdict in entry["claims"].items()},
                 float(entry["wall_s"]),
+                int(entry["hops"]),
             )
             for figure, entry in table.items()
         }
@@ -88,7 +91,7 @@ def read(papers: Path) -> Record:
 def of(pages: Sequence[Page]) -> Record:
     """The record of some figures as they are now."""
     return {
-        page.figure.id: Recorded({j.claim.id: j.verdict for j in page.judgements}, page.wall_s)
+        page.figure.id: Recorded({j.claim.id: j.verdict for j in page.judgements}, page.wall_s, page.hops)
         for page in pages
     }
 
@@ -105,6 +108,7 @@ def write(papers: Path, pages: Sequence[Page], known: Sequence[str]) -> None:
     table = {
         figure: {
             "wall_s": round(record[figure].wall_s, 1),
+            "hops": record[figure].hops,
             "claims": {claim: verdict.value for claim, verdict in record[figure].verdicts.items()},
         }
         for figure in known

@@ -24,12 +24,14 @@ class Page:
         figure: The figure.
         judgements: Its claims with their verdicts.
         wall_s: Seconds of wall time of its runs.
+        hops: Packet-hops of its runs.
         picture: Its picture; None if none was drawn.
     """
 
     figure: Figure
     judgements: Sequence[Judgement]
     wall_s: float
+    hops: int
     picture: Path | None
 
 
@@ -70,6 +72,13 @@ def told(counts: Mapping[Verdict, int]) -> str:
     return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts.get(verdict))
 
 
+def told_hops(hops: int) -> str:
+    """A number of packet-hops in words: ``12.3 million packet-hops``."""
+    return (
+        f"{hops / 1e9:,.2f} billion packet-hops" if hops >= 1e9 else f"{hops / 1e6:,.1f} million packet-hops"
+    )
+
+
 def text(page: Page) -> str:
     """A figure for a terminal."""
     figure = page.figure
@@ -84,7 +93,8 @@ def text(page: Page) -> str:
         for label, words in (("why", reason(judgement)), ("earlier", earlier(judgement))):
             if words:
                 lines += _block(f"{label}: {words}")
-    took = f"runs took {page.wall_s:.1f} s" if figure.runs else "no runs: analysis only"
+    cost = f"{told_hops(page.hops)}, runs took {page.wall_s:.1f} s"
+    took = cost if figure.runs else "no runs: analysis only"
     lines += ["", f"  {tally(page.judgements)}; {took}"]
     if page.picture:
         lines.append(f"  picture {page.picture}")

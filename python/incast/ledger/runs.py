@@ -22,6 +22,7 @@ class Results(Mapping[str, Result]):
         figure: The figure.
         wall_s: Seconds of wall time that the runs of all seeds took, each on one thread, added up. A reused
             result counts with the time that its run took.
+        hops: Packet-hops of the runs of all seeds: what they cost, whatever the machine does besides.
         seeded: Whether a run with several seeds was looked at, since this was last set to False.
     """
 
@@ -35,6 +36,7 @@ class Results(Mapping[str, Result]):
         self._module: ModuleType | None = None
         every = [result for of_run in self._results.values() for result in of_run]
         self.wall_s = sum(float(result.info["outcome"]["wall_s"]) for result in every)
+        self.hops = sum(int(result.info["outcome"]["hops"]) for result in every)
 
     def __getitem__(self, name: str) -> Result:
         return self._results[name][self._place(name)]

@@ -16,7 +16,7 @@ from incast import __version__
 from incast.ledger.figure import Figure
 from incast.ledger.judge import Judgement, Verdict
 from incast.ledger.record import Record, of
-from incast.ledger.report import Page, earlier, reason, rule_of, tally, told
+from incast.ledger.report import Page, earlier, reason, rule_of, tally, told, told_hops
 
 SYMBOLS = {
     Verdict.REPRODUCED: "●",
@@ -71,6 +71,7 @@ def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder:
     counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
     good = counts[Verdict.REPRODUCED] + counts[Verdict.TREND]
     wall_s = sum(recorded[figure.id].wall_s for figure in figures)
+    hops = sum(recorded[figure.id].hops for figure in figures)
     lines = [
         "# Reproduction",
         "",
@@ -89,7 +90,7 @@ def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder:
         f"| Figures | {len(figures)} |",
         f"| Claims | {counts.total()}: {told(counts)} |",
         *([f"| Reproduced or trend | {good / counts.total():.1%} |"] if counts else []),
-        f"| Runs | {wall_s:,.0f} s of wall time in all, each on one thread |",
+        f"| Runs | {told_hops(hops)}; {wall_s:,.0f} s of wall time, each on one thread |",
     ]
     known = [*PAPERS, *sorted({figure.paper for figure in figures} - set(PAPERS))]
     for paper in known:
@@ -101,7 +102,7 @@ def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder:
 
 def _matrix(title: str, figures: Sequence[Figure], recorded: Record, folder: str) -> list[str]:
     counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
-    lines = [f"## {title}", "", f"{told(counts)}.", "", "| Figure | Claims | | Time |"]
+    lines = [f"## {title}", "", f"{told(counts)}.", "", "| Figure | Claims | | Packet-hops |"]
     lines.append("| --- | --- | --- | ---: |")
     for figure in figures:
         link = f"{folder}/{page_name(figure.id)}"
@@ -111,8 +112,8 @@ def _matrix(title: str, figures: Sequence[Figure], recorded: Record, folder: str
             _cell(verdict, f"{link}#{claim}", says.get(claim, ""))
             for claim, verdict in entry.verdicts.items()
         )
-        time = f"{entry.wall_s:,.1f} s" if figure.runs else "–"
-        lines.append(f"| [{figure.id}]({link}) | {cells} | {_plain(figure.title)} | {time} |")
+        cost = f"{entry.hops / 1e6:,.1f} M" if figure.runs else "–"
+        lines.append(f"| [{figure.id}]({link}) | {cells} | {_plain(figure.title)} | {cost} |")
     return lines
 
 
@@ -137,7 +138,7 @@ def _figure(page: Page, folder: Path, overview: str, made: str) -> str:
     if page.picture:
         link = os.path.relpath(page.picture, folder)
         lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
-    wall = f"{page.wall_s:,.1f} s of wall time, each run on one thread"
+    wall = f"{told_hops(page.hops)}; {page.wall_s:,.1f} s of wall time, each run on one thread"
     time = wall if figure.runs else "no runs: it is analysis only"
     lines += [
         "",
