@@ -40,7 +40,7 @@ def maxima(results: Results, run: str, stat: str, switch: str = "edge0") -> Quan
     return Quantity(float(percentile(values, float(stat.removeprefix("p")))), "bytes", len(values))
 
 
-def maxima_cdf(results: Results, run: str, switch: str = "edge0") -> tuple[Floats, Floats]:
+def maxima_cdf(results: Results, name: str, switch: str = "edge0") -> tuple[Floats, Floats]:
     """Their distribution over all seeds, in KB, for the picture."""
-    values = np.sort(np.concatenate([_maxima(replica, run, switch) for replica in results.replicas()]))
+    values = np.sort(np.concatenate([_maxima(replica, name, switch) for replica in results.replicas()]))
     return values / 1e3, np.arange(1, len(values) + 1) / len(values)
