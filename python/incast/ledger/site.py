@@ -76,12 +76,12 @@ def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder:
         "# Reproduction",
         "",
         *_fill(
-            f"Made by `incast reproduce`, the last time by `{command}`; do not edit. Every value was measured "
-            "by the runs that the figure's `claims.toml` names, every verdict follows from the rule in that "
-            "file, and `papers/README.md` says how to read one. Each symbol below is a claim of a paper; it "
-            "leads to the paper's statement, our picture, our numbers, the rule, and, where it is not "
-            "reproduced, the reason; and to the version, the commit and the machine with which the figure "
-            "was made."
+            f"Made by `incast reproduce`, the last time by `{command}`; do not edit. Every value was "
+            "measured by the runs that the figure's `claims.toml` names, every verdict follows from the "
+            "rule in that file, and `papers/README.md` says how to read one. Each symbol below is a "
+            "claim of a paper; it leads to the paper's statement, our picture, our numbers, the rule, "
+            "and, where it is not reproduced, the reason; and to the version, the commit and the "
+            "machine with which the figure was made."
         ),
         "",
         " ".join(f"{_cell(verdict)} {verdict.value}" for verdict in Verdict),
