@@ -487,6 +487,7 @@ def test_a_figure_that_cannot_be_judged_does_not_stop_the_others(papers: Path, i
     )
     assert done.returncode == 2
     assert "unknown measure 'nothing'" in done.stderr
+    assert done.stderr.splitlines()[-1] == "incast: not judged, for the errors above: some/fig1"
     assert "some/fig2" in done.stdout
     assert (incast.folder / "docs" / "page" / "some-fig2.md").exists()
     assert list(record.read(papers)) == ["some/fig2"]

@@ -189,6 +189,10 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
             print(f"incast: worse than recorded: {change}", file=sys.stderr)
         print("no verdict is worse than recorded" if not worse else f"{len(worse)} verdicts are worse")
     if wrong:
+        # Again, since what was said of each is far above the end of a long output.
+        judged = {page.figure.id for page in pages}
+        names = ", ".join(figure.id for figure in figures if figure.id not in judged)
+        print(f"incast: not judged, for the errors above: {names}", file=sys.stderr)
         return 2
     return 1 if options.check and worse else 0
 
