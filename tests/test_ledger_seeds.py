@@ -250,6 +250,20 @@ def test_what_is_wrong_with_an_analysis_is_explained(papers: Path, old: str, new
     assert message in str(wrong.value)
 
 
+def test_figures_can_share_an_analysis(papers: Path) -> None:
+    alone = papers / "some" / "alone"
+    shared = papers / "some" / "shared"
+    shared.mkdir()
+    words = (alone / "claims.toml").read_text()
+    beside = words.replace("[figure]\n", '[figure]\nanalysis = "../alone/analysis.py"\n', 1)
+    (shared / "claims.toml").write_text(beside)
+    both = [judge(figure, run_figure(figure)) for figure in find(papers, ["some/alone", "some/shared"])]
+    assert [j.ours for j in both[0]] == [j.ours for j in both[1]]
+    (shared / "claims.toml").write_text(beside.replace("../alone", "../nothing"))
+    with pytest.raises(LedgerError, match=r"analysis: there is no .*nothing/analysis\.py"):
+        find(papers, ["some/shared"])
+
+
 def test_numbers_of_seeds_that_do_not_fit_are_refused(papers: Path) -> None:
     file = papers / "some" / "seeds" / "claims.toml"
     file.write_text(CLAIMS.replace("seeds = 3", "seeds = 1"))

@@ -21,7 +21,7 @@ FILE = "claims.toml"
 """The file that makes a folder a figure."""
 
 ANALYSIS = "analysis.py"
-"""The file beside it with the functions that its claims and panels call."""
+"""The file beside it with the functions that its claims and panels call, unless ``analysis`` names another."""
 
 
 class LedgerError(ValueError):
@@ -138,6 +138,7 @@ class Figure:
         id: Like ``oscar/fig9``.
         folder: Its folder.
         title: Its subject.
+        analysis: The file with the functions that its claims and panels call, if there is one.
         place: The paper and the place in it.
         setup: What the paper states about the experiment.
         choices: Our choices where the paper is silent or cannot be followed, each with its reason.
@@ -151,6 +152,7 @@ class Figure:
 
     id: str
     folder: Path
+    analysis: Path
     title: str
     place: str
     setup: str
@@ -280,6 +282,7 @@ def read(folder: Path, name: str) -> Figure:
     figure = Figure(
         id=name,
         folder=folder,
+        analysis=folder / head.text("analysis", ANALYSIS),
         title=head.text("title"),
         place=head.text("place"),
         setup=head.text("setup"),
@@ -295,7 +298,9 @@ def read(folder: Path, name: str) -> Figure:
     top.finish()
     if not figure.claims:
         raise LedgerError(f"{file}: a figure needs claims")
-    if not figure.runs and not (folder / ANALYSIS).is_file():
+    if figure.analysis != folder / ANALYSIS and not figure.analysis.is_file():
+        raise LedgerError(f"{file}: [figure]: analysis: there is no {figure.analysis}")
+    if not figure.runs and not figure.analysis.is_file():
         raise LedgerError(f"{file}: a figure needs runs, or an {ANALYSIS} beside this file")
     few = next((spec for spec in figure.runs if spec.seeds and len(spec.seeds) != figure.replicas), None)
     if few is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from incast import store
-from incast.ledger.figure import ANALYSIS, Figure, LedgerError, RunSpec
+from incast.ledger.figure import Figure, LedgerError, RunSpec
 from incast.ledger.view import View
 from incast.result import Result
 from incast.runner import Batch, Executor, Job, State, Threads, cores
@@ -89,12 +89,12 @@ class Results(Mapping[str, Result]):
         return names
 
     def analysis(self, name: str) -> Callable[..., object]:
-        """A function of the figure's ``analysis.py``.
+        """A function of the figure's file of analysis.
 
         Raises:
             LedgerError: When there is no such file or function, or the file cannot be run.
         """
-        file = self.figure.folder / ANALYSIS
+        file = self.figure.analysis
         if self._module is None:
             found = importlib.util.spec_from_file_location(f"analysis_of_{self.figure.id}", file)
             if found is None or found.loader is None or not file.is_file():
