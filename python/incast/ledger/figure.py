@@ -21,7 +21,7 @@ FILE = "claims.toml"
 """The file that makes a folder a figure."""
 
 ANALYSIS = "analysis.py"
-"""The file beside it with the functions that its claims and panels call, unless ``analysis`` names another."""
+"""The file beside it with the functions that its claims and panels call, if ``analysis`` names no other."""
 
 
 class LedgerError(ValueError):
