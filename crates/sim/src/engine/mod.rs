@@ -12,6 +12,7 @@
 //! * [`partition`]: the nodes of one thread, their event queues, and [`rings`] of packets in flight to them.
 //! * [`ready`]: which nodes have pending events.
 //! * [`exchange`]: what partitions exchange between two windows.
+//! * [`prefetch`]: hints to the cache of what will be read soon.
 //! * [`sampler`]: the samples that a node takes, and which of them become records.
 //! * [`channel`]: how records get to the sink.
 //! * [`windows`]: the run itself: windows, threads, flushing, termination.
@@ -26,6 +27,7 @@ pub(crate) mod finish;
 pub(crate) mod layout;
 pub(crate) mod node;
 pub(crate) mod partition;
+pub(crate) mod prefetch;
 pub(crate) mod ready;
 pub(crate) mod reference;
 pub(crate) mod rings;

@@ -116,6 +116,15 @@ impl Fabric {
         }
         ring.push(packet, int, &mut self.pool);
     }
+
+    /// Has the first packets that will arrive at a unit of one node brought into the cache: it is the next one.
+    #[inline]
+    fn prefetch(&self, unit: usize) {
+        let Inbox { base, active, .. } = &self.inboxes[self.units[unit].first as usize];
+        for &port in active {
+            self.rings[*base as usize + usize::from(port)].prefetch(&self.pool);
+        }
+    }
 }
 
 /// The effects available to the current node.
@@ -219,6 +228,9 @@ impl Partition {
             let next = if self.fabric.units[unit].inside.is_none() {
                 let node = self.fabric.units[unit].first as usize;
                 let start = self.fabric.ready.time(unit);
+                if let Some(following) = self.fabric.ready.following(unit, end) {
+                    self.fabric.prefetch(following);
+                }
                 self.process_node(node, start, end, world)
             } else {
                 self.process_unit(unit, end, world)
@@ -260,8 +272,10 @@ impl Partition {
         arrivals.clear();
         for &port in active {
             let ring = &fabric.rings[base as usize + usize::from(port)];
+            let before = arrivals.len();
             let times = ring.iter(&fabric.pool).map(|p| p.time).take_while(|t| *t < end);
             arrivals.extend(times.map(|t| (t - start) << 16 | u64::from(port)));
+            ring.prefetch_stacks(arrivals.len() - before, &fabric.pool);
         }
         if active.len() > 1 {
             arrivals.sort_unstable();

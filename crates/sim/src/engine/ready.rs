@@ -92,6 +92,14 @@ impl Ready {
         None
     }
 
+    /// The node that [`Self::next`] will find after this one if it is in the same group; `None` says nothing.
+    #[inline]
+    pub(crate) fn following(&self, leaf: usize, end: u64) -> Option<usize> {
+        let group = leaf / FAN * FAN;
+        let siblings = &self.times[group..][..FAN];
+        siblings.iter().skip(leaf % FAN + 1).position(|time| *time < end).map(|i| leaf + 1 + i)
+    }
+
     /// The first leaf before `end` below a node that is before `end`.
     #[inline]
     fn descend(&self, level: usize, mut at: usize, end: u64) -> usize {
@@ -124,7 +132,10 @@ mod tests {
                 let mut found = Vec::new();
                 let expected: Vec<usize> = (0..plain.len()).filter(|i| plain[*i] < end).collect();
                 let mut at = ready.first(end);
+                let mut foretold = None;
                 while let Some(node) = at {
+                    assert!(foretold.is_none_or(|following| following == node));
+                    foretold = ready.following(node, end);
                     found.push(node);
                     // The node passes something to another one, after the end of the window.
                     let other = (draw(2, round * 1000 + node as u64) % nodes) as usize;

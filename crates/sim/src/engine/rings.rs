@@ -4,6 +4,7 @@
 //! maximum size for ever; queues that allocate small chunks from a common pool and return them use no more
 //! memory than the packets in flight need, and a chunk that is reused is likely still in the cache.
 
+use super::prefetch::prefetch;
 use crate::packet::{IntRecords, Packet, flag};
 
 /// Marks the end of a chain of chunks.
@@ -148,6 +149,18 @@ impl Ring {
             self.stacks.pop(int, &mut pool.stacks);
         }
         true
+    }
+
+    /// Has the first packet brought into the cache: it will be read soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, pool: &RingPool) {
+        self.packets.front(&pool.packets).inspect(|packet| prefetch(*packet));
+    }
+
+    /// The same for the INT stacks of the first `packets` packets.
+    #[inline]
+    pub(crate) fn prefetch_stacks(&self, packets: usize, pool: &RingPool) {
+        self.stacks.iter(&pool.stacks).take(packets).for_each(prefetch);
     }
 
     #[inline]
