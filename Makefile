@@ -32,6 +32,7 @@ test: test-rust test-python ## every test, Rust and Python
 
 .PHONY: test-rust
 test-rust: rust $(VENV)/.nextest
+	./tests/setup.sh c
 	# nextest runs the tests of all crates side by side; where there is none, cargo runs crate by crate.
 	if $(NEXTEST) --version > /dev/null 2>&1; \
 	then $(NEXTEST) run --workspace --cargo-quiet --status-level fail --final-status-level fail; \
@@ -62,6 +63,8 @@ lint-rust: rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	# The C interface as a part of something without the standard library.
+	cargo rustc --package incast-capi --no-default-features --lib --crate-type rlib --quiet
 	! [ -x crates/cc/bare/check.sh ] || crates/cc/bare/check.sh
 	! [ -x crates/cc/bpf/check.sh ] || crates/cc/bpf/check.sh
 
@@ -107,6 +110,16 @@ MUTANTS := CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 cargo mutants
 mutants: rust ## mutation test of the algorithms (an hour); needs `cargo install cargo-mutants`
 	-$(MUTANTS) --cargo-arg=--lib --timeout 20
 	-$(MUTANTS) --iterate --timeout 300
+
+# Made apart from the library for Rust, which would leave them without link-time optimisation.
+.PHONY: capi
+capi: rust ## the algorithms as a C library, static and shared
+	cargo rustc --release --locked --quiet --package incast-capi --lib --crate-type staticlib,cdylib
+
+PREFIX ?= /usr/local
+.PHONY: install-capi
+install-capi: capi ## that library, its header and its pkg-config file below PREFIX (/usr/local)
+	crates/capi/install.sh "$${CARGO_TARGET_DIR:-target}/release" $(PREFIX)
 
 .PHONY: docs
 docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error

@@ -1,28 +1,35 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Python packages: Chromium and the fonts that the stored pictures
-# of the report were made with, and tshark, which reads the captures. Does nothing where they are there.
+# Installs what the tests need beside packages of Rust and Python. Does nothing where it is there.
+#   setup.sh     the Python tests: Chromium and the fonts that the stored pictures of the report were made with,
+#                and tshark, which reads the captures
+#   setup.sh c   the tests of the C library: compilers, valgrind, pkg-config. What cannot be installed those
+#                tests leave out, and say so
 set -euo pipefail
 
 missing=()
-[ -x /usr/bin/chromium ] || missing+=(chromium)
-command -v tshark > /dev/null || missing+=(tshark)
-for font in dejavu-core liberation; do
-    dpkg --status "fonts-$font" > /dev/null 2>&1 || missing+=("fonts-$font")
-done
+if [ "${1:-}" = c ]; then
+    for tool in gcc g++ clang valgrind pkg-config; do
+        command -v "$tool" > /dev/null || missing+=("$tool")
+    done
+    refuse() { echo "without ${missing[*]}: $1"; exit 0; }
+else
+    [ -x /usr/bin/chromium ] || missing+=(chromium)
+    command -v tshark > /dev/null || missing+=(tshark)
+    for font in dejavu-core liberation; do
+        dpkg --status "fonts-$font" > /dev/null 2>&1 || missing+=("fonts-$font")
+    done
+    refuse() { echo "the tests need ${missing[*]}: $1" >&2; exit 1; }
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
-command -v apt-get > /dev/null || {
-    echo "the tests need ${missing[*]}, and there is no apt-get to install them with" >&2
-    exit 1
-}
+command -v apt-get > /dev/null || refuse "there is no apt-get to install them with"
 become=()
 if [ "$(id -u)" != 0 ]; then
-    sudo -n true 2> /dev/null || {
-        echo "the tests need ${missing[*]}: sudo apt-get install ${missing[*]}" >&2
-        exit 1
-    }
+    sudo -n true 2> /dev/null || refuse "sudo apt-get install ${missing[*]}"
     become=(sudo -n)
 fi
 echo "installing ${missing[*]} for the tests"
-"${become[@]}" apt-get update --quiet=2
-DEBIAN_FRONTEND=noninteractive "${become[@]}" apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" > /dev/null
+{
+    "${become[@]}" apt-get update --quiet=2 &&
+        DEBIAN_FRONTEND=noninteractive "${become[@]}" apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" > /dev/null
+} || refuse "apt-get failed"

@@ -238,6 +238,12 @@ impl Signals {
     /// The longest run of delayed packets, from selective acknowledgements.
     pub const DELAYED_RUN: Self = Self(256);
 
+    /// The set as bits, one for each signal: the constants above, outside of Rust.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -397,6 +403,7 @@ mod tests {
                 let both = one.and(other);
                 assert!(both.contains(one) && both.contains(other), "{both:?}");
                 assert_eq!(one.contains(both), i == j, "{one:?} {both:?}");
+                assert_eq!(both.bits(), 1 << i | 1 << j, "{both:?}");
             }
             assert!(one.contains(Signals::NONE) && !Signals::NONE.contains(one));
         }

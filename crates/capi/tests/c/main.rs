@@ -1,0 +1,5 @@
+//! The library as a program in C finds it: what the compiler says of the header, the example, the install.
+
+mod example;
+mod layout;
+mod tools;
