@@ -21,6 +21,20 @@ pub(crate) const C: [&str; 8] = [
 pub(crate) const CPP: [&str; 7] =
     ["-xc++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
 
+/// Undefined behaviour and wrong memory end a program that was compiled with these.
+pub(crate) const CHECKS: [&str; 2] = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"];
+
+/// Whether a compiler has what programs with these checks need; clang has it in a package of its own.
+pub(crate) fn has_checks(compiler: &str, folder: &Path) -> bool {
+    let (source, program) = (folder.join("empty.c"), folder.join("empty"));
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let linked = compile(compiler, &CHECKS, &source, &program).output().unwrap().status.success();
+    if !linked {
+        println!("left out: {compiler} has no {}", CHECKS[0]);
+    }
+    linked
+}
+
 /// A file of this crate.
 pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
