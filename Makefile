@@ -121,6 +121,10 @@ PREFIX ?= /usr/local
 install-capi: capi ## that library, its header and its pkg-config file below PREFIX (/usr/local)
 	crates/capi/install.sh "$${CARGO_TARGET_DIR:-target}/release" $(PREFIX)
 
+.PHONY: bpf
+bpf: rust ## the algorithms as congestion control of the Linux kernel, for `incast kernel load`
+	./bpf/build.sh
+
 .PHONY: docs
 docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -57,6 +57,14 @@ impl Cc {
         }
     }
 
+    /// The parameters, of an algorithm that is built in.
+    pub(crate) fn parameters(&self) -> Option<AnyParams> {
+        match self {
+            Self::Known { params, .. } => Some(*params),
+            Self::Plugin(_) => None,
+        }
+    }
+
     pub(crate) fn signals(&self) -> Signals {
         match self {
             Self::Known { params, .. } => params.signals(),

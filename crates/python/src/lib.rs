@@ -4,6 +4,7 @@ mod algorithms;
 mod catalogue;
 mod error;
 mod formats;
+mod kernel;
 mod plugin;
 mod quantity;
 mod result;

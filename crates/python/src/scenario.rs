@@ -1,16 +1,18 @@
 //! Scenarios, and running them.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use incast_cc::Path as FlowPath;
 use incast_lab::run::{Job, RunOptions, run};
 use incast_sim::describe::algorithm::Algorithm;
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
 use crate::error::PyProblem;
 use crate::result::Result;
-use crate::{error, plugin};
+use crate::{error, kernel, plugin};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "incast")]
@@ -61,6 +63,30 @@ impl Scenario {
     #[getter]
     fn algorithm(&self) -> Option<String> {
         self.0.algorithm()
+    }
+
+    /// The names of the signals that the algorithm needs, and its setup on a path as the kernel reads it: base RTT and
+    /// one-way delay in ps, line rate in bit/s, a full packet on the wire and its payload in bytes, links. Nothing for
+    /// an algorithm that is not built in.
+    fn kernel_setup(
+        &self,
+        base_rtt_ps: u64,
+        base_owd_ps: u64,
+        line_rate_bps: u64,
+        packet_bytes: u64,
+        payload_bytes: u64,
+        hops: u32,
+    ) -> Option<(Vec<&'static str>, Cow<'static, [u8]>)> {
+        let params = self.0.parameters()?;
+        let path = FlowPath {
+            base_rtt: Time::from_ps(base_rtt_ps),
+            base_owd: Time::from_ps(base_owd_ps),
+            line_rate: Rate::from_bps(line_rate_bps),
+            packet: Bytes::new(packet_bytes),
+            payload: Bytes::new(payload_bytes),
+            hops,
+        };
+        Some((kernel::signals(&params), Cow::Owned(kernel::setup(&params, path))))
     }
 
     /// The algorithms in use, each with its preset.

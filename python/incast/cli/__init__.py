@@ -19,6 +19,7 @@ from incast.cli import (
     completion,
     convert,
     doctor,
+    kernel,
     lists,
     plot,
     report,
@@ -147,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     report.add(commands)
     reproduce.add(commands)
     schema.add(commands)
+    kernel.add(commands)
     doctor.add(commands)
     completion.add(commands)
     return top

@@ -2,7 +2,9 @@
 //! arguments, state in memory that the caller owns, and a check of each pointer, because the verifier
 //! looks at each function alone and admits no unchecked one.
 //!
-//! check.sh builds this for `bpfel-unknown-none` and reads the assembly.
+//! check.sh builds this for `bpfel-unknown-none` and reads the assembly. bpf/build.sh in the root folder makes the
+//! kernel's congestion control of it, one algorithm at a time: with `--cfg one --cfg oscar` the others are left out.
+//! Times are plain numbers of picoseconds here, so that these functions have the same types as in C.
 #![no_std]
 
 use core::panic::PanicInfo;
@@ -44,21 +46,22 @@ macro_rules! function {
 /// large for the stack is started where it lies (`restart`).
 macro_rules! algorithms {
     ($($module:ident: $flow:ident, $params:ident $(, $restart:ident)?;)+) => {$(
+        #[cfg(any(not(one), $module))]
         mod $module {
             use super::*;
             use incast_cc::$module::{$flow, $params};
 
             function!(concat!("incast_", stringify!($module), "_start"),
-                start(flow: out $flow, setup: in Setup<$params>; now: Time) {
-                    algorithms!(@start $flow, flow, setup, now $(, $restart)?);
+                start(flow: out $flow, setup: in Setup<$params>; now: u64) {
+                    algorithms!(@start $flow, flow, setup, Time::from_ps(now) $(, $restart)?);
                 });
             function!(concat!("incast_", stringify!($module), "_on_ack"),
                 on_ack(flow: out $flow, setup: in Setup<$params>, ack: in Ack, int: in IntStack;) {
                     flow.on_ack(setup, ack, int);
                 });
             function!(concat!("incast_", stringify!($module), "_on_cnp"),
-                on_cnp(flow: out $flow, setup: in Setup<$params>; now: Time) {
-                    flow.on_cnp(setup, now);
+                on_cnp(flow: out $flow, setup: in Setup<$params>; now: u64) {
+                    flow.on_cnp(setup, Time::from_ps(now));
                 });
             function!(concat!("incast_", stringify!($module), "_on_loss"),
                 on_loss(flow: out $flow, setup: in Setup<$params>, loss: in Loss;) {
@@ -69,8 +72,8 @@ macro_rules! algorithms {
                     flow.on_sent(setup, sent);
                 });
             function!(concat!("incast_", stringify!($module), "_on_timer"),
-                on_timer(flow: out $flow, setup: in Setup<$params>; now: Time) {
-                    flow.on_timer(setup, now);
+                on_timer(flow: out $flow, setup: in Setup<$params>; now: u64) {
+                    flow.on_timer(setup, Time::from_ps(now));
                 });
             function!(concat!("incast_", stringify!($module), "_tag"),
                 tag(flow: in $flow, setup: in Setup<$params>, tag: out u32;) {
@@ -86,8 +89,8 @@ macro_rules! algorithms {
                 });
         }
     )+};
-    (@start $flow:ident, $place:ident, $setup:ident, $now:ident) => { *$place = $flow::new($setup, $now) };
-    (@start $flow:ident, $place:ident, $setup:ident, $now:ident, restart) => { $place.restart($setup, $now) };
+    (@start $flow:ident, $place:ident, $setup:ident, $now:expr) => { *$place = $flow::new($setup, $now) };
+    (@start $flow:ident, $place:ident, $setup:ident, $now:expr, restart) => { $place.restart($setup, $now) };
 }
 
 algorithms! {

@@ -27,6 +27,7 @@ mod sections;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use incast_cc::AnyParams;
 use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
@@ -184,6 +185,12 @@ impl Scenario {
     #[must_use]
     pub fn algorithm(&self) -> Option<String> {
         self.uncontrolled().or_else(|| self.root.cc.as_ref().map(Cc::label))
+    }
+
+    /// The parameters of that algorithm; `None` where there is none, and for a registered one.
+    #[must_use]
+    pub fn parameters(&self) -> Option<AnyParams> {
+        self.root.cc.as_ref().and_then(Cc::parameters)
     }
 
     /// The algorithms in use, each with its preset, or the transport if it has no congestion control.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Marks packets (ECN) that arrive at a queue longer than a threshold, as a switch does: for queueing
+ * disciplines that do not. A classifier for the egress of a device; the backlog of its root discipline counts.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct gnet_stats_queue {
+	__u32 backlog;
+};
+
+struct Qdisc {
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
+#pragma clang attribute pop
+
+extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
+
+/* In bytes; written into the object before it is loaded. */
+const volatile __u64 incast_mark_above = 30000;
+
+SEC("tc")
+int incast_mark(struct __sk_buff *context)
+{
+	struct sk_buff *packet = bpf_cast_to_kern_ctx(context);
+
+	if (BPF_CORE_READ(packet, dev, qdisc, qstats.backlog) > incast_mark_above)
+		bpf_skb_ecn_set_ce(context);
+	return -1; /* TC_ACT_UNSPEC: go on */
+}

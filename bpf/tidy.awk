@@ -1,0 +1,14 @@
+# Makes assembly of the Rust compiler fit for the kernel's loader; -v prefix=incast_oscar_.
+#   * Each function lies in a section of its own: they go into .text, where programs look for functions that
+#     they call. Constants go into .rodata.
+#   * A function's name in the type information is that in the source, without the prefix of its symbol: the
+#     prefix goes.
+#   * Functions that C calls become hidden: the verifier then follows the calls with what is known of the
+#     arguments, instead of verifying each function for any.
+
+/^[ \t]*\.section[ \t]+\.text\./ { print "\t.text"; next }
+/^[ \t]*\.section[ \t]+\.rodata/ { print "\t.section\t.rodata,\"a\",@progbits"; next }
+/^[ \t]*\.section[ \t]/ { types = $2 ~ /^\.BTF/ }
+!types { gsub(prefix, "") }
+/^[ \t]*\.globl[ \t]/ { print; print "\t.hidden\t" $2; next }
+{ print }

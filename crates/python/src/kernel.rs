@@ -1,0 +1,58 @@
+//! The setup of an algorithm as the functions in the kernel read it.
+
+use incast_cc::any::Visitor;
+use incast_cc::params::Described;
+use incast_cc::{AnyParams, CongestionControl, Path, Setup, Signals};
+
+/// Every signal with its name, for messages.
+const NAMES: [(Signals, &str); 9] = [
+    (Signals::ECN, "ecn"),
+    (Signals::INT, "int"),
+    (Signals::CNP, "cnp"),
+    (Signals::HOP_DELAY, "hop_delay"),
+    (Signals::ONE_WAY_DELAY, "one_way_delay"),
+    (Signals::RECEIVER_FLOWS, "receiver_flows"),
+    (Signals::PACKET_TAG, "packet_tag"),
+    (Signals::CIRCUIT, "circuit"),
+    (Signals::DELAYED_RUN, "delayed_run"),
+];
+
+/// The names of the signals that an algorithm needs with these parameters.
+pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
+    let needed = params.signals();
+    NAMES.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
+}
+
+/// The setup for these parameters on this path, as it lies in memory. The layout is that of C, and the same on x86-64
+/// as in the kernel's BPF: both are little-endian and align eight bytes to eight.
+pub(crate) fn setup(params: &AnyParams, path: Path) -> Vec<u8> {
+    params.visit(Memory(path))
+}
+
+struct Memory(Path);
+
+impl Visitor for Memory {
+    type Output = Vec<u8>;
+
+    fn visit<C>(self, params: &C::Params) -> Vec<u8>
+    where
+        C: CongestionControl + Copy + core::fmt::Debug,
+        C::Params: Described + Copy,
+    {
+        bytes(&Setup::<C::Params>::new(*params, self.0))
+    }
+}
+
+/// The bytes of a value in memory. Those between its fields, which nobody reads, can be anything.
+fn bytes<T>(value: &T) -> Vec<u8> {
+    let start = core::ptr::from_ref(value).cast::<u8>();
+    let byte = |place| {
+        // SAFETY: within the value, to which there is a reference. Volatile: bytes between fields need not have
+        // been written, and nothing may be inferred from what they are.
+        #[expect(unsafe_code, reason = "the standard library offers it in no other way")]
+        unsafe {
+            start.add(place).read_volatile()
+        }
+    };
+    (0..size_of::<T>()).map(byte).collect()
+}

@@ -1,0 +1,135 @@
+"""``incast kernel``: the algorithms as congestion control of the Linux kernel."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from incast import _core, kernel
+from incast.kernel import KernelError, Link
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "kernel",
+        help="load algorithms into the Linux kernel as TCP congestion control",
+        description="Loads algorithms into Linux as TCP congestion control. Needs root and bpftool.",
+    )
+    acts = sub.add_subparsers(required=True, metavar="ACT")
+
+    act = acts.add_parser(
+        "load",
+        help="load an algorithm",
+        description="Loads an algorithm. Connections of every network namespace can then select it by name.",
+    )
+    names = ", ".join(known.algorithm for known in kernel.CONTROLS)
+    act.add_argument("algorithm", metavar="NAME[:PRESET]", help=f"the algorithm: {names}")
+    act.add_argument("--rtt", required=True, type=time, metavar="TIME", help="RTT without queues, like 50us")
+    act.add_argument(
+        "--rate", required=True, type=rate, metavar="RATE", help="rate of the sender's link, like 10Gbps"
+    )
+    act.add_argument(
+        "--owd", type=time, metavar="TIME", help="part of the RTT on the way there (default: half)"
+    )
+    act.add_argument(
+        "--packet",
+        type=size,
+        default=1538,
+        metavar="SIZE",
+        help="a full packet on the wire, with all headers (default: 1538B, MTU 1500 on Ethernet)",
+    )
+    act.add_argument(
+        "--payload", type=size, default=1448, metavar="SIZE", help="its payload (default: 1448B)"
+    )
+    act.add_argument("--hops", type=int, default=2, metavar="N", help="links on the way there (default: 2)")
+    act.add_argument(
+        "--set",
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the algorithm; may be repeated",
+    )
+    act.add_argument("--objects", type=Path, metavar="DIR", help="where the objects are that were built")
+    act.set_defaults(act=load)
+
+    act = acts.add_parser(
+        "list", help="list what is loaded", description="Lists the algorithms that are loaded."
+    )
+    act.set_defaults(act=show)
+
+    act = acts.add_parser("unload", help="unload an algorithm", description="Unloads an algorithm.")
+    act.add_argument("algorithm", metavar="NAME", help="its name, here or in the kernel; all: every one")
+    act.set_defaults(act=unload)
+
+
+def load(options: argparse.Namespace) -> int:
+    """Loads an algorithm."""
+    try:
+        link = Link(options.rtt, options.rate, options.packet, options.payload, options.owd, options.hops)
+        known = kernel.load(options.algorithm, options.parameters, link, options.objects)
+    except KernelError as error:
+        return refuse(error)
+    print(f"{known.name} is loaded.")
+    return 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """Lists what is loaded."""
+    del options
+    try:
+        found = kernel.loaded()
+    except KernelError as error:
+        return refuse(error)
+    for one in found:
+        print(f"{one.name:15}  {'loaded' if one.selectable else 'being unloaded; connections use it'}")
+    if not found:
+        print("nothing is loaded", file=sys.stderr)
+    return 0
+
+
+def unload(options: argparse.Namespace) -> int:
+    """Unloads one or all."""
+    try:
+        every = options.algorithm == "all"
+        names = [one.name for one in kernel.loaded() if one.selectable] if every else [options.algorithm]
+        for name in names:
+            known = kernel.control(name).name
+            if kernel.unload(name):
+                print(f"{known} is unloaded.")
+            else:
+                print(f"{known} is unloaded; connections that use it keep it until they end.")
+    except KernelError as error:
+        return refuse(error)
+    return 0
+
+
+def refuse(error: KernelError) -> int:
+    """Says why something cannot be done."""
+    print(f"incast: {error}", file=sys.stderr)
+    return 1
+
+
+def time(text: str) -> int:
+    """A time, in ps."""
+    return quantity("time", text)
+
+
+def rate(text: str) -> int:
+    """A rate, in bit/s."""
+    return quantity("rate", text)
+
+
+def size(text: str) -> int:
+    """A size, in bytes."""
+    return quantity("bytes", text)
+
+
+def quantity(kind: str, text: str) -> int:
+    """A quantity with its unit."""
+    try:
+        return _core.read_quantity(kind, text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,254 @@
+"""Congestion control in the Linux kernel: the algorithms of Incast for real TCP connections.
+
+The objects are built by ``make bpf``. Loading one registers a congestion control with the kernel under the
+name in :data:`CONTROLS`; it stays until it is unloaded, also when the process that loaded it ends.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import _core
+from incast.kernel import machine
+from incast.kernel.image import ImageError, patched
+from incast.kernel.machine import KernelError
+
+__all__ = [
+    "CONTROLS",
+    "Control",
+    "KernelError",
+    "Link",
+    "Loaded",
+    "control",
+    "load",
+    "loaded",
+    "setup",
+    "unload",
+]
+
+OBJECTS = Path(__file__).parent / "objects"
+"""Where ``make bpf`` puts the objects."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """An algorithm that there is for the kernel.
+
+    Attributes:
+        algorithm: Its name in scenario files.
+        name: Its name in the kernel.
+        signals: What it may need beyond send and receive times, because the kernel tells it.
+    """
+
+    algorithm: str
+    name: str
+    signals: frozenset[str] = frozenset()
+
+    @property
+    def object(self) -> str:
+        """The name of the object's file."""
+        return f"{self.algorithm.replace('-', '_')}.bpf.o"
+
+
+CONTROLS = (
+    Control("oscar", "incast_oscar"),
+    Control("ccc", "incast_ccc"),
+    Control("theta-powertcp", "incast_theta"),
+    Control("swift", "incast_swift"),
+    Control("timely", "incast_timely"),
+    Control("sqcc", "incast_sqcc"),
+    Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
+)
+"""Every algorithm that there is for the kernel."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The path of the connections, which an algorithm is told when it is loaded.
+
+    Attributes:
+        base_rtt_ps: Round-trip time without queues, in picoseconds.
+        line_rate_bps: Rate of the sender's link, in bit/s.
+        packet_bytes: A full packet on the wire, with all headers.
+        payload_bytes: Payload of a full packet.
+        base_owd_ps: The part of the round-trip time on the way there, in picoseconds; None: half of it.
+        hops: Links from sender to receiver.
+    """
+
+    base_rtt_ps: int
+    line_rate_bps: int
+    packet_bytes: int = 1538
+    payload_bytes: int = 1448
+    base_owd_ps: int | None = None
+    hops: int = 2
+
+    def __post_init__(self) -> None:
+        """Checks the values.
+
+        Raises:
+            KernelError: When one is impossible.
+        """
+        if self.base_rtt_ps <= 0 or self.line_rate_bps <= 0:
+            raise KernelError("the base RTT and the line rate must be more than zero")
+        if not 0 < self.payload_bytes < self.packet_bytes:
+            raise KernelError("the payload of a packet must be less than the whole packet")
+        if self.base_owd_ps is not None and not 0 < self.base_owd_ps < self.base_rtt_ps:
+            raise KernelError("the way there must be a part of the base RTT")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A congestion control of Incast in the kernel.
+
+    Attributes:
+        name: Its name in the kernel.
+        id: Its number in the kernel.
+        selectable: Whether new connections can select it. One that is being unloaded is not, and goes with
+            the last connection that uses it.
+    """
+
+    name: str
+    id: int
+    selectable: bool
+
+
+def control(name: str) -> Control:
+    """The algorithm of this name, in scenario files or in the kernel.
+
+    Raises:
+        KernelError: When there is none for the kernel.
+    """
+    for known in CONTROLS:
+        if name in (known.algorithm, known.name):
+            return known
+    names = ", ".join(known.algorithm for known in CONTROLS)
+    raise KernelError(f"there is no {name!r} for the kernel; known: {names}")
+
+
+def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
+    """What an algorithm derives from parameters and path, as its code in the kernel reads it.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+
+    Raises:
+        KernelError: When it needs a signal that the kernel does not give.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    known = control(algorithm.partition(":")[0])
+    full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
+    text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
+    scenario = _core.Scenario.from_toml(text, "kernel", [])
+    scenario = scenario.with_algorithm(full, list(parameters))
+    owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
+    made = scenario.kernel_setup(
+        link.base_rtt_ps, owd, link.line_rate_bps, link.packet_bytes, link.payload_bytes, link.hops
+    )
+    if made is None:
+        raise KernelError(f"{full} is not an algorithm of Incast's own")
+    signals, data = made
+    for signal in signals:
+        if signal not in known.signals:
+            raise KernelError(f"{full} needs {_UNTOLD.get(signal, f'the signal {signal}, which TCP lacks')}")
+    return data
+
+
+_ANY = """\
+topology = { kind = "star", hosts = 2, rate = "100Gbps", delay = "1us" }
+cc = { algorithm = "%s" }
+switch = { buffer = "unlimited"%s }
+[[traffic]]
+kind = "flows"
+from = "h0"
+to = "h1"
+size = "1KB"
+"""
+"""Any scenario with an algorithm and a switch that suits it: only the algorithm is asked for."""
+
+_MARKING = ', ecn = { kmin = "10KB", kmax = "10KB", pmax = 1 }'
+
+_UNTOLD = {
+    "one_way_delay": "one-way delays, which TCP does not measure; take a preset with round-trip times",
+    "receiver_flows": "the number of flows at the receiver, which TCP lacks; add --set count=estimate",
+}
+
+
+def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | None = None) -> Control:
+    """Loads an algorithm into the kernel, for connections of every network namespace to select.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+        objects: The folder of the objects, by default the package's own.
+
+    Raises:
+        KernelError: When it cannot be; the text says what to do.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    known = control(algorithm.partition(":")[0])
+    data = setup(algorithm, parameters, link)
+    bpftool = machine.ready()
+    source = (objects or OBJECTS) / known.object
+    if not source.is_file():
+        raise KernelError(f"{source} is missing: build it with `make bpf`, or name its folder with --objects")
+    if known.name in machine.available():
+        raise KernelError(f"{known.name} is loaded already: `incast kernel unload {known.name}` first")
+    header = link.packet_bytes - link.payload_bytes
+    values = {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
+    try:
+        image = patched(source.read_bytes(), values)
+    except ImageError as error:
+        raise KernelError(f"{source} does not fit this version of Incast ({error}): run `make bpf`") from None
+    with tempfile.TemporaryDirectory(prefix="incast-") as folder:
+        # The kernel shows the first letters of the file's name with its map of constants.
+        path = Path(folder) / f"{known.name}.o"
+        path.write_bytes(image)
+        machine.call(bpftool, "struct_ops", "register", str(path))
+    if known.name not in machine.available():
+        raise KernelError(f"the kernel took {known.name} but does not list it; see `bpftool struct_ops show`")
+    return known
+
+
+def loaded() -> list[Loaded]:
+    """The congestion controls of Incast in the kernel, also those that a process left behind.
+
+    Raises:
+        KernelError: When the kernel cannot be asked; the text says what to do.
+    """
+    ours = {known.name for known in CONTROLS}
+    selectable = machine.available()
+    found = [(name, number) for name, number in machine.registered() if name in ours]
+    # Under the same name there is one at most that is not being unloaded: the last.
+    newest = dict(sorted(found))
+    return [Loaded(name, n, name in selectable and n == newest[name]) for name, n in sorted(found)]
+
+
+def unload(name: str) -> bool:
+    """Takes an algorithm out of the kernel.
+
+    Args:
+        name: Its name in scenario files or in the kernel.
+
+    Returns:
+        Whether it is gone. Where not, connections still use it, and it goes with the last of them.
+
+    Raises:
+        KernelError: When it is not loaded or cannot be unloaded; the text says what to do.
+    """
+    known = control(name)
+    bpftool = machine.ready()
+    found = [one for one in loaded() if one.name == known.name]
+    if not found:
+        raise KernelError(f"{known.name} is not loaded")
+    new = [one for one in found if one.selectable]
+    if not new:
+        raise KernelError(f"{known.name} is unloaded already; it goes with the last connection that uses it")
+    for one in new:
+        machine.call(bpftool, "struct_ops", "unregister", "id", str(one.id))
+    return known.name not in dict(machine.registered())

@@ -1,0 +1,185 @@
+"""TCP flows of this machine's own kernel, between two network namespaces with a slow link between them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from incast import kernel
+from incast.kernel.image import patched
+
+__all__ = ["Flow", "Network", "network"]
+
+ADDRESS = "10.77.0.2"
+PORT = 7077
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a flow came to.
+
+    Attributes:
+        seconds: From its first byte to the end of the receiver's.
+        rtts_us: The kernel's smoothed RTT while it sent, each millisecond or so.
+        windows: Its congestion window in packets then.
+        ecn: Whether both ends agreed on ECN.
+        marked: Packets that were acknowledged with a mark.
+    """
+
+    seconds: float
+    rtts_us: list[int]
+    windows: list[int]
+    ecn: bool
+    marked: int
+
+    @property
+    def rtt_us(self) -> float:
+        """The median RTT of the later half, when slow start is over."""
+        return median(self.rtts_us[len(self.rtts_us) // 2 :])
+
+    @property
+    def window(self) -> float:
+        """The median window of the later half."""
+        return median(self.windows[len(self.windows) // 2 :])
+
+
+class Network:
+    """Two namespaces, `sender` and `receiver`, and the link between them."""
+
+    def __init__(self, sender: str, receiver: str) -> None:
+        self.sender = sender
+        self.receiver = receiver
+
+    def mark(self, above: int, bpftool: str) -> None:
+        """Marks packets that find more than so many bytes before the slow link."""
+        program = (kernel.OBJECTS / "mark.bpf.o").read_bytes()
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
+            file.write(patched(program, {"incast_mark_above": above.to_bytes(8, "little")}))
+            file.flush()
+            _run("mount", "-t", "bpf", "bpf", folder)
+            try:
+                _run(bpftool, "prog", "load", file.name, f"{folder}/mark")
+                tc = (*_enter(self.sender), "tc")
+                _run(*tc, "qdisc", "add", "dev", "to-b", "clsact")
+                _run(*tc, "filter", "add", "dev", "to-b", "egress", "bpf", "da", "pinned", f"{folder}/mark")
+            finally:
+                _run("umount", folder)
+
+    def flow(self, control: str, size: int, both: bool = False) -> Flow:
+        """Sends so many bytes under a congestion control.
+
+        Args:
+            control: Its name in the kernel.
+            size: Bytes.
+            both: Whether the receiver takes it too, as those with ECN need.
+        """
+        listener = subprocess.Popen(
+            [*_enter(self.receiver), sys.executable, "-c", _RECEIVER, control if both else "", str(PORT)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert listener.stdout is not None
+            assert listener.stdout.readline() == "ready\n"
+            done = subprocess.run(
+                [*_enter(self.sender), sys.executable, "-c", _SENDER, control, ADDRESS, str(PORT), str(size)],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=True,
+            )
+            assert listener.stdout.readline() == f"{size}\n"
+        finally:
+            listener.kill()
+            listener.communicate()
+        return Flow(**json.loads(done.stdout))
+
+
+@contextlib.contextmanager
+def network(rate: str = "100mbit", limit: int = 300_000) -> Iterator[Network]:
+    """A network with a queue of `limit` bytes before a link of this rate, gone afterwards."""
+    here = f"incast-{os.getpid()}"
+    a, b = f"{here}-a", f"{here}-b"
+    made = []
+    try:
+        for name in (a, b):
+            _run("ip", "netns", "add", name)
+            made.append(name)
+        _run("ip", "link", "add", "to-b", "netns", a, "type", "veth", "peer", "name", "to-a", "netns", b)
+        for name, device, address in ((a, "to-b", "10.77.0.1"), (b, "to-a", ADDRESS)):
+            # One packet is one segment: queues and marks are those of packets.
+            _run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
+            _run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
+        # Acknowledgements at once, also for one packet in flight.
+        _run("ip", "-n", b, "route", "change", "10.77.0.0/24", "dev", "to-a", "src", ADDRESS, "quickack", "1")
+        tc = (*_enter(a), "tc", "qdisc", "add", "dev", "to-b", "root")
+        _run(*tc, "tbf", "rate", rate, "burst", "20000", "limit", str(limit))
+        yield Network(a, b)
+    finally:
+        for name in made:
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+def _enter(name: str) -> list[str]:
+    # `ip netns exec` would give the command another /sys, where what is pinned is not to be seen.
+    return ["nsenter", f"--net=/run/netns/{name}"]
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+
+
+_RECEIVER = """
+import socket, sys
+listener = socket.create_server(("", int(sys.argv[2])))
+if sys.argv[1]:
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[1].encode())
+print("ready", flush=True)
+connection, _ = listener.accept()
+total = 0
+while data := connection.recv(1 << 16):
+    total += len(data)
+connection.sendall(b"x")
+print(total, flush=True)
+"""
+
+_SENDER = """
+import json, socket, struct, sys, threading, time
+control, address, port, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+s.settimeout(100)
+s.connect((address, port))
+rtts, windows, over = [], [], threading.Event()
+
+def info():
+    return s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 400)
+
+def watch():
+    while not over.wait(0.001):
+        now = info()
+        rtts.append(struct.unpack_from("<I", now, 68)[0])
+        windows.append(struct.unpack_from("<I", now, 80)[0])
+
+watcher = threading.Thread(target=watch)
+start = time.monotonic()
+watcher.start()
+s.sendall(bytes(size))
+s.shutdown(socket.SHUT_WR)
+assert s.recv(1) == b"x"
+seconds = time.monotonic() - start
+over.set()
+watcher.join()
+last = info()
+ecn = bool(last[5] & 8)
+marked = struct.unpack_from("<I", last, 196)[0]
+print(json.dumps(dict(seconds=seconds, rtts_us=rtts, windows=windows, ecn=ecn, marked=marked)))
+"""

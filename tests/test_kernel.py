@@ -1,0 +1,302 @@
+"""Algorithms in the Linux kernel: loading them, and what is said where that cannot be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers import Incast, wait_until
+from incast import ScenarioError, kernel
+from incast._core import algorithm
+from incast.kernel import CONTROLS, KernelError, Link, machine
+from incast.kernel.image import ImageError, patched
+from namespaces import network
+
+LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
+"""1 Gbps at the sender, with a base RTT of 400 us."""
+
+# SQCC's number of flows is not in TCP.
+PARAMETERS = {"sqcc": ["count=estimate"]}
+
+
+def lacking() -> str:
+    """What this machine lacks to load an algorithm; empty if nothing."""
+    try:
+        machine.ready()
+    except KernelError as error:
+        return str(error)
+    if not all((kernel.OBJECTS / known.object).exists() for known in CONTROLS):
+        return "the objects are not built: make bpf"
+    tools = [tool for tool in ("ip", "tc", "nsenter", "mount") if shutil.which(tool) is None]
+    return f"{', '.join(tools)} missing" if tools else ""
+
+
+@pytest.fixture
+def root() -> Iterator[None]:
+    """The right to load algorithms; none stays loaded."""
+    missing = lacking()
+    if missing:
+        pytest.skip(missing)
+    if kernel.loaded():
+        pytest.skip("something is loaded already, which may be in use: incast kernel unload all")
+    yield
+    for one in kernel.loaded():
+        if one.selectable:
+            kernel.unload(one.name)
+    wait_until(lambda: not kernel.loaded())
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.xdist_group("kernel")
+@pytest.mark.parametrize("known", CONTROLS, ids=lambda known: known.algorithm)
+def test_every_object_passes_the_verifier_with_every_preset(known: kernel.Control) -> None:
+    found = algorithm(known.algorithm)
+    assert found is not None
+    parameters = PARAMETERS.get(known.algorithm, [])
+    # The verifier knows parameters and path, and follows only what can happen with them.
+    paths = (LINK, Link(10_000_000, 400_000_000_000, 4150, 4096))
+    for preset in (name for name, _ in found.presets if name != "owd"):
+        for link in paths:
+            kernel.load(f"{known.algorithm}:{preset}", parameters, link)
+            assert [(one.name, one.selectable) for one in kernel.loaded()] == [(known.name, True)]
+            with pytest.raises(KernelError, match="is loaded already"):
+                kernel.load(known.algorithm, parameters, link)
+            assert kernel.unload(known.algorithm)
+            assert kernel.loaded() == []
+            assert known.name not in machine.available()
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.xdist_group("kernel")
+def test_what_a_killed_process_leaves_is_listed_and_can_be_unloaded(incast: Incast) -> None:
+    code = (
+        "import os; from incast import kernel;"
+        "kernel.load('oscar:artifact', ['u_ai=0.002'], kernel.Link(10**9, 10**8)); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    assert incast("kernel", "list").stdout.split() == ["incast_oscar", "loaded"]
+    again = incast("kernel", "load", "oscar", "--rtt", "1ms", "--rate", "100Mbps")
+    assert (again.returncode, "unload incast_oscar" in again.stderr) == (1, True)
+    done = incast("kernel", "unload", "oscar")
+    assert (done.returncode, done.stdout) == (0, "incast_oscar is unloaded.\n")
+    assert incast("kernel", "list").stderr == "nothing is loaded\n"
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.xdist_group("kernel")
+def test_connections_keep_what_is_unloaded_until_they_end() -> None:
+    kernel.load("swift", [], LINK)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as sender:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"incast_swift")
+        sender.connect(listener.getsockname())
+        receiver, _ = listener.accept()
+        with receiver:
+            assert not kernel.unload("swift")
+            assert [one.selectable for one in kernel.loaded()] == [False]
+            with pytest.raises(KernelError, match="goes with the last connection"):
+                kernel.unload("swift")
+            # The connection works as before, and another may be loaded meanwhile.
+            sender.sendall(bytes(100_000))
+            assert len(receiver.recv(100_000, socket.MSG_WAITALL)) == 100_000
+            kernel.load("swift", [], LINK)
+            assert [one.selectable for one in kernel.loaded()] == [False, True]
+    wait_until(lambda: [one.selectable for one in kernel.loaded()] == [True])
+    assert kernel.unload("swift")
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.xdist_group("kernel")
+def test_flows_leave_a_far_shorter_queue_than_one_that_fills_the_buffer() -> None:
+    # The link is ten times slower than the sender's. OSCAR's target is 1.5 base RTTs; marks come above 10 KB.
+    kernel.load("oscar", [], LINK)
+    kernel.load("dctcp", [], LINK)
+    with network() as net:
+        reno = net.flow("reno", 5_000_000)
+        oscar = net.flow("incast_oscar", 5_000_000)
+        net.mark(10_000, machine.ready())
+        dctcp = net.flow("incast_dctcp", 5_000_000, both=True)
+    assert dctcp.ecn
+    assert dctcp.marked > 0
+    assert not reno.ecn
+    for flow in (oscar, dctcp):
+        assert flow.rtt_us < reno.rtt_us / 2
+        assert flow.window < reno.window / 2
+        assert flow.seconds < reno.seconds * 2
+
+
+def test_parameters_and_path_are_what_the_code_in_the_kernel_reads() -> None:
+    link = Link(12_000_000, 100_000_000_000, 1000, 900, base_owd_ps=7_000_000, hops=4)
+    data = kernel.setup("dctcp", ["g=0.25", "initial_window=7"], link)
+    # Four numbers in units of 2^-32, a flag and a count between them.
+    params = struct.unpack_from("<qqq?7xQqq", data)
+    one = 1 << 32
+    assert params == (one // 4, one, one, False, 7, one, one // 2)
+    assert struct.unpack_from("<QQQQQI", data, 56) == (12_000_000, 7_000_000, 10**11, 1000, 900, 4)
+    # The base BDP; then a packet, the smallest window and the growth in a round trip.
+    assert struct.unpack_from("<Qqqq", data, 104) == (150_000, 1000 * one, 1000 * one, 1000 * one)
+    assert len(data) == 136
+    # Half of the RTT where nothing else is said.
+    assert struct.unpack_from("<Q", kernel.setup("dctcp", [], LINK), 64) == (200_000_000,)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "said"),
+    [
+        ("hpcc", [], "there is no 'hpcc' for the kernel; known: oscar, ccc"),
+        ("oscar:owd", [], "oscar:owd needs one-way delays, which TCP does not measure"),
+        ("sqcc", [], "add --set count=estimate"),
+        ("mswift", [], "there is no 'mswift' for the kernel"),
+    ],
+)
+def test_what_tcp_does_not_tell_is_refused(name: str, parameters: list[str], said: str) -> None:
+    with pytest.raises(KernelError, match=said):
+        kernel.setup(name, parameters, LINK)
+
+
+def test_wrong_parameters_are_told_as_in_scenarios() -> None:
+    with pytest.raises(ScenarioError, match="no preset"):
+        kernel.setup("oscar:nonsense", [], LINK)
+    with pytest.raises(ScenarioError, match="u_ai"):
+        kernel.setup("incast_oscar", ["u_ai=2"], LINK)
+    for wrong in ((0, 1), (1, 0), (10, 10, 100, 100), (10, 10, 100, 90, 10)):
+        with pytest.raises(KernelError):
+            Link(*wrong)
+
+
+def test_names_fit_the_kernel() -> None:
+    assert len({known.name for known in CONTROLS}) == len(CONTROLS)
+    assert all(len(known.name) <= 15 for known in CONTROLS)
+
+
+@pytest.fixture
+def able(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine that seems to have all that is needed, with a bpftool that answers what a test wants."""
+    for name in ("status", "btf", "available"):
+        (tmp_path / name).touch()
+    (tmp_path / "status").write_text("Name:\tincast\nCapEff:\t000001ffffffffff\n")
+    (tmp_path / "available").write_text("reno cubic\n")
+    monkeypatch.setattr(machine, "STATUS", tmp_path / "status")
+    monkeypatch.setattr(machine, "BTF", tmp_path / "btf")
+    monkeypatch.setattr(machine, "AVAILABLE", tmp_path / "available")
+    monkeypatch.setattr(machine, "_PLACES", ())
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.release", lambda: "6.18.1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answers(tmp_path, "[]")
+    return tmp_path
+
+
+def answers(folder: Path, out: str, error: str = "", code: int = 0) -> None:
+    tool = folder / "bpftool"
+    tool.write_text(f"#!/bin/sh\necho '{out}'\necho '{error}' >&2\nexit {code}\n")
+    tool.chmod(0o755)
+
+
+def refusal(folder: Path) -> str:
+    """Why oscar is not loaded, with an object that has all symbols."""
+    with pytest.raises(KernelError) as refused:
+        kernel.load("oscar", [], LINK, folder)
+    return str(refused.value)
+
+
+def test_every_refusal_says_what_to_do(able: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal(able) == (
+        f"{able}/oscar.bpf.o is missing: build it with `make bpf`, or name its folder with --objects"
+    )
+    (able / "oscar.bpf.o").write_bytes(b"\x7fELF")
+    assert refusal(able).endswith(
+        "does not fit this version of Incast (it is no 64-bit little-endian ELF file): run `make bpf`"
+    )
+    (able / "available").write_text("reno cubic incast_oscar\n")
+    assert refusal(able) == "incast_oscar is loaded already: `incast kernel unload incast_oscar` first"
+    (able / "bpftool").unlink()
+    assert refusal(able) == "bpftool is missing: install it (Debian: apt install bpftool)"
+    (able / "btf").unlink()
+    assert "must be built with CONFIG_DEBUG_INFO_BTF=y" in refusal(able)
+    (able / "status").write_text("CapEff:\t0000000000000000\n")
+    assert "run it with sudo" in refusal(able)
+    monkeypatch.setattr("platform.release", lambda: "6.1.0-42-amd64")
+    assert refusal(able) == "Linux 6.1.0-42-amd64 is too old: 6.10 or newer is needed"
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    assert "only the Linux kernel" in refusal(able)
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("libbpf: struct tcp_congestion_ops is not found in kernel BTF", "CONFIG_BPF_JIT=y"),
+        ("Error: can't register struct_ops: Operation not permitted", "seccomp"),
+        ("libbpf: failed to register: File exists", "incast kernel list"),
+        ("Error: can't unload: Operation now in progress", "waits for the connections"),
+        (
+            "R1 invalid mem access",
+            "the kernel refused it; what bpftool said last:\n    R1 invalid mem access",
+        ),
+    ],
+)
+def test_what_bpftool_says_is_explained(able: Path, said: str, meaning: str) -> None:
+    answers(able, "", said.replace("'", ""), 1)
+    with pytest.raises(KernelError) as refused:
+        machine.call(machine.ready(), "struct_ops", "register", "x")
+    assert meaning in str(refused.value)
+
+
+def test_lists_what_is_loaded_and_what_is_being_unloaded(able: Path) -> None:
+    rows = (
+        '[{"id": 7, "name": "incast_oscar"}, {"id": 9, "name": "incast_oscar"}, {"id": 8, "name": "other"},'
+    )
+    answers(able, rows + ' {"id": 3, "name": "incast_ccc"}]')
+    (able / "available").write_text("reno incast_oscar\n")
+    found = [(one.name, one.id, one.selectable) for one in kernel.loaded()]
+    assert found == [("incast_ccc", 3, False), ("incast_oscar", 7, False), ("incast_oscar", 9, True)]
+    with pytest.raises(KernelError, match="goes with the last connection"):
+        kernel.unload("ccc")
+    with pytest.raises(KernelError, match="incast_swift is not loaded"):
+        kernel.unload("swift")
+    answers(able, "no json")
+    with pytest.raises(KernelError, match="does not understand: no json"):
+        kernel.loaded()
+
+
+def test_the_command_says_refusals_in_one_line(incast: Incast) -> None:
+    done = incast("kernel", "load", "hpcc", "--rtt", "1ms", "--rate", "100Mbps")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("incast: there is no 'hpcc' for the kernel; known: oscar, ")
+    assert len(done.stderr.splitlines()) == 1
+    for wrong in (("--rtt", "1", "--rate", "1Gbps"), ("--rtt", "1ms", "--rate", "fast"), ("--rtt", "1ms")):
+        assert incast("kernel", "load", "oscar", *wrong).returncode == 2
+
+
+def test_constants_of_an_object_are_replaced(tmp_path: Path) -> None:
+    """The patched object, linked with a program that prints them."""
+    source = "const volatile unsigned long long before = 1, second = 2, table[3] = {3, 4, 5};"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run(
+        [compiler, "-xc", "-", "-c", "-o", "a.o"], input=source, text=True, check=True, cwd=tmp_path
+    )
+    image = (tmp_path / "a.o").read_bytes()
+    new = patched(image, {"second": (77).to_bytes(8, "little"), "table": struct.pack("<QQQ", 6, 7, 8)})
+    (tmp_path / "b.o").write_bytes(new)
+    main = (
+        "#include <stdio.h>\nextern const volatile unsigned long long before, second, table[3];"
+        'int main(void) { printf("%llu %llu %llu %llu %llu", before, second, table[0], table[1], table[2]); }'
+    )
+    (tmp_path / "main.c").write_text(main)
+    subprocess.run([compiler, "main.c", "b.o", "-o", "show"], check=True, cwd=tmp_path)
+    shown = subprocess.run([tmp_path / "show"], capture_output=True, text=True, check=True).stdout
+    assert shown == "1 77 6 7 8"
+    for values, said in (({"third": b""}, "no third"), ({"second": b"\0"}, "second has 8 bytes, not 1")):
+        with pytest.raises(ImageError, match=said):
+            patched(image, values)
+    with pytest.raises(ImageError, match="cut off"):
+        patched(image[:200], {})
+    with pytest.raises(ImageError, match="no 64-bit"):
+        patched(b"\x7fELF\x01\x01" + image[6:], {})
