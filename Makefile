@@ -123,6 +123,7 @@ install-capi: capi ## that library, its header and its pkg-config file below PRE
 
 .PHONY: bpf
 bpf: rust ## the algorithms as congestion control of the Linux kernel, for `incast kernel load`
+	./tests/setup.sh bpf
 	./bpf/build.sh
 
 .PHONY: docs

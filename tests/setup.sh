@@ -4,6 +4,7 @@
 #                and tshark, which reads the captures
 #   setup.sh c   the tests of the C library: compilers, valgrind, pkg-config. What cannot be installed those
 #                tests leave out, and say so
+#   setup.sh bpf what `make bpf` builds the algorithms for the Linux kernel with
 set -euo pipefail
 
 missing=()
@@ -12,6 +13,12 @@ if [ "${1:-}" = c ]; then
         command -v "$tool" > /dev/null || missing+=("$tool")
     done
     refuse() { echo "without ${missing[*]}: $1"; exit 0; }
+elif [ "${1:-}" = bpf ]; then
+    # Any clang does, with whatever number; one that CLANG names is the user's own affair.
+    [[ $'\n'$(compgen -c clang)$'\n' =~ $'\n'clang(-[0-9]+)?$'\n' ]] || [ -n "${CLANG:-}" ] || missing+=(clang)
+    PATH="$PATH:/usr/sbin" command -v bpftool > /dev/null || [ -n "${BPFTOOL:-}" ] || missing+=(bpftool)
+    [ -f /usr/include/bpf/bpf_helpers.h ] || missing+=(libbpf-dev)
+    refuse() { echo "the kernel's algorithms need ${missing[*]}: $1" >&2; exit 1; }
 else
     [ -x /usr/bin/chromium ] || missing+=(chromium)
     command -v tshark > /dev/null || missing+=(tshark)
@@ -28,7 +35,7 @@ if [ "$(id -u)" != 0 ]; then
     sudo -n true 2> /dev/null || refuse "sudo apt-get install ${missing[*]}"
     become=(sudo -n)
 fi
-echo "installing ${missing[*]} for the tests"
+echo "installing ${missing[*]}"
 {
     "${become[@]}" apt-get update --quiet=2 &&
         DEBIAN_FRONTEND=noninteractive "${become[@]}" apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" > /dev/null

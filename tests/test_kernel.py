@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import socket
@@ -16,6 +17,7 @@ import pytest
 from helpers import Incast, wait_until
 from incast import ScenarioError, kernel
 from incast._core import algorithm
+from incast.cli import kernel as cli
 from incast.kernel import CONTROLS, KernelError, Link, machine
 from incast.kernel.image import ImageError, patched
 from namespaces import network
@@ -166,14 +168,41 @@ def test_wrong_parameters_are_told_as_in_scenarios() -> None:
         kernel.setup("oscar:nonsense", [], LINK)
     with pytest.raises(ScenarioError, match="u_ai"):
         kernel.setup("incast_oscar", ["u_ai=2"], LINK)
-    for wrong in ((0, 1), (1, 0), (10, 10, 100, 100), (10, 10, 100, 90, 10)):
-        with pytest.raises(KernelError):
-            Link(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"base_rtt_ps": 0}, "at most 60s"),
+        ({"base_rtt_ps": 61 * 10**12}, "at most 60s"),
+        ({"line_rate_bps": 0}, "at most 10Tbps"),
+        ({"line_rate_bps": 10**14}, "at most 10Tbps"),
+        ({"packet_bytes": 100, "payload_bytes": 100}, "less than the whole packet"),
+        ({"packet_bytes": 10**10}, "at most 65573B"),
+        ({"base_owd_ps": 10**9}, "a part of the base RTT"),
+        ({"hops": 0}, "1 to 255"),
+        ({"hops": -1}, "1 to 255"),
+        ({"hops": 99_999_999_999}, "1 to 255"),
+    ],
+)
+def test_paths_that_there_cannot_be_are_refused(wrong: dict[str, int], said: str) -> None:
+    with pytest.raises(KernelError, match=said):
+        Link(**{"base_rtt_ps": 10**9, "line_rate_bps": 10**9} | wrong)
 
 
 def test_names_fit_the_kernel() -> None:
     assert len({known.name for known in CONTROLS}) == len(CONTROLS)
     assert all(len(known.name) <= 15 for known in CONTROLS)
+
+
+def test_what_is_built_is_what_can_be_loaded() -> None:
+    script = (Path(__file__).parents[1] / "bpf" / "build.sh").read_text()
+    listed = script.partition("algorithms='\n")[2].partition("\n'")[0]
+    built = {tuple(line.split()) for line in listed.splitlines()}
+    assert {(module, name, ecn) for module, _, name, ecn in built} == {
+        (known.algorithm.replace("-", "_"), known.name, str(int("ecn" in known.signals)))
+        for known in CONTROLS
+    }
 
 
 @pytest.fixture
@@ -249,7 +278,9 @@ def test_what_bpftool_says_is_explained(able: Path, said: str, meaning: str) -> 
     assert meaning in str(refused.value)
 
 
-def test_lists_what_is_loaded_and_what_is_being_unloaded(able: Path) -> None:
+def test_lists_what_is_loaded_and_what_is_being_unloaded(
+    able: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = (
         '[{"id": 7, "name": "incast_oscar"}, {"id": 9, "name": "incast_oscar"}, {"id": 8, "name": "other"},'
     )
@@ -261,6 +292,9 @@ def test_lists_what_is_loaded_and_what_is_being_unloaded(able: Path) -> None:
         kernel.unload("ccc")
     with pytest.raises(KernelError, match="incast_swift is not loaded"):
         kernel.unload("swift")
+    answers(able, "[]")
+    assert cli.unload(argparse.Namespace(algorithm="all")) == 0
+    assert capsys.readouterr() == ("", "nothing is loaded\n")
     answers(able, "no json")
     with pytest.raises(KernelError, match="does not understand: no json"):
         kernel.loaded()

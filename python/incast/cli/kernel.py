@@ -101,6 +101,8 @@ def unload(options: argparse.Namespace) -> int:
                 print(f"{known} is unloaded.")
             else:
                 print(f"{known} is unloaded; connections that use it keep it until they end.")
+        if not names:
+            print("nothing is loaded", file=sys.stderr)
     except KernelError as error:
         return refuse(error)
     return 0

@@ -65,6 +65,11 @@ CONTROLS = (
 """Every algorithm that there is for the kernel."""
 
 
+_LONGEST_PS = 60 * 10**12
+_FASTEST_BPS = 10 * 10**12
+_LARGEST_BYTES = 65_535 + 38
+
+
 @dataclass(frozen=True)
 class Link:
     """The path of the connections, which an algorithm is told when it is loaded.
@@ -91,10 +96,18 @@ class Link:
         Raises:
             KernelError: When one is impossible.
         """
-        if self.base_rtt_ps <= 0 or self.line_rate_bps <= 0:
-            raise KernelError("the base RTT and the line rate must be more than zero")
+        if not 0 < self.base_rtt_ps <= _LONGEST_PS:
+            raise KernelError("the base RTT must be more than zero and at most 60s")
+        if not 0 < self.line_rate_bps <= _FASTEST_BPS:
+            raise KernelError("the line rate must be more than zero and at most 10Tbps")
         if not 0 < self.payload_bytes < self.packet_bytes:
             raise KernelError("the payload of a packet must be less than the whole packet")
+        if self.packet_bytes > _LARGEST_BYTES:
+            raise KernelError(
+                f"a packet on the wire has at most {_LARGEST_BYTES}B: 65535B of IP and 38B of Ethernet"
+            )
+        if not 0 < self.hops <= 255:
+            raise KernelError("the links on the way there must be 1 to 255, as many as IP lets a packet take")
         if self.base_owd_ps is not None and not 0 < self.base_owd_ps < self.base_rtt_ps:
             raise KernelError("the way there must be a part of the base RTT")
 

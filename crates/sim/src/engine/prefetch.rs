@@ -17,6 +17,11 @@ pub(crate) fn prefetch<T>(value: &T) {
             // SAFETY: the line begins within `value`, and nothing is read through the pointer.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(line)) };
         }
+        // A value that need not begin a line may end in one more than its size would fill.
+        if !align_of::<T>().is_multiple_of(LINE) && size_of::<T>() > 0 {
+            // SAFETY: the last byte of `value`.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<T>() - 1)) };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
