@@ -28,7 +28,7 @@ from typing import Any
 import incast
 from helpers import ROOT
 
-LANGUAGES = ("console", "python", "toml", "sh", "bash", "rust")
+LANGUAGES = ("console", "python", "toml", "sh", "bash", "rust", "c")
 """Blocks in these languages are run, or say why not."""
 
 _FENCE = re.compile(r"^( *)(```+|~~~+)([\w-]*).*$")
@@ -129,8 +129,8 @@ class Runner:
                 self.toml(block)
             case "sh" | "bash":
                 self.shell(block.text, block)
-            case "rust":
-                self.rust(block)
+            case "rust" | "c":
+                self.excerpt(block)
 
     def shell(self, command: str, block: Block) -> str:
         """Runs a command line; its exit code must be the one the page says, 0 without a word."""
@@ -202,7 +202,7 @@ class Runner:
         else:
             assert "exit" not in block.say, f"{block.place}: this is a valid scenario"
 
-    def rust(self, block: Block) -> None:
+    def excerpt(self, block: Block) -> None:
         """The lines must be in the file that the comment names, in a row."""
         file = block.say.get("excerpt")
         assert file, f"{block.place}: say of which file this is an excerpt"

@@ -10,7 +10,7 @@ result.flows.column("slowdown")
 """
 
 from incast import algorithm, sections, units
-from incast._core import Ack, IntHop, Loss, ResultError, ScenarioError, Sent, Table, __version__
+from incast._core import Ack, IntHop, Loss, PluginError, ResultError, ScenarioError, Sent, Table, __version__
 from incast._core import Path as FlowPath
 from incast.algorithm import (
     CongestionControl,
@@ -18,6 +18,7 @@ from incast.algorithm import (
     Signals,
     algorithms,
     families,
+    get_include,
     load_plugin,
     own_controls,
     register,
@@ -44,6 +45,7 @@ __all__ = [
     "IntHop",
     "Interrupted",
     "Loss",
+    "PluginError",
     "PortSeries",
     "Progress",
     "Replications",
@@ -61,6 +63,7 @@ __all__ = [
     "compare",
     "congestion_at",
     "families",
+    "get_include",
     "gradient_of",
     "load_plugin",
     "own_controls",

@@ -133,7 +133,10 @@ class CongestionControl(ABC):
         """
 
 
-_made: dict[str, tuple[Callable[..., Any], Path | None]] = {}
+_made: dict[str, tuple[Callable[..., Any] | None, Path | None]] = {}
+"""What was registered: the class, or none for a plugin in a shared library; and the plugin file."""
+
+_LIBRARIES = (".so", ".dylib")
 
 
 def register(name: str, algorithm: Callable[..., Any], summary: str | None = None) -> None:
@@ -178,10 +181,11 @@ def name_of(algorithm: Callable[..., Any]) -> str:
 
 
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
-    """Runs a Python file that registers algorithms, as ``--plugin`` does.
+    """Loads a file with algorithms, as ``--plugin`` does.
 
-    If the file does not call :func:`register`, its subclasses of :class:`CongestionControl` are registered,
-    each under its own name (``MyRule``: ``my-rule``).
+    A Python file is run. If it does not call :func:`register`, its subclasses of :class:`CongestionControl`
+    are registered, each under its own name (``MyRule``: ``my-rule``). A shared library (``.so``) has what
+    ``incast_cc.h`` describes as ``incast_plugin``: an algorithm in C, or in any language that makes one.
 
     Args:
         path: The file.
@@ -191,15 +195,29 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         FileNotFoundError: When there is no such file.
-        ValueError: When it defines no algorithm.
+        ValueError: When it defines no algorithm, or a library cannot be used.
     """
     file = Path(path).resolve()
     if not file.is_file():
         raise FileNotFoundError(f"{path}: there is no such plugin file")
+    names = _load_library(file) if file.suffix in _LIBRARIES else _run_plugin(path, file)
+    known = os.environ.get(PLUGINS, "")
+    if str(file) not in known.split(os.pathsep):
+        os.environ[PLUGINS] = f"{known}{os.pathsep}{file}" if known else str(file)
+    return names
+
+
+def _load_library(file: Path) -> list[str]:
+    names = _core.load_library(str(file), _digest(file.read_bytes()))
+    _made.update((name, (None, file)) for name in names)
+    return names
+
+
+def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
     name = f"incast_plugin_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ValueError(f"{path}: a plugin is a Python file (.py)")
+        raise ValueError(f"{path}: a plugin is a Python file (.py) or a shared library (.so)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     before = dict(_made)
@@ -213,10 +231,12 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
         names = [name_of(found) for found in _algorithms_in(module)]
     if not names:
         raise ValueError(f"{path}: defines no algorithm; derive a class from incast.CongestionControl")
-    known = os.environ.get(PLUGINS, "")
-    if str(file) not in known.split(os.pathsep):
-        os.environ[PLUGINS] = f"{known}{os.pathsep}{file}" if known else str(file)
     return names
+
+
+def get_include() -> str:
+    """The folder of the header ``incast_cc.h``, with which a plugin in C is compiled."""
+    return str(Path(__file__).parent / "include")
 
 
 def load_plugins_of_environment() -> None:
@@ -232,8 +252,8 @@ def registered() -> dict[str, str]:
 
 def carried(names: Sequence[str]) -> list[tuple[str, Callable[..., Any] | str]]:
     """What another process needs to use algorithms of these names: classes, or plugin files."""
-    found = ((name, _made[name]) for name in names if name in _made)
-    return [(name, made if file is None else str(file)) for name, (made, file) in found]
+    found = ((name, *_made[name]) for name in names if name in _made)
+    return [(name, made if made and not file else str(file)) for name, made, file in found]
 
 
 def register_carried(algorithms: Sequence[tuple[str, Callable[..., Any] | str]]) -> None:
@@ -271,7 +291,11 @@ def _hash(algorithm: Callable[..., Any]) -> str | None:
             source = inspect.getsource(algorithm).encode()
     except (OSError, TypeError):
         return None
-    return f"sha256:{hashlib.sha256(source).hexdigest()[:16]}"
+    return _digest(source)
+
+
+def _digest(code: bytes) -> str:
+    return f"sha256:{hashlib.sha256(code).hexdigest()[:16]}"
 
 
 def algorithms() -> list[_core.Algorithm]:

@@ -20,6 +20,10 @@
  * Times are in picoseconds, amounts in bytes, rates in bits per second. The same calls with the same numbers
  * give the same numbers, on every machine.
  *
+ * In the other direction the simulator runs an algorithm of one's own: a shared library with the function
+ * incast_plugin_at() and the structures incast_plugin and incast_plugin_parameter, which it fills in. Such a
+ * library needs no other function of this header.
+ *
  * Made from the source by crates/capi/tests/header.rs: changes belong there.
  */
 
@@ -384,6 +388,86 @@ typedef struct {
     incast_rate rate;
 } incast_allowance;
 
+/** A parameter of a plugin. Its numbers are in the unit of its kind, as in incast_value. */
+typedef struct {
+    /** Its name in scenarios, in lower case: letters, digits and _. */
+    const char *name;
+    /** One sentence of meaning. */
+    const char *meaning;
+    /** What it is: one of incast_kind, but no choice. */
+    uint32_t kind;
+    /** Its value where a scenario has none. */
+    uint64_t initial;
+    /** The least value that is allowed. */
+    uint64_t least;
+    /** The greatest value that is allowed. */
+    uint64_t most;
+} incast_plugin_parameter;
+
+/**
+ * An algorithm in a shared library, which the simulator loads (`incast run --plugin ./mine.so`). All of it stays
+ * where it is and as it is for as long as the program runs.
+ *
+ * The memory of a flow belongs to the simulator and is zero before start. Several threads call the functions at
+ * the same time, but for a flow one thread at a time: what a function changes is in the memory of its flow and
+ * nowhere else, or results are not the same in every run. Functions that are optional may be null.
+ *
+ * After each call the simulator asks for allowance and deadline. It stops the run and names the plugin when the
+ * window or the rate is zero, when the deadline is before the time of the call, or at that time after on_timer,
+ * and when a function wrote beyond the memory of its flow.
+ */
+typedef struct {
+    /** INCAST_CC_ABI. */
+    uint32_t abi;
+    /** The signals that it needs: the sum of their constants (INCAST_SIGNAL_ECN and so on). */
+    uint32_t signals;
+    /** Its name in scenarios: letters, digits, - and _; not that of an algorithm of the library. */
+    const char *name;
+    /** One line for lists. */
+    const char *summary;
+    /** Its parameters, parameter_count of them; null if there are none. */
+    const incast_plugin_parameter *parameters;
+    /** How many parameters it has. */
+    size_t parameter_count;
+    /** Header bytes that it adds to packets. */
+    incast_overhead overhead;
+    /** Bytes of what flows with the same parameters and the same path share; may be zero. */
+    size_t shared_bytes;
+    /** Bytes of a flow. */
+    size_t flow_bytes;
+    /**
+     * Optional. Looks at the parameters together, in the order of their list, before anything runs. Null if
+     * they are possible, otherwise what is wrong, as a text that stays.
+     */
+    const char *(*check)(const uint64_t *parameters);
+    /**
+     * Optional. Fills in what flows share from the parameters and the path; it is zero before. It is constant
+     * afterwards.
+     */
+    void (*share)(void *shared, const uint64_t *parameters, const incast_path *path);
+    /** A flow starts. */
+    void (*start)(void *flow, const void *shared, incast_time now);
+    /** An acknowledgement arrived. Telemetry has no records without INCAST_SIGNAL_INT; it is never null. */
+    void (*on_ack)(void *flow, const void *shared, const incast_ack *ack, const incast_int_stack *telemetry);
+    /** Optional. The receiver reports congestion (only with INCAST_SIGNAL_CNP). */
+    void (*on_cnp)(void *flow, const void *shared, incast_time now);
+    /** Optional. The transport detected a loss and is about to retransmit. */
+    void (*on_loss)(void *flow, const void *shared, const incast_loss *loss);
+    /** Optional. Transmission of a packet begins. */
+    void (*on_sent)(void *flow, const void *shared, const incast_sent *sent);
+    /** Optional. The deadline is reached. */
+    void (*on_timer)(void *flow, const void *shared, incast_time now);
+    /** Optional. When on_timer is to be called next; INCAST_NEVER without a timer. */
+    incast_time (*deadline)(const void *flow, const void *shared);
+    /** What the flow may send now. */
+    incast_allowance (*allowance)(const void *flow, const void *shared);
+    /**
+     * Optional. The word to keep with a packet whose transmission begins (only with
+     * INCAST_SIGNAL_PACKET_TAG).
+     */
+    uint32_t (*tag)(const void *flow, const void *shared);
+} incast_plugin;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -628,6 +712,12 @@ incast_status incast_flow_probe(const incast_flow *flow,
                                 const incast_setup *setup,
                                 size_t place,
                                 incast_value *out);
+
+/**
+ * The function that a shared library with plugins has, and that this one does not: the plugin at this place
+ * of its list, from 0; null beyond the end.
+ */
+extern const incast_plugin *incast_plugin_at(size_t place);
 
 #ifdef __cplusplus
 }  // extern "C"

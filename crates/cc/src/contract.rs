@@ -244,6 +244,13 @@ impl Signals {
         self.0
     }
 
+    /// The set of these bits; `None` if one of them stands for no signal.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        const ALL: u32 = Signals::DELAYED_RUN.0 * 2 - 1;
+        if bits & !ALL == 0 { Some(Self(bits)) } else { None }
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -404,9 +411,11 @@ mod tests {
                 assert!(both.contains(one) && both.contains(other), "{both:?}");
                 assert_eq!(one.contains(both), i == j, "{one:?} {both:?}");
                 assert_eq!(both.bits(), 1 << i | 1 << j, "{both:?}");
+                assert_eq!(Signals::from_bits(both.bits()), Some(both));
             }
             assert!(one.contains(Signals::NONE) && !Signals::NONE.contains(one));
         }
+        assert_eq!(Signals::from_bits(1 << all.len()), None);
         // A union, with what both have in it.
         let (two, three) = (Signals::ECN.and(Signals::INT), Signals::INT.and(Signals::CNP));
         assert_eq!(two.and(three), Signals::ECN.and(three));

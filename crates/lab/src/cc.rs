@@ -113,9 +113,15 @@ impl Registered {
             table.reading.wrong_key(&path, message);
             return None;
         }
-        let parameters: Parameters =
-            table.rest().into_iter().map(|(key, node)| (key, plain(&node.value))).collect();
-        match algorithm.make(&parameters) {
+        let (parameters, values) = match algorithm.parameters() {
+            Some(known) => declared(name, known, table)?,
+            None => {
+                let rest = table.rest().into_iter().map(|(key, node)| (key, plain(&node.value)));
+                let parameters: Parameters = rest.collect();
+                (parameters.clone(), parameters)
+            }
+        };
+        match algorithm.make(&values) {
             Ok(algorithm) => Some(Self { name, code, parameters, algorithm }),
             Err(message) => {
                 let path = table.path("");
@@ -130,6 +136,24 @@ impl Registered {
         out.extend(self.code.as_ref().map(|code| ("code".to_owned(), Out::text(code))));
         out.extend(self.parameters.iter().map(|(key, value)| (key.clone(), out_of(value))));
     }
+}
+
+/// Reads the parameters that a plugin has declared: as they are written, and as numbers.
+fn declared(
+    name: &str,
+    known: &[ParamInfo],
+    table: &mut TableReader<'_, '_>,
+) -> Option<(Parameters, Parameters)> {
+    table.entitle(format!("cc with {name}"));
+    let (mut written, mut values) = (Parameters::new(), Parameters::new());
+    let mut sound = true;
+    for info in known {
+        if let Some(value) = parameter(table, info, &mut sound) {
+            written.extend(table.written(info.name).map(|value| (info.name.to_owned(), plain(value))));
+            values.push((info.name.to_owned(), plugin::number_of(value)));
+        }
+    }
+    sound.then_some((written, values))
 }
 
 fn plain(value: &Written) -> Plain {

@@ -47,6 +47,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use incast_cc::any::ParamInfo;
+use incast_cc::params::Value;
 use incast_sim::describe::algorithm::Algorithm;
 
 /// A value as a scenario file has it. Decimal numbers keep their text.
@@ -80,11 +82,33 @@ pub trait Plugin: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Its parameters. Those of a scenario are then read and checked like those of a built-in algorithm, and
+    /// [`make`](Self::make) gets the values of those that are written as whole numbers in the unit of their kind
+    /// ([`number_of`]). `None`: it reads them itself, as they are written.
+    fn parameters(&self) -> Option<&[ParamInfo]> {
+        None
+    }
+
     /// The algorithm with these parameters.
     ///
     /// # Errors
     /// What is wrong with them, for people.
     fn make(&self, parameters: &Parameters) -> Result<Algorithm, String>;
+}
+
+/// A value of a parameter as a whole number: of a time its picoseconds, of an amount its bytes, of a rate its
+/// bits per second, of a ratio the bits of [`Fixed`](incast_cc::Fixed), of a choice its place, 0 or 1 of a flag.
+#[must_use]
+pub fn number_of(value: Value) -> Plain {
+    Plain::Integer(match value {
+        Value::Time(time) => time.ps().into(),
+        Value::Bytes(bytes) => bytes.get().into(),
+        Value::Rate(rate) => rate.bps().into(),
+        Value::Ratio(ratio) => ratio.bits().into(),
+        Value::Count(count) => count.into(),
+        Value::Flag(flag) => flag.into(),
+        Value::Choice(place) => place as i128,
+    })
 }
 
 type Registry = BTreeMap<&'static str, Arc<dyn Plugin>>;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
+use incast_sim::describe::algorithm::Algorithm;
+use incast_sim::describe::fault::Fault;
 use incast_sim::describe::work::What;
 use incast_sim::record::{
     End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PacketRecord, PauseRecord,
@@ -88,6 +90,8 @@ pub struct RunResult {
     pub folder: Option<PathBuf>,
     /// Messages for the user, like what was removed.
     pub notices: Vec<String>,
+    /// What an algorithm from outside did wrong, which stopped the run.
+    pub fault: Option<String>,
 }
 
 impl RunResult {
@@ -212,7 +216,8 @@ fn run_on(
         }
     };
     let wall_s = begin.elapsed().as_secs_f64();
-    if options.failed.is_some_and(|failed| failed()) {
+    let fault = fault_of(&simulation);
+    if fault.is_some() || options.failed.is_some_and(|failed| failed()) {
         outcome.end = End::Interrupted;
     }
 
@@ -295,7 +300,12 @@ fn run_on(
             (Tables::Disk(Box::new(folder)), info)
         }
     };
-    Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices })
+    Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
+}
+
+/// What the first algorithm that reports anything did wrong.
+fn fault_of(simulation: &Simulation) -> Option<String> {
+    simulation.algorithms.iter().find_map(Algorithm::fault).and_then(Fault::message)
 }
 
 /// The destination of rows: disk if requested, otherwise memory.
@@ -482,7 +492,8 @@ impl Sink for Recorder<'_> {
         if self.output.writer.is_some() && self.flushed.elapsed() >= FLUSH_EVERY {
             self.flush();
         }
-        if self.output.error.is_some() {
+        let failed = self.simulation.algorithms.iter().any(|algorithm| algorithm.fault().is_some());
+        if failed || self.output.error.is_some() {
             return ControlFlow::Break(());
         }
         (self.progress)(progress)

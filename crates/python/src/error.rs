@@ -3,7 +3,7 @@
 use incast_lab::results::ResultError as LabResultError;
 use incast_lab::run::RunError;
 use incast_lab::{Problem, Problems};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,6 +19,14 @@ pyo3::create_exception!(
     ResultError,
     PyOSError,
     "A result cannot be written or read. Its text says where, why, and what helps."
+);
+
+pyo3::create_exception!(
+    incast,
+    PluginError,
+    PyRuntimeError,
+    "A plugin in a shared library did what it must not during a run. Its text names the plugin, its file, the \
+     function and the simulated time."
 );
 
 /// One thing that is wrong with something that a person wrote.

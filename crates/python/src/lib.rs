@@ -32,13 +32,13 @@ mod _core {
     };
 
     #[pymodule_export]
-    use crate::error::{PyProblem, ResultError, ScenarioError, scenario_error};
+    use crate::error::{PluginError, PyProblem, ResultError, ScenarioError, scenario_error};
 
     #[pymodule_export]
     use crate::formats::{describe_file, scenario_of_files, write_fct, write_trace};
 
     #[pymodule_export]
-    use crate::plugin::{register, registered};
+    use crate::plugin::{load_library, register, registered};
 
     #[pymodule_export]
     use crate::quantity::{read_quantity, write_quantity};

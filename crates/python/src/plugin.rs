@@ -5,6 +5,7 @@
 //! run; until then no flow is called.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use incast_cc as cc;
@@ -58,6 +59,13 @@ pub(crate) fn register(
 ) -> PyResult<()> {
     let algorithm = Factory { name: name.to_owned(), factory, summary, code };
     registry::register(name, Arc::new(algorithm)).map_err(PyValueError::new_err)
+}
+
+/// Opens a shared library with plugins and makes them known, as [`register`] does; `code` is a hash of the file.
+/// Returns their names.
+#[pyfunction]
+pub(crate) fn load_library(path: PathBuf, code: String) -> PyResult<Vec<String>> {
+    incast_plugin::load(&path, Some(code)).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The names that were registered, each with one line.
@@ -122,23 +130,9 @@ fn value<'py>(of: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, 
 }
 
 fn signals(bits: u32) -> PyResult<cc::Signals> {
-    use cc::Signals;
-    let all = [
-        Signals::ECN,
-        Signals::INT,
-        Signals::CNP,
-        Signals::HOP_DELAY,
-        Signals::ONE_WAY_DELAY,
-        Signals::RECEIVER_FLOWS,
-        Signals::PACKET_TAG,
-        Signals::CIRCUIT,
-        Signals::DELAYED_RUN,
-    ];
-    if bits >> all.len() != 0 {
-        return Err(PyValueError::new_err(format!("signals must be made of incast.Signals, not {bits}")));
-    }
-    let chosen = (0..).zip(all).filter(|(bit, _)| bits >> bit & 1 == 1);
-    Ok(chosen.fold(Signals::NONE, |set, (_, signal)| set.and(signal)))
+    let signals = cc::Signals::from_bits(bits);
+    signals
+        .ok_or_else(|| PyValueError::new_err(format!("signals must be made of incast.Signals, not {bits}")))
 }
 
 fn table<'py>(py: Python<'py>, parameters: &Parameters) -> PyResult<Bound<'py, PyDict>> {

@@ -10,7 +10,7 @@ use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
-use crate::error::PyProblem;
+use crate::error::{PluginError, PyProblem};
 use crate::result::Result;
 use crate::{error, kernel, plugin};
 
@@ -204,7 +204,8 @@ impl Scenario {
             .map_err(error::run)
         };
         let ran = if in_python { work()? } else { py.detach(work)? };
-        let stop = stop.or_else(plugin::take_fault);
+        let fault = || ran.fault.clone().map(PluginError::new_err);
+        let stop = stop.or_else(plugin::take_fault).or_else(fault);
         Ok((Result::of(ran)?, stop))
     }
 }

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from incast import Interrupted, ResultError, ScenarioError, __version__
+from incast import Interrupted, PluginError, ResultError, ScenarioError, __version__
 from incast.cli import (
     compare,
     completion,
@@ -81,7 +81,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    except ResultError as error:
+    except (ResultError, PluginError) as error:
         print(f"incast: {error}", file=sys.stderr)
         return FAILED
 

@@ -25,8 +25,9 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
         "--plugin",
         type=plugin,
         action="append",
-        metavar="FILE.py",
-        help="a Python file with an algorithm of your own, which can then be named; may be repeated",
+        metavar="FILE",
+        help="a file with an algorithm of your own, in Python (.py) or a shared library (.so), "
+        "which can then be named; may be repeated",
     )
     sub.add_argument(
         "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import store
-from incast._core import ResultError, ScenarioError, __version__
+from incast._core import PluginError, ResultError, ScenarioError, __version__
 from incast.algorithm import PLUGINS, load_plugin
 from incast.runner.executor import Done, Task, Watch, execute
 
@@ -87,40 +87,40 @@ class Ray:
                 ray.cancel(reference, force=True)
 
 
-def _plugins() -> list[tuple[str, str]]:
-    """The plugin files in use here, by name, each with its source."""
+def _plugins() -> list[tuple[str, bytes]]:
+    """The plugin files in use here, by name, each with its contents."""
     files = map(Path, filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)))
-    return [(file.name, file.read_text(encoding="utf-8")) for file in files]
+    return [(file.name, file.read_bytes()) for file in files]
 
 
 @functools.cache
-def _load(name: str, source: str) -> None:
+def _load(name: str, contents: bytes) -> None:
     """Loads a plugin that was sent here, once in each process."""
     folder = Path(tempfile.mkdtemp(prefix="incast-plugin-"))
-    (folder / name).write_text(source, encoding="utf-8")
+    (folder / name).write_bytes(contents)
     load_plugin(folder / name)
 
 
-def make(task: Task, version: str, plugins: Sequence[tuple[str, str]]) -> tuple[str | None, bytes]:
+def make(task: Task, version: str, plugins: Sequence[tuple[str, bytes]]) -> tuple[str | None, bytes]:
     """Makes a run on a machine of the cluster.
 
     Args:
         task: The run.
         version: The version of Incast where it comes from.
-        plugins: Names and sources of the plugins that it may need.
+        plugins: Names and contents of the plugin files that it may need.
 
     Returns:
         The error, if any, and the folder of the result as a tar archive.
     """
     if version != __version__:
         return f"the cluster has Incast {__version__}, this machine {version}", b""
-    for name, source in plugins:
-        _load(name, source)
+    for name, contents in plugins:
+        _load(name, contents)
     with tempfile.TemporaryDirectory(prefix="incast-") as name:
         folder = Path(name) / "result"
         try:
             execute(replace(task, folder=str(folder)))
-        except (ScenarioError, ResultError) as error:
+        except (ScenarioError, ResultError, PluginError) as error:
             return str(error), b""
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:

@@ -13,7 +13,7 @@ import sys
 from typing import TextIO
 
 from incast import ScenarioError
-from incast._core import ResultError
+from incast._core import PluginError, ResultError
 from incast.progress import Progress, share
 from incast.runner.executor import Task, execute
 
@@ -41,7 +41,7 @@ def _serve(task: Task, answers: TextIO) -> None:
         reused = execute(task, progress)
     except BrokenPipeError:
         os._exit(1)
-    except (ScenarioError, ResultError) as error:
+    except (ScenarioError, ResultError, PluginError) as error:
         tell(error=str(error))
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}")

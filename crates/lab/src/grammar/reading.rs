@@ -232,6 +232,11 @@ impl<'a, 'r> TableReader<'a, 'r> {
         None
     }
 
+    /// What is written at a key.
+    pub(crate) fn written(&self, key: &str) -> Option<&'a Value> {
+        self.table.get(key).map(|node| &node.value)
+    }
+
     /// Counts a key among those that the table may have.
     pub(crate) fn allow(&mut self, key: &'static str) {
         self.known.push(key);

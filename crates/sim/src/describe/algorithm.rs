@@ -13,11 +13,14 @@ use incast_cc::{
 };
 use incast_units::{Rate, Time};
 
+use crate::describe::fault::Fault;
+
 /// An algorithm with its parameters.
 #[derive(Clone, Debug)]
 pub struct Algorithm {
     kind: Arc<dyn Kind>,
     one_thread: bool,
+    fault: Option<Fault>,
 }
 
 impl From<AnyParams> for Algorithm {
@@ -42,13 +45,25 @@ impl Algorithm {
     /// machine only if its arithmetic is.
     pub fn new<C: CongestionControl>(name: impl Into<String>, params: C::Params) -> Self {
         let kind = Arc::new(Of::<C> { name: name.into(), params, setups: Arc::default() });
-        Self { kind, one_thread: false }
+        Self { kind, one_thread: false, fault: None }
     }
 
     /// The same, called only from the thread that starts the run, always in the same order.
     #[must_use]
     pub fn on_one_thread(self) -> Self {
         Self { one_thread: true, ..self }
+    }
+
+    /// The same, which reports there what it does wrong during a run.
+    #[must_use]
+    pub fn that_reports_to(self, fault: Fault) -> Self {
+        Self { fault: Some(fault), ..self }
+    }
+
+    /// What it did wrong during a run, if it reports that.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref().filter(|fault| fault.is_raised())
     }
 
     /// Whether it is called only from the thread that starts the run.

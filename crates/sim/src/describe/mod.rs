@@ -5,6 +5,7 @@ pub mod balancing;
 pub mod bfc;
 pub mod circuits;
 pub mod control;
+pub mod fault;
 pub mod flow;
 pub mod network;
 pub mod probe;
