@@ -132,7 +132,7 @@ docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is a
 	@echo "site/index.html"
 
 .PHONY: reproduce
-reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (one to two hours)
+reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (about an hour)
 	$(BIN)/incast reproduce all --write docs/reproduction.md --record
 
 .PHONY: reproduce-quick
