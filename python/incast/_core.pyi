@@ -83,6 +83,7 @@ class Scenario:
     ) -> tuple[list[str], bytes] | None: ...
     def algorithms(self) -> list[str]: ...
     def warnings(self) -> list[Problem]: ...
+    def problem(self, key: str, problem: str) -> Problem: ...
     def files(self) -> list[str]: ...
     @property
     def payload_bytes(self) -> int: ...
@@ -99,6 +100,72 @@ class Scenario:
         report: Callable[[int, int | None, int, int, int], None] | None,
         build: str | None = None,
     ) -> tuple[Result, BaseException | None]: ...
+
+class Plan:
+    """What a scenario asks of a testbed. Times are in ps, rates in bit/s."""
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the nodes, hosts first."""
+    @property
+    def hosts(self) -> int:
+        """How many of them are hosts."""
+    @property
+    def links(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Links: node and port of either end, rate, delay."""
+    @property
+    def flows(self) -> list[tuple[int, int, int | None, int, int | None, int, int]]:
+        """Flows: source, destination, size if it has one, start, stop if it has one, group, algorithm."""
+    @property
+    def paths(self) -> list[tuple[int, int, int, int, int, int]]:
+        """What each flow's algorithm is told: base RTT, one-way delay, rate, packet, payload, links."""
+    @property
+    def groups(self) -> list[str]:
+        """Names of the traffic blocks."""
+    @property
+    def algorithms(self) -> list[str]:
+        """Algorithms with their presets."""
+    @property
+    def operations(self) -> int:
+        """Operations with dependencies."""
+    @property
+    def buffer_bytes(self) -> int | None:
+        """Limit of the buffer of a switch, or of each port; None: unlimited."""
+    @property
+    def buffer_alpha(self) -> float | None:
+        """The part of the free buffer that a queue may have; None: the limit is that of each port."""
+    @property
+    def ecn(self) -> tuple[int, int, float, int | None, bool] | None:
+        """Marks: kmin and kmax in bytes, pmax, reference rate, whether at dequeue."""
+    @property
+    def until_ps(self) -> int | None:
+        """When it ends at the latest."""
+    @property
+    def stall_after_ps(self) -> int:
+        """Time without progress after which it is given up."""
+    @property
+    def probed_ports(self) -> list[tuple[int, int]]:
+        """Ports that are sampled: node and port."""
+    @property
+    def port_interval_ps(self) -> int:
+        """Time between two samples of a port."""
+    @property
+    def probed_flows(self) -> list[int]:
+        """Flows that are sampled."""
+    @property
+    def flow_interval_ps(self) -> int:
+        """Time between two samples of a flow."""
+    @property
+    def probe_from_ps(self) -> int:
+        """When the first sample is taken."""
+    @property
+    def probe_until_ps(self) -> int | None:
+        """After which no sample is taken."""
+
+def plan(scenario: Scenario) -> Plan: ...
+def record(
+    scenario: Scenario, measured: object, out: str | None, fresh: bool, build: str | None = None
+) -> Result: ...
 
 class Size:
     """What a scenario comes to."""

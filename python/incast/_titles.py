@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from incast import _core
+
+if TYPE_CHECKING:
+    from incast.result import Result
+
+
+def made(result: Result) -> str:
+    """How a result came about, where several are told apart."""
+    return "testbed" if "testbed" in result.info else "simulation"
 
 
 def other(label: str) -> str:

@@ -123,7 +123,8 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
     """
     try:
         info: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if info["state"] != "complete" or info["outcome"]["end"] == "interrupted":
+        # What was measured on a testbed is no result of the simulator.
+        if info["state"] != "complete" or info["outcome"]["end"] == "interrupted" or "testbed" in info:
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
         return info if same and info["build"] == build() else None
@@ -149,7 +150,7 @@ def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[b
     path = folder.parent / f".{folder.name}.lock"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        held = _lock(path, waiting)
+        held = lock_file(path, waiting)
     except OSError as error:
         raise ResultError(f"cannot create {folder}: {error.strerror}{_help(error)}") from None
     try:
@@ -161,13 +162,25 @@ def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[b
             os.close(held)
 
 
-def _lock(path: Path, waiting: Callable[[], None] | None) -> int | None:
+def lock_file(path: Path, waiting: Callable[[], None] | None, wait: bool = True) -> int | None:
+    """Opens a file and locks it, so that no other process has it.
+
+    Args:
+        path: The file, which its holder may remove before it closes it.
+        waiting: Called once when another process holds it.
+        wait: Whether to wait for that process.
+
+    Returns:
+        The descriptor; none on a file system without locks, and where another process holds it without wait.
+    """
     while True:
         file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
         try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if not wait:
+                    raise
                 if waiting:
                     waiting()
                 waiting = None

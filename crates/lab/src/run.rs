@@ -1,6 +1,8 @@
 //! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
 //! last part.
 
+mod measured;
+
 use core::fmt;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
@@ -19,12 +21,14 @@ use incast_sim::{Invalid, Simulation, Sink};
 use incast_units::Time;
 
 use crate::formats::pcapng::Capture;
-use crate::results::info::{OutcomeInfo, Written};
+use crate::results::info::{OutcomeInfo, TestbedInfo, Written};
 use crate::results::jobs::Jobs;
 use crate::results::tables::Labels;
 use crate::results::writer::{Digested, ResultWriter};
 use crate::results::{EachBatch, GROUP_ROWS, ResultError, ResultInfo, Table, TableName, Tables};
 use crate::summary::{SizeClass, Summary};
+
+pub use measured::{Measured, record};
 
 /// A table on disk is never further behind than this, in wall time (give or take one call of progress).
 const FLUSH_EVERY: Duration = Duration::from_secs(2);
@@ -62,6 +66,8 @@ pub struct RunOptions {
     /// Called when the simulation has ended: whether something outside it failed during the run. The result
     /// then has the end `interrupted`.
     pub failed: Option<fn() -> bool>,
+    /// The testbed on which it was measured, of a run that is none of the simulator.
+    pub testbed: Option<TestbedInfo>,
 }
 
 impl Default for RunOptions {
@@ -73,6 +79,7 @@ impl Default for RunOptions {
             build: None,
             classes: SizeClass::defaults(),
             failed: None,
+            testbed: None,
         }
     }
 }
@@ -167,6 +174,7 @@ fn run_on(
     }
     let mut info = ResultInfo::begin(job.name, &simulation, job.algorithms);
     info.build.clone_from(&options.build);
+    info.testbed.clone_from(&options.testbed);
     let mut notices = Vec::new();
     let mut writer = None;
     if let Some(out) = &options.out {
@@ -215,7 +223,7 @@ fn run_on(
             return Err(RunError::Invalid(invalid));
         }
     };
-    let wall_s = begin.elapsed().as_secs_f64();
+    let wall_s = options.testbed.as_ref().map_or_else(|| begin.elapsed().as_secs_f64(), |of| of.wall_s);
     let fault = fault_of(&simulation);
     if fault.is_some() || options.failed.is_some_and(|failed| failed()) {
         outcome.end = End::Interrupted;

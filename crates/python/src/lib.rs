@@ -12,6 +12,7 @@ mod scenario;
 mod sheet;
 mod signals;
 mod table;
+mod testbed;
 
 use pyo3::prelude::*;
 
@@ -57,6 +58,9 @@ mod _core {
 
     #[pymodule_export]
     use crate::table::Table;
+
+    #[pymodule_export]
+    use crate::testbed::{Plan, plan, record};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -16,7 +16,7 @@ use crate::{error, kernel, plugin};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "incast")]
-pub(crate) struct Scenario(incast_lab::Scenario);
+pub(crate) struct Scenario(pub(crate) incast_lab::Scenario);
 
 /// What a scenario comes to.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -97,6 +97,11 @@ impl Scenario {
     /// What is possible and hardly meant, like a link that the traffic overloads.
     fn warnings(&self) -> Vec<PyProblem> {
         self.0.warnings().iter().cloned().map(PyProblem::from).collect()
+    }
+
+    /// A problem of one of its keys, placed in the file.
+    fn problem(&self, key: &str, problem: String) -> PyProblem {
+        self.0.problem(key, incast_lab::Problem::new(problem)).into()
     }
 
     /// The files in the format of another program that it names.

@@ -26,12 +26,14 @@ mod timeline;
 
 use core::fmt;
 
+use incast_cc::Path;
 use incast_units::{Bytes, Time};
 
 pub use bound::job_bounds;
 pub use describe::{Simulation, network::Network};
 pub use record::{Outcome, Sink};
 
+use describe::flow::Flow;
 use engine::world::World;
 use record::{FlowRecord, Flusher};
 
@@ -84,6 +86,34 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
         ideal_plain: Time::NEVER,
     };
     Ok(flows.iter().map(record).collect())
+}
+
+/// What each flow's algorithm is told of its path, as it is at the flow's start.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn told_paths(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
+    let world = World::new(simulation)?;
+    let flows = (0_u32..).zip(&simulation.flows);
+    Ok(flows.map(|(number, flow)| world.told_path(number, flow.start)).collect())
+}
+
+/// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the
+/// completion times on idle paths.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Result<(), Invalid> {
+    let world = World::new(simulation)?;
+    for record in records {
+        let Some(&Flow { start, .. }) = simulation.flows.get(record.flow as usize) else {
+            return Err(Invalid(format!("there is no flow {}", record.flow)));
+        };
+        record.base_rtt = world.path(record.flow, start).base_rtt;
+        record.ideal = world.ideal_time(record.flow, start, record.bytes.get());
+        record.ideal_plain = world.plain_ideal_time(record.flow, start, record.bytes.get());
+    }
+    Ok(())
 }
 
 /// Runs a simulation on the reference engine: one heap, one event at a time. It is slow and gives the same

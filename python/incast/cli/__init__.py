@@ -28,6 +28,7 @@ from incast.cli import (
     schema,
     show,
     sweep,
+    testbed,
     validate,
 )
 from incast.cli.options import run_options, scenario_options
@@ -149,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     reproduce.add(commands)
     schema.add(commands)
     kernel.add(commands)
+    testbed.add(commands)
     doctor.add(commands)
     completion.add(commands)
     return top

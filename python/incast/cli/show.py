@@ -12,6 +12,7 @@ from incast import ResultError
 from incast.cli.outcome import ending, totals
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
+from incast.cli.testbed import notes
 from incast.progress import simulated
 from incast.result import Result
 from incast.store import short
@@ -72,6 +73,7 @@ def text(folder: Path, result: Result) -> str:
         paragraph(f"{info['name']}: {', '.join(info['algorithms'])}, seed {info['seed']}"),
         paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
     ]
+    lines += [paragraph(note, "  ") for note in notes(result)]
     if info.get("outcome"):
         lines += [ending(label, result), totals(result)]
     else:

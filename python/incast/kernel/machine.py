@@ -24,6 +24,9 @@ STATUS = Path("/proc/self/status")
 OLDEST = (6, 10)
 """The first kernel with the function of the objects: since then `cong_control` has four arguments."""
 
+INHERITED: list[int] = []
+"""Open files that bpftool inherits, like a lock that is to last as long as it runs."""
+
 _NET_ADMIN, _SYS_ADMIN, _BPF = 12, 21, 39
 """Numbers of capabilities."""
 
@@ -95,7 +98,13 @@ def call(bpftool: str, *words: str) -> str:
     """
     try:
         done = subprocess.run(
-            [bpftool, *words], capture_output=True, text=True, errors="replace", timeout=120, check=False
+            [bpftool, *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            check=False,
+            pass_fds=INHERITED,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise KernelError(f"bpftool does not run: {error}") from None

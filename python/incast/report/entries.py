@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incast import _core
-from incast._titles import other
+from incast._titles import made, other
 from incast.plot import style
 from incast.result import Result
 
@@ -42,12 +42,12 @@ def entries(results: Sequence[Result] | Mapping[str, Result]) -> list[Entry]:
         named = titles(results)
     # The part before the colon decides the colour, so a variant keeps that of its algorithm.
     keys = [f"{algorithm(result)}:{number}" for number, result in enumerate(results)]
-    made = []
+    found = []
     for key, title, result in zip(keys, named, results, strict=True):
         colour, dashes = style.colour(key, keys), style.dashes(key, keys)
         lengths = () if isinstance(dashes, str) else dashes[1]
-        made.append(Entry(result, title, colour, on_dark(colour), lengths))
-    return made
+        found.append(Entry(result, title, colour, on_dark(colour), lengths))
+    return found
 
 
 def algorithm(result: Result) -> str:
@@ -58,7 +58,7 @@ def algorithm(result: Result) -> str:
 def titles(results: Sequence[Result]) -> list[str]:
     """Names of results: their algorithms, and what else distinguishes them."""
     names = ["+".join(map(_title, result.info["algorithms"])) or "no flows" for result in results]
-    for further in (_seed, _folder):
+    for further in (made, _seed, _folder):
         twice = Counter(names)
         more = [further(result) for result in results]
         for name in (name for name, count in twice.items() if count > 1):

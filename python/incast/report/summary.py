@@ -11,6 +11,7 @@ import numpy as np
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
 from incast.result import Result
+from incast.testbed.distance import distance, pairs
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,11 @@ def _all_of(one: str, many: str, values: Sequence[str]) -> str:
 
 def differences(entries: Sequence[Entry]) -> list[str]:
     """Why the results are not comparable."""
-    said = []
+    said = [
+        f"{entry.title} was measured on a testbed: {'; '.join(entry.result.info['testbed']['notes'])}."
+        for entry in entries
+        if entry.result.info.get("testbed", {}).get("notes")
+    ]
     if len({entry.result.info["incast_version"] for entry in entries}) > 1:
         said.append("These results were made by different versions of Incast; compare them with care.")
     settings = [_setting(entry.result) for entry in entries]
@@ -162,6 +167,7 @@ class Part:
 def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]:
     """The summary: a part for the run, the completion times, the network and the origin."""
     outcomes: list[dict[str, Any]] = [result.info.get("outcome") or {} for result in results]
+    measured: list[dict[str, Any]] = [result.info.get("testbed") or {} for result in results]
 
     def of_outcome(key: str, form: Callable[[Any], str]) -> list[str]:
         return [form(outcome[key]) if key in outcome else "–" for outcome in outcomes]
@@ -189,15 +195,37 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
         Row("time paused, all ports", "µs", [_total(result, "paused_ps", 1e6) for result in results])
     )
     parts.append(Part("Network", network))
-    made = [
+    parts += _distances(results)
+    origin = [
         Row("seed", "", [str(result.info["seed"]) for result in results]),
         Row("packet-hops", "million", of_outcome("hops", lambda hops: number(hops / 1e6))),
         Row("wall time", "s", of_outcome("wall_s", number)),
         Row("fingerprint", "", of_outcome("fingerprint", str), words=True),
         Row("Incast", "", [str(result.info["incast_version"]) for result in results], words=True),
     ]
-    parts.append(Part("Origin", made))
+    if any(measured):
+        switches = [f"testbed, switch: {of['switch']}" if of else "simulator" for of in measured]
+        origin.append(Row("made by", "", switches, words=True))
+        origin.append(Row("kernel", "", [of["kernel"] if of else "–" for of in measured], words=True))
+    parts.append(Part("Origin", origin))
     return parts
+
+
+def _distances(results: Sequence[Result]) -> list[Part]:
+    """How far each result of a testbed is from that of the simulator, in the column of the former."""
+    made = []
+    for simulated, measured in pairs(results, [scenario(result) for result in results]):
+        rows = []
+        for of in distance(results[simulated], results[measured]):
+            cells = ["–"] * len(results)
+            cells[simulated], cells[measured] = number(of.simulated), number(of.measured)
+            rows.append(Row(of.title, of.unit, cells))
+            if of.share is not None:
+                cells = ["–"] * len(results)
+                cells[measured] = f"{100 * of.share:+.1f}"
+                rows.append(Row(f"{of.title}, difference", "%", cells))
+        made.append(Part("Distance of the testbed from the simulation", rows))
+    return made
 
 
 def _slowdowns(of_results: Sequence[dict[str, dict[str, float] | None]]) -> list[Row]:

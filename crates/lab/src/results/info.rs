@@ -37,6 +37,9 @@ pub struct ResultInfo {
     /// Number of hosts: the nodes with the lowest numbers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hosts: Option<u32>,
+    /// What the result was measured on; absent from one that was simulated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub testbed: Option<TestbedInfo>,
     /// Number of threads. The results do not depend on it.
     pub threads: usize,
     /// When the run began, in seconds since 1970 (UTC).
@@ -56,6 +59,21 @@ pub struct ResultInfo {
     /// The digest of all of the above.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<String>,
+}
+
+/// The testbed on which a result was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TestbedInfo {
+    /// What forwarded packets: `kernel` or `user`.
+    pub switch: String,
+    /// The release of the kernel that sent and received.
+    pub kernel: String,
+    /// The kernel's congestion control in place of each algorithm.
+    pub controls: BTreeMap<String, String>,
+    /// What differs from the scenario, and what went otherwise than it should, in sentences.
+    pub notes: Vec<String>,
+    /// Wall time from the start of the scenario to its end.
+    pub wall_s: f64,
 }
 
 /// Progress of writing a result.
@@ -168,6 +186,7 @@ impl ResultInfo {
             seed: simulation.seed,
             algorithms: algorithms.to_vec(),
             hosts: Some(simulation.network.hosts),
+            testbed: None,
             threads: simulation.threads,
             started_unix_s: now.map_or(0, |d| d.as_secs()),
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),

@@ -218,6 +218,14 @@ impl Scenario {
         &self.checked.warnings
     }
 
+    /// A problem of a key of the file, with its place: what something that uses the scenario cannot do.
+    #[must_use]
+    pub fn problem(&self, key: &str, problem: Problem) -> Problem {
+        let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
+        reading.wrong_key(key, problem.clone());
+        reading.into_problems().0.into_iter().next().unwrap_or(problem)
+    }
+
     /// The files in the format of another program that it names; the effective scenario names them too.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {

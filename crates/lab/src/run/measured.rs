@@ -1,0 +1,107 @@
+//! Results of flows that were measured and not simulated, in the same tables.
+
+use core::ops::ControlFlow;
+
+use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, PortTotals};
+use incast_sim::{Invalid, Simulation, Sink, add_idle_times};
+use incast_units::Time;
+
+use super::{Job, RunError, RunOptions, RunResult, run_on};
+use crate::hash::Digest;
+use crate::results::info::TestbedInfo;
+
+/// What was measured of the flows of a scenario.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The testbed.
+    pub testbed: TestbedInfo,
+    /// Why it ended.
+    pub end: End,
+    /// When, from the start of the scenario.
+    pub now: Time,
+    /// Data packets that did not arrive at receivers.
+    pub dropped: u64,
+    /// Every flow that started. Base RTT and completion times on idle paths are computed, whatever they say.
+    pub flows: Vec<FlowRecord>,
+    /// Samples of ports, by time.
+    pub port_samples: Vec<PortSample>,
+    /// Samples of flows, by time.
+    pub flow_samples: Vec<FlowSample>,
+    /// Totals of ports.
+    pub ports: Vec<PortTotals>,
+}
+
+/// The result of what was measured of `job`, in memory or on disk as that of a run.
+///
+/// # Errors
+/// When the scenario contradicts itself, or the result's folder cannot be used or written.
+pub fn record(job: &Job<'_>, options: &RunOptions, measured: &Measured) -> Result<RunResult, RunError> {
+    let engine = |simulation: &Simulation, sink: &mut dyn Sink| measured.pass_to(simulation, sink);
+    let options = RunOptions { testbed: Some(measured.testbed.clone()), ..options.clone() };
+    run_on(&engine, job, &options, &mut |_| ControlFlow::Continue(()))
+}
+
+impl Measured {
+    /// Stands in for the simulator.
+    fn pass_to(&self, simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+        let mut flows = self.flows.clone();
+        add_idle_times(simulation, &mut flows)?;
+        flows.sort_unstable_by_key(|record| (record.finish, record.flow));
+        let unfinished = flows.split_off(flows.partition_point(|record| record.finish != Time::NEVER));
+        let all = || flows.iter().chain(&unfinished);
+        let sent: u64 = all().map(|record| record.packets).sum();
+        // What a receiver has, the sender need not know yet.
+        let payload = simulation.transport.payload.get().max(1);
+        let known: u64 = all().map(|record| record.bytes.get().div_ceil(payload)).sum();
+        let delivered =
+            if unfinished.is_empty() { sent.saturating_sub(self.dropped) } else { known.min(sent) };
+        let mut outcome = Outcome {
+            end: self.end.clone(),
+            now: self.now,
+            flows_finished: flows.len() as u64,
+            hops: self.ports.iter().map(|port| port.packets).sum(),
+            sent,
+            delivered,
+            dropped: self.dropped,
+            lost: 0,
+            trimmed: 0,
+            in_flight: sent.saturating_sub(delivered + self.dropped),
+            ports: self.ports.clone(),
+            unfinished,
+            deadlock: Vec::new(),
+            operations_ended: 0,
+            unfinished_operations: Vec::new(),
+            fingerprint: 0,
+            violations: Vec::new(),
+        };
+        outcome.fingerprint = self.fingerprint();
+        sink.flows(&flows);
+        sink.port_samples(&self.port_samples);
+        sink.flow_samples(&self.flow_samples);
+        Ok(outcome)
+    }
+
+    /// A hash of everything that was measured.
+    fn fingerprint(&self) -> u64 {
+        let mut digest = Digest::default();
+        let mut add = |values: &[u64]| values.iter().for_each(|v| digest.update(&v.to_le_bytes()));
+        add(&[self.now.ps(), self.dropped]);
+        for r in &self.flows {
+            add(&[u64::from(r.flow), r.start.ps(), r.finish.ps(), r.delivered.ps(), r.bytes.get()]);
+            add(&[r.packets, r.resent, r.marked, u64::from(r.timeouts)]);
+        }
+        for s in &self.port_samples {
+            add(&[s.time.ps(), u64::from(s.node), u64::from(s.port), s.queue.get(), s.transmitted.get()]);
+            add(&[s.dropped.get(), s.marked]);
+        }
+        for s in &self.flow_samples {
+            add(&[s.time.ps(), u64::from(s.flow), s.window.get(), s.rate.bps(), s.rtt.ps()]);
+            add(&[s.inflight.get(), s.acked.get()]);
+        }
+        for p in &self.ports {
+            add(&[u64::from(p.node), u64::from(p.port), p.transmitted.get(), p.packets, p.drops]);
+            add(&[p.dropped.get(), p.marked, p.peak_queue.get()]);
+        }
+        u64::from_str_radix(&digest.finish(), 16).unwrap_or(0)
+    }
+}

@@ -1,0 +1,268 @@
+//! Scenarios on a testbed: what it must do, and the result of what it measured.
+
+use std::path::PathBuf;
+
+use incast_lab::results::info::TestbedInfo;
+use incast_lab::run::{self as lab, Job, Measured, RunOptions};
+use incast_sim::describe::switch::{Buffer, MarkingPoint};
+use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, PortTotals, Stall};
+use incast_units::{Bytes, Rate, Time};
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::result::Result;
+use crate::scenario::Scenario;
+
+/// A link: node and port of either end, rate in bit/s, delay in ps.
+type Link = (u32, u16, u32, u16, u64, u64);
+/// A flow: source, destination, size in bytes if it has one, start and perhaps stop in ps, group, algorithm.
+type Flow = (u32, u32, Option<u64>, u64, Option<u64>, u16, u16);
+/// A path: base RTT and one-way delay in ps, rate in bit/s, packet and payload in bytes, links.
+type Path = (u64, u64, u64, u64, u64, u32);
+/// ECN: kmin, kmax in bytes, pmax, reference rate in bit/s if there is one, whether at dequeue.
+type Ecn = (u64, u64, f64, Option<u64>, bool);
+
+/// What a scenario asks of a testbed. Times are in ps, rates in bit/s.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Plan {
+    /// Names of the nodes, hosts first.
+    nodes: Vec<String>,
+    /// How many of them are hosts.
+    hosts: u32,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+    /// What the algorithm of each flow is told of its path.
+    paths: Vec<Path>,
+    /// Names of the traffic blocks.
+    groups: Vec<String>,
+    /// Algorithms with their presets.
+    algorithms: Vec<String>,
+    /// How many operations with dependencies there are.
+    operations: usize,
+    /// Limit of the buffer of a switch, or of each port; none: unlimited.
+    buffer_bytes: Option<u64>,
+    /// The part of the free buffer that a queue may have; none: the limit is that of each port.
+    buffer_alpha: Option<f64>,
+    ecn: Option<Ecn>,
+    until_ps: Option<u64>,
+    /// Time without progress after which it is given up.
+    stall_after_ps: u64,
+    probed_ports: Vec<(u32, u16)>,
+    port_interval_ps: u64,
+    probed_flows: Vec<u32>,
+    flow_interval_ps: u64,
+    probe_from_ps: u64,
+    probe_until_ps: Option<u64>,
+}
+
+/// A flow: its number; start, finish, delivery in ps; payload acknowledged, packets, packets sent again, packets
+/// marked, timeouts.
+type MeasuredFlow = (u32, u64, Option<u64>, Option<u64>, u64, u64, u64, u64, u32);
+/// A sample of a port: time in ps, node, port, bytes queued, transmitted, dropped, packets marked.
+type PortRow = (u64, u32, u16, u64, u64, u64, u64);
+/// A sample of a flow: time in ps, flow, window in bytes, rate in bit/s, RTT in ps, bytes in flight, acknowledged.
+type FlowRow = (u64, u32, u64, Option<u64>, u64, u64, u64);
+/// Totals of a port: node, port, bytes and packets transmitted, packets and bytes dropped, packets marked, longest
+/// queue.
+type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64);
+
+/// How it ended: `finished`, `time limit`, `interrupted` or `stalled`; when, in ps; data packets lost on the way;
+/// of a stall, flows with what they wait for.
+type Ending = (String, u64, u64, Vec<(u32, String)>);
+
+/// What was measured.
+#[derive(FromPyObject)]
+pub(crate) struct Measurement {
+    ending: Ending,
+    flows: Vec<MeasuredFlow>,
+    port_samples: Vec<PortRow>,
+    flow_samples: Vec<FlowRow>,
+    ports: Vec<PortTotal>,
+    /// The testbed, in JSON.
+    testbed: String,
+}
+
+/// What a scenario asks of a testbed.
+#[pyfunction]
+pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
+    let built = py.detach(|| scenario.0.build()).map_err(error::problems)?;
+    let simulation = &built.simulation;
+    let told = incast_sim::told_paths(simulation).map_err(|invalid| error::run(invalid_run(invalid)))?;
+    let (buffer_bytes, buffer_alpha) = match simulation.switch.buffer {
+        Buffer::Unlimited => (None, None),
+        Buffer::PerPort(limit) => (Some(limit.get()), None),
+        Buffer::Shared { size, egress_alpha, .. } => (Some(size.get()), Some(fraction(egress_alpha))),
+    };
+    let network = &simulation.network;
+    let probes = &simulation.probes;
+    Ok(Plan {
+        nodes: network.nodes.clone(),
+        hosts: network.hosts,
+        links: network
+            .links
+            .iter()
+            .map(|l| (l.a.0, l.a.1, l.b.0, l.b.1, l.rate.bps(), l.delay.ps()))
+            .collect(),
+        flows: simulation
+            .flows
+            .iter()
+            .map(|f| {
+                let size = (f.size != Bytes::UNLIMITED).then(|| f.size.get());
+                (f.source, f.destination, size, f.start.ps(), limit(f.stop), f.group, f.algorithm)
+            })
+            .collect(),
+        paths: told
+            .iter()
+            .map(|p| {
+                let (packet, payload) = (p.packet.get(), p.payload.get());
+                (p.base_rtt.ps(), p.base_owd.ps(), p.line_rate.bps(), packet, payload, p.hops)
+            })
+            .collect(),
+        groups: built.groups.clone(),
+        algorithms: built.algorithms.clone(),
+        operations: simulation.operations.len(),
+        buffer_bytes,
+        buffer_alpha,
+        ecn: simulation.switch.ecn.map(|ecn| {
+            let at_dequeue = matches!(ecn.at, MarkingPoint::Dequeue);
+            let reference = ecn.reference.map(Rate::bps);
+            (ecn.kmin.get(), ecn.kmax.get(), fraction(ecn.pmax), reference, at_dequeue)
+        }),
+        until_ps: limit(simulation.until),
+        stall_after_ps: simulation.stall_after.ps(),
+        probed_ports: probes.ports.clone(),
+        port_interval_ps: probes.port_interval.ps(),
+        probed_flows: probes.flows.clone(),
+        flow_interval_ps: probes.flow_interval.ps(),
+        probe_from_ps: probes.from.ps(),
+        probe_until_ps: limit(probes.until),
+    })
+}
+
+/// The result of what was measured of a scenario.
+#[pyfunction]
+#[pyo3(signature = (scenario, measured, out, fresh, build=None))]
+pub(crate) fn record(
+    py: Python<'_>,
+    scenario: &Scenario,
+    measured: Measurement,
+    out: Option<PathBuf>,
+    fresh: bool,
+    build: Option<String>,
+) -> PyResult<Result> {
+    let measured = measured.read()?;
+    let work = || {
+        let built = scenario.0.build().map_err(error::problems)?;
+        let text = scenario.0.effective_toml();
+        let job = Job {
+            simulation: &built.simulation,
+            name: scenario.0.name(),
+            scenario: &text,
+            groups: &built.groups,
+            algorithms: &built.algorithms,
+            jobs: &built.jobs,
+        };
+        let options = RunOptions { out, replace: fresh, build, ..RunOptions::default() };
+        lab::record(&job, &options, &measured).map_err(error::run)
+    };
+    Result::of(py.detach(work)?)
+}
+
+impl Measurement {
+    fn read(self) -> PyResult<Measured> {
+        let (end, now, dropped, waiting) = self.ending;
+        let testbed: TestbedInfo = serde_json::from_str(&self.testbed)
+            .map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))?;
+        let unfinished = self.flows.iter().filter(|f| f.2.is_none()).count() as u64;
+        let when = |ps: Option<u64>| ps.map_or(Time::NEVER, Time::from_ps);
+        Ok(Measured {
+            testbed,
+            end: match end.as_str() {
+                "finished" => End::Finished,
+                "time limit" => End::TimeLimit,
+                "stalled" => End::Stalled(Stall { flows: waiting, unfinished, operations: Vec::new() }),
+                _ => End::Interrupted,
+            },
+            now: Time::from_ps(now),
+            dropped,
+            flows: self
+                .flows
+                .into_iter()
+                .map(|(flow, start, finish, delivered, bytes, packets, resent, marked, timeouts)| {
+                    FlowRecord {
+                        flow,
+                        start: Time::from_ps(start),
+                        finish: when(finish),
+                        delivered: when(delivered),
+                        bytes: Bytes::new(bytes),
+                        packets,
+                        resent,
+                        marked,
+                        timeouts,
+                        base_rtt: Time::ZERO,
+                        ideal: Time::NEVER,
+                        ideal_plain: Time::NEVER,
+                    }
+                })
+                .collect(),
+            port_samples: self
+                .port_samples
+                .into_iter()
+                .map(|(time, node, port, queue, transmitted, dropped, marked)| PortSample {
+                    time: Time::from_ps(time),
+                    node,
+                    port,
+                    queue: Bytes::new(queue),
+                    transmitted: Bytes::new(transmitted),
+                    dropped: Bytes::new(dropped),
+                    marked,
+                    paused: false,
+                    samples: 1,
+                })
+                .collect(),
+            flow_samples: self
+                .flow_samples
+                .into_iter()
+                .map(|(time, flow, window, rate, rtt, inflight, acked)| FlowSample {
+                    time: Time::from_ps(time),
+                    flow,
+                    window: Bytes::new(window),
+                    // Null in the table.
+                    rate: Rate::from_bps(rate.unwrap_or(u64::MAX)),
+                    rtt: Time::from_ps(rtt),
+                    inflight: Bytes::new(inflight),
+                    acked: Bytes::new(acked),
+                    samples: 1,
+                })
+                .collect(),
+            ports: self
+                .ports
+                .into_iter()
+                .map(|(node, port, transmitted, packets, drops, dropped, marked, peak_queue)| PortTotals {
+                    node,
+                    port,
+                    transmitted: Bytes::new(transmitted),
+                    packets,
+                    drops,
+                    dropped: Bytes::new(dropped),
+                    marked,
+                    peak_queue: Bytes::new(peak_queue),
+                    ..PortTotals::default()
+                })
+                .collect(),
+        })
+    }
+}
+
+/// A parameter in units of 2^-32 as a number.
+fn fraction(value: incast_cc::Fixed) -> f64 {
+    value.bits() as f64 / f64::from(1_u16 << 15) / f64::from(1_u32 << 17)
+}
+
+fn limit(time: Time) -> Option<u64> {
+    (time != Time::NEVER).then(|| time.ps())
+}
+
+fn invalid_run(invalid: incast_sim::Invalid) -> incast_lab::run::RunError {
+    incast_lab::run::RunError::Invalid(invalid)
+}

@@ -1,0 +1,154 @@
+"""``incast testbed``: a scenario on real kernels."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from incast import ResultError, store
+from incast.cli.common import is_complete, load
+from incast.cli.options import scenario_options
+from incast.cli.outcome import ending, totals
+from incast.cli.run import run_one, say, warn
+from incast.cli.table import Column, number, paragraph, table
+from incast.cli.tables import queue_table, slowdown_table
+from incast.kernel import KernelError
+from incast.progress import ProgressLine
+from incast.result import Result
+from incast.scenario import Interrupted, Scenario
+from incast.store import folder_name
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "testbed",
+        help="run a scenario with real kernels and links on this machine",
+        description="Runs a scenario on a testbed: network namespaces with TCP connections of the Linux "
+        "kernel, and links between them. Needs root. What a testbed cannot do is refused before anything is "
+        "made.",
+    )
+    scenario_options(sub)
+    sub.add_argument(
+        "--switch",
+        choices=("auto", "kernel", "user"),
+        default="auto",
+        help="what forwards packets: the kernel (tbf and clsact), a switch in user space, which can delay "
+        "packets, or whichever the delays of the links need (default)",
+    )
+    sub.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
+    )
+    sub.add_argument(
+        "--fresh", action="store_true", help="replace another complete result in the folder of --out"
+    )
+    sub.add_argument(
+        "--against",
+        type=Path,
+        metavar="RESULT",
+        help="compare with this result of the simulator, and print the distances",
+    )
+    sub.add_argument(
+        "--simulate",
+        action="store_true",
+        help="run the simulator too, or take its existing result, and print the distances",
+    )
+    sub.add_argument("--quiet", action="store_true", help="no progress line")
+    sub.set_defaults(act=act)
+
+
+def act(options: argparse.Namespace) -> int:
+    """Runs the scenario, and prints its result, the distances and where they are saved."""
+    from incast import testbed
+
+    scenario = load(options)
+    label = f"{store.label(scenario)} on the testbed"
+    if not options.quiet:
+        warn(scenario)
+    other = None if options.against is None else Result.open(options.against)
+    folder = options.out or place(scenario)
+    if options.out is not None and is_complete(folder) and not options.fresh:
+        raise ResultError(
+            f"{folder} already contains a complete result\n"
+            "    help: --fresh replaces it, --out names another folder"
+        )
+    try:
+        with ProgressLine(label, options.quiet) as progress:
+            result = testbed.run(
+                scenario, folder, switch=options.switch, fresh=True, progress=progress, waiting=say
+            )
+    except (KernelError, testbed.TestbedError) as error:
+        print(f"incast: {error}", file=sys.stderr)
+        return 1
+    except Interrupted as stop:
+        show(label, stop.result)
+        raise
+    show(label, result)
+    print(f"\nsaved in {result.folder}")
+    if options.simulate:
+        other = simulate(scenario, options)
+        print(f"simulation saved in {other.folder}")
+    if other is not None:
+        print(f"\n{distances(other, result)}")
+    return 0 if result.sound else 1
+
+
+def place(scenario: Scenario) -> Path:
+    """The default folder of a testbed's result; the next one of the same scenario replaces it."""
+    simulated = store.place(store.DEFAULT, scenario, store.named_files(scenario))
+    return simulated.with_name(f"testbed-{simulated.name}")
+
+
+def simulate(scenario: Scenario, options: argparse.Namespace) -> Result:
+    """The simulator's result of the scenario."""
+    folder = store.place(store.DEFAULT, scenario, store.named_files(scenario))
+    plain = argparse.Namespace(quiet=options.quiet, out=None, fresh=False, threads=1)
+    return run_one(scenario, folder_name(store.label(scenario)), folder, plain)
+
+
+def show(label: str, result: Result) -> None:
+    """Prints the result of a run."""
+    print(ending(label, result))
+    print(totals(result))
+    for note in notes(result):
+        print(paragraph(note, "  "))
+    for text in (queue_table({label: result}), slowdown_table({label: result})):
+        if text:
+            print(f"\n{text}")
+
+
+def notes(result: Result) -> list[str]:
+    """What a result was measured on, and what is otherwise than in the scenario; nothing of a simulation."""
+    of = result.info.get("testbed")
+    if of is None:
+        return []
+    switch = "the kernel forwards" if of["switch"] == "kernel" else "a switch in user space forwards"
+    names = ", ".join(f"{label} is {name}" for label, name in of["controls"].items())
+    return [f"measured on a testbed: Linux {of['kernel']}, {switch}; {names}", *of["notes"]]
+
+
+def distances(simulated: Result, measured: Result) -> str:
+    """The table of distances."""
+    from incast.testbed.distance import distance
+
+    columns = [
+        Column("distance from the simulation", left=True),
+        Column("unit", left=True),
+        Column("simulated"),
+        Column("measured"),
+        Column("difference"),
+        Column("relative", "%"),
+    ]
+    rows = [
+        [
+            row.title,
+            row.unit,
+            number(row.simulated),
+            number(row.measured),
+            number(row.difference),
+            "" if row.share is None else number(100 * row.share),
+        ]
+        for row in distance(simulated, measured)
+    ]
+    return table(columns, rows)

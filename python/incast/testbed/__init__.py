@@ -1,0 +1,229 @@
+"""Scenarios on real kernels: the same file, the same result, on one machine.
+
+:func:`run` makes the network of a scenario of namespaces and veth pairs, sends its flows as TCP connections
+under the kernel's congestion control, and measures what the simulator would have computed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incast import _core
+from incast._build import build
+from incast.progress import Progress
+from incast.result import Result
+from incast.scenario import Interrupted, Scenario
+from incast.testbed import controls, flows, machine
+from incast.testbed import plan as planning
+from incast.testbed.flows import Connection, Measured
+from incast.testbed.machine import TestbedError
+from incast.testbed.network import Network, network
+from incast.testbed.plan import Plan
+
+__all__ = ["TestbedError", "clear", "run"]
+
+
+def clear() -> list[str]:
+    """Removes what testbeds have left that were killed; every run begins with it.
+
+    Returns:
+        The names of the algorithms that were unloaded. There is nothing else that a killed testbed can leave.
+    """
+    return controls.clear()
+
+
+def run(
+    scenario: Scenario,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    switch: str = "auto",
+    fresh: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
+) -> Result:
+    """Runs a scenario on a testbed.
+
+    Args:
+        scenario: The scenario.
+        out: Folder for the result; None keeps it in memory.
+        switch: What forwards packets: ``kernel``, ``user``, or ``auto`` to choose by the links' delays.
+        fresh: Replace an existing complete result in the folder.
+        progress: Called a few times a second.
+        waiting: Called with a sentence when another testbed has to end first.
+
+    Returns:
+        The result, as of a run of the simulator, with ``testbed`` in :attr:`incast.Result.info`.
+
+    Raises:
+        ScenarioError: With everything in the scenario that a testbed cannot do. Nothing was made then.
+        TestbedError: When the machine lacks something.
+        KernelError: When an algorithm cannot be loaded.
+        ResultError: When the result cannot be saved.
+        Interrupted: After Ctrl-C, with the result so far.
+    """
+    plan = planning.read(scenario, switch)
+    wanted = {name: control.wanted for name, control in plan.controls.items() if control.wanted}
+    machine.check(marks=(plan.core.ecn is not None and not plan.user) or bool(wanted))
+    machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
+    clear()
+    with controls.loaded(wanted, waiting or (lambda _: None)):
+        measurement = _measure(plan, progress)
+    folder = None if out is None else os.fspath(Path(out))
+    result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
+    if measurement.ending[0] == "interrupted":
+        raise Interrupted(result)
+    return result
+
+
+@dataclass
+class _Measurement:
+    """What was measured, as the core reads it."""
+
+    ending: tuple[str, int, int, list[tuple[int, str]]] = ("finished", 0, 0, [])
+    flows: list[tuple[Any, ...]] = field(default_factory=list)
+    port_samples: list[tuple[int, ...]] = field(default_factory=list)
+    flow_samples: list[tuple[int | None, ...]] = field(default_factory=list)
+    ports: list[tuple[int, ...]] = field(default_factory=list)
+    testbed: str = ""
+
+
+def _measure(plan: Plan, progress: Callable[[Progress], None] | None) -> _Measurement:
+    with network(plan) as net:
+        connections = flows.connect(plan, net)
+        try:
+            return _Run(plan, net, connections).measure(progress)
+        finally:
+            for connection in connections:
+                connection.close()
+
+
+class _Run:
+    """One run on a network that stands."""
+
+    def __init__(self, plan: Plan, net: Network, connections: list[Connection]) -> None:
+        self.plan = plan
+        self.net = net
+        self.connections = connections
+        self.packet = flows.packet(plan)
+        self.made = _Measurement()
+        self.peaks: dict[tuple[int, int], int] = {}
+
+    def measure(self, progress: Callable[[Progress], None] | None) -> _Measurement:
+        """Runs the flows, and collects what was measured."""
+        plan = self.plan
+        until = plan.core.until_ps
+
+        def report(now_ns: int, finished: int) -> None:
+            if progress:
+                progress(Progress(max(0, now_ns) * 1000, until, finished, len(plan.flows), 0))
+
+        self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
+        measured = flows.measure(
+            plan, self.connections, self._sample, report, time.monotonic_ns() + 20_000_000
+        )
+        self._flows(measured)
+        self._ports()
+        dropped = sum(row[4] for row in self.made.ports)
+        waiting = [
+            (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
+            for c in self.connections
+            if measured.end == "stalled" and c.waits
+        ]
+        self.made.ending = (measured.end, measured.now_ns * 1000, dropped, waiting[:20])
+        notes = list(plan.notes)
+        if measured.latest_ns > 5_000_000:
+            notes.append(f"samples were up to {measured.latest_ns / 1e6:.0f} ms late: the machine was busy")
+        self.made.testbed = json.dumps(
+            {
+                "switch": "user" if plan.user else "kernel",
+                "kernel": machine.release(),
+                "controls": {control.label: name for name, control in plan.controls.items()},
+                "notes": notes,
+                "wall_s": measured.now_ns / 1e9,
+            }
+        )
+        return self.made
+
+    def _sample(self, now_ns: int) -> None:
+        for key in self.plan.core.probed_ports:
+            queue = self.net.queues[key]
+            state, marked = queue.read(), queue.marked()
+            old, had = self.before[key]
+            self.peaks[key] = max(self.peaks.get(key, 0), state.queued)
+            self.made.port_samples.append(
+                (
+                    now_ns * 1000,
+                    *key,
+                    state.queued,
+                    state.transmitted - old.transmitted,
+                    (state.drops - old.drops) * self.packet,
+                    marked - had,
+                )
+            )
+
+    def _acked(self, connection: Connection) -> int:
+        return flows.Info.of(connection.sender).acked - connection.begun.acked
+
+    def _flows(self, measured: Measured) -> None:
+        for connection in self.connections:
+            flow, begun = connection.flow, connection.begun
+            if not connection.started:
+                continue
+            info = flows.Info.of(connection.sender)
+            finish = None if connection.finish_ns is None else connection.finish_ns * 1000
+            delivered = None if connection.delivered_ns is None else connection.delivered_ns * 1000
+            if finish is not None:
+                # The kernel had it by then, also where this program read it later.
+                delivered = min(delivered or finish, finish)
+            acked = flow.size if finish is not None and flow.size is not None else info.acked - begun.acked
+            self.made.flows.append(
+                (
+                    flow.number,
+                    flow.start_ps,
+                    finish,
+                    delivered,
+                    acked,
+                    info.packets - begun.packets,
+                    info.resent - begun.resent,
+                    info.marked - begun.marked,
+                    info.timeouts - begun.timeouts,
+                )
+            )
+        for now_ns, number, info in measured.samples:
+            connection = self.connections[number]
+            paced = connection.flow.control.wanted is not None
+            rate = info.pacing * 8 * self.packet // self.plan.payload if paced else None
+            self.made.flow_samples.append(
+                (
+                    now_ns * 1000,
+                    number,
+                    info.window * self.packet,
+                    rate if rate is not None and rate < 1 << 62 else None,
+                    info.rtt_us * 1_000_000,
+                    info.inflight * self.packet,
+                    info.acked - connection.begun.acked,
+                )
+            )
+
+    def _ports(self) -> None:
+        for key, queue in sorted(self.net.queues.items()):
+            state, marked = queue.read(), queue.marked()
+            old, had = self.before[key]
+            drops = state.drops - old.drops
+            self.made.ports.append(
+                (
+                    *key,
+                    state.transmitted - old.transmitted,
+                    state.packets - old.packets,
+                    drops,
+                    drops * self.packet,
+                    marked - had,
+                    max(self.peaks.get(key, 0), state.queued),
+                )
+            )

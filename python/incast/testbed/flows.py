@@ -1,0 +1,429 @@
+"""The flows of a testbed: TCP connections of the kernel, started by the clock and sampled while they run."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import heapq
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from incast.testbed.machine import TestbedError
+from incast.testbed.network import Network, address
+from incast.testbed.plan import HEADER, Flow, Plan
+from incast.testbed.spaces import precise_timers
+
+__all__ = ["Connection", "Measured", "connect", "measure"]
+
+_PORT = 5000
+_AT_ONCE = 1 << 16
+"""Bytes given to a connection at a time."""
+
+_UNSENT = 1 << 16
+"""Bytes that a connection may hold unsent: so few that a flow that stops, stops soon."""
+
+_TIMESTAMPING, _ERRORS = 37, 0x2000
+_TX_ACK, _SOFTWARE, _BY_POSITION, _NO_DATA = 1 << 9, 1 << 4, 1 << 7, 1 << 11
+_NOTSENT_LOWAT = 25
+
+_PATIENCE_NS = 5_000_000_000
+"""Time without progress after which a testbed gives up: the kernel's own timers are slower than a scenario's."""
+
+_ZEROS = memoryview(bytes(_AT_ONCE))
+
+
+@dataclass(frozen=True)
+class Info:
+    """What the kernel tells of a connection (``TCP_INFO``).
+
+    Attributes:
+        rtt_us: The smoothed round-trip time in microseconds.
+        window: The congestion window in packets.
+        inflight: Packets in flight.
+        pacing: The pacing rate in bytes of payload per second.
+        acked: Bytes acknowledged.
+        packets: Data packets sent.
+        resent: Data packets sent again.
+        marked: Acknowledged packets that carried a mark.
+        timeouts: Retransmission timeouts.
+    """
+
+    rtt_us: int
+    window: int
+    inflight: int
+    pacing: int
+    acked: int
+    packets: int
+    resent: int
+    marked: int
+    timeouts: int
+
+    @classmethod
+    def of(cls, connection: socket.socket) -> Info:
+        """That of a connection."""
+        raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 264)
+        raw += bytes(264 - len(raw))
+        unacked, sacked, lost, retrans = struct.unpack_from("=IIII", raw, 24)
+        (rtt,) = struct.unpack_from("=I", raw, 68)
+        (window,) = struct.unpack_from("=I", raw, 80)
+        (resent,) = struct.unpack_from("=I", raw, 100)
+        pacing, _, acked = struct.unpack_from("=QQQ", raw, 104)
+        (packets,) = struct.unpack_from("=I", raw, 156)
+        (marked,) = struct.unpack_from("=I", raw, 196)
+        (timeouts,) = struct.unpack_from("=H", raw, 240)
+        inflight = max(0, unacked - sacked - lost + retrans)
+        return cls(rtt, window, inflight, pacing, acked, packets, resent, marked, timeouts)
+
+
+@dataclass
+class Connection:
+    """A flow's connection.
+
+    Attributes:
+        flow: The flow.
+        sender: Its socket at the source.
+        receiver: Its socket at the destination.
+        begun: What the kernel told of it before it sent anything.
+        given: Bytes given to the kernel to send.
+        received: Bytes read at the destination.
+        started: Whether it has started.
+        finish_ns: When its last byte was acknowledged, from the start of the scenario.
+        delivered_ns: When its last byte was read.
+        stopped: Whether it is past its stop.
+    """
+
+    flow: Flow
+    sender: socket.socket
+    receiver: socket.socket
+    begun: Info
+    given: int = 0
+    received: int = 0
+    started: bool = False
+    finish_ns: int | None = None
+    delivered_ns: int | None = None
+    stopped: bool = False
+
+    def close(self) -> None:
+        """Ends it at once, with nothing more in the network."""
+        for end in (self.sender, self.receiver):
+            with contextlib.suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end.close()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has data that is not acknowledged."""
+        return self.started and self.finish_ns is None and self.given > 0
+
+
+@dataclass
+class Measured:
+    """What came of the flows.
+
+    Attributes:
+        end: ``finished``, ``time limit``, ``interrupted`` or ``stalled``.
+        now_ns: When, from the start of the scenario.
+        samples: Of the probed flows: time in ns, flow, and what the kernel told.
+        latest_ns: The most that a sample was later than it should have been.
+    """
+
+    end: str = "finished"
+    now_ns: int = 0
+    samples: list[tuple[int, int, Info]] = field(default_factory=list)
+    latest_ns: int = 0
+
+
+def connect(plan: Plan, network: Network) -> list[Connection]:
+    """Makes the connections of all flows, over which nothing is sent yet.
+
+    Raises:
+        TestbedError: When one cannot be made.
+    """
+    listeners: dict[tuple[int, str], tuple[socket.socket, int]] = {}
+    made: list[Connection] = []
+    try:
+        for flow in plan.flows:
+            key = (flow.destination, flow.control.name)
+            if key not in listeners:
+                listeners[key] = _listen(network, flow, _PORT + len(listeners))
+            made.append(_connect(network, flow, *listeners[key]))
+    except BaseException:
+        for connection in made:
+            connection.close()
+        raise
+    finally:
+        for listener, _ in listeners.values():
+            listener.close()
+    return made
+
+
+def _listen(network: Network, flow: Flow, port: int) -> tuple[socket.socket, int]:
+    with network.hosts[flow.destination].entered():
+        listener = socket.create_server((address(flow.destination), port), backlog=128)
+    listener.settimeout(10)
+    if flow.control.ecn:
+        # Without it the receiver declines ECN, and the connection is made without.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.control.name.encode())
+    return listener, port
+
+
+def _connect(network: Network, flow: Flow, listener: socket.socket, port: int) -> Connection:
+    with network.hosts[flow.source].entered():
+        sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.control.name.encode())
+        sender.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)
+        sender.settimeout(10)
+        sender.connect((address(flow.destination), port))
+        receiver, _ = listener.accept()
+    except OSError as error:
+        sender.close()
+        where = f"flow {flow.number} ({flow.control.name})"
+        raise TestbedError(f"{where} cannot be connected: {error.strerror or error}") from None
+    options = _SOFTWARE | _BY_POSITION | _NO_DATA
+    sender.setsockopt(socket.SOL_SOCKET, _TIMESTAMPING, options)
+    sender.setblocking(False)
+    receiver.setblocking(False)
+    return Connection(flow, sender, receiver, Info.of(sender))
+
+
+def measure(
+    plan: Plan,
+    connections: list[Connection],
+    sample_ports: Callable[[int], None] | None,
+    progress: Callable[[int, int], None],
+    start_ns: int,
+) -> Measured:
+    """Runs the flows.
+
+    Args:
+        plan: The plan.
+        connections: One for each flow.
+        sample_ports: Called with the time at each sample of the ports; none where something else samples them.
+        progress: Called with the time in ns and the number of finished flows, several times a second.
+        start_ns: When the scenario starts, on the monotonic clock.
+
+    Returns:
+        What came of them. What is not in it is in the connections.
+    """
+    loop = _Loop(plan, connections, sample_ports, progress, start_ns)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        loop.run()
+    except KeyboardInterrupt:
+        loop.measured.end = "interrupted"
+    finally:
+        loop.close()
+        if collecting:
+            gc.enable()
+    loop.measured.now_ns = max(0, loop.now())
+    return loop.measured
+
+
+class _Loop:
+    """The loop over what happens."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        connections: list[Connection],
+        sample_ports: Callable[[int], None] | None,
+        progress: Callable[[int, int], None],
+        start_ns: int,
+    ) -> None:
+        self.plan = plan
+        self.connections = connections
+        self.sample_ports = sample_ports
+        self.progress = progress
+        self.start_ns = start_ns
+        self.measured = Measured()
+        # Acknowledgements are stamped with the time of day.
+        self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
+        self.events = select.epoll()
+        self.active = {connection.sender.fileno(): connection for connection in connections}
+        self.receivers = {connection.receiver.fileno(): connection for connection in connections}
+        self.left = len(connections)
+        self.buffer = bytearray(1 << 18)
+        self.moved_ns = 0
+        self.probed = [connections[number] for number in plan.core.probed_flows]
+        for descriptor in self.receivers:
+            self.events.register(descriptor, select.EPOLLIN)
+        # What is to be done, by time: (when in ns, order, what, of whom).
+        self.agenda: list[tuple[int, int, Callable[[Any], None], Any]] = []
+        self.order = 0
+        for connection in connections:
+            self.at(connection.flow.start_ps // 1000, self.start, connection)
+            if connection.flow.stop_ps is not None:
+                self.at(connection.flow.stop_ps // 1000, self.stop, connection)
+        first = plan.core.probe_from_ps // 1000
+        if plan.core.probed_ports and sample_ports:
+            self.at(first, self.ports, first)
+        if self.probed:
+            self.at(first, self.flows, first)
+        self.at(0, self.check, None)
+        self.open_ended = not any(c.flow.size is not None or c.flow.stop_ps is not None for c in connections)
+
+    def now(self) -> int:
+        """The time in ns from the start of the scenario."""
+        return time.monotonic_ns() - self.start_ns
+
+    def at(self, when: int, act: Callable[[Any], None], of: object) -> None:
+        self.order += 1
+        heapq.heappush(self.agenda, (when, self.order, act, of))
+
+    def close(self) -> None:
+        self.events.close()
+
+    def run(self) -> None:
+        """Runs until all flows are done, the time is over, or nothing moves."""
+        precise_timers()
+        until_ps = self.plan.core.until_ps
+        until = None if until_ps is None else until_ps // 1000
+        while not self.over(until):
+            wait = self.agenda[0][0] - self.now()
+            # select() waits to the microsecond, epoll_wait() to the millisecond.
+            ready, _, _ = select.select([self.events], [], [], max(0, wait) / 1e9)
+            while self.agenda and self.agenda[0][0] <= self.now():
+                _, _, act, of = heapq.heappop(self.agenda)
+                act(of)
+            if ready:
+                for descriptor, event in self.events.poll(0):
+                    self.happened(descriptor, event)
+
+    def over(self, until: int | None) -> bool:
+        open_left = [c for c in self.active.values() if c.flow.size is None and c.flow.stop_ps is None]
+        if not self.left or (not self.open_ended and self.left == len(open_left)):
+            return not open_left or until is None or self.now() >= until
+        if until is not None and self.now() >= until:
+            self.measured.end = "finished" if self.left == len(open_left) else "time limit"
+            return True
+        return self.measured.end == "stalled"
+
+    def start(self, connection: Connection) -> None:
+        connection.started = True
+        self.moved_ns = self.now()
+        self.events.register(connection.sender, select.EPOLLOUT)
+        self.send(connection)
+
+    def stop(self, connection: Connection) -> None:
+        if connection.finish_ns is None:
+            connection.stopped = True
+            with contextlib.suppress(OSError):
+                self.events.modify(connection.sender, 0)
+
+    def send(self, connection: Connection) -> None:
+        """Gives the kernel more to send."""
+        size = connection.flow.size
+        while not connection.stopped:
+            piece = _AT_ONCE if size is None else min(_AT_ONCE, size - connection.given)
+            if piece == 0:
+                self.events.modify(connection.sender, 0)
+                return
+            try:
+                if size is not None and connection.given + piece == size:
+                    # The kernel is to say when the last byte is acknowledged.
+                    order = [(socket.SOL_SOCKET, _TIMESTAMPING, struct.pack("I", _TX_ACK))]
+                    connection.given += connection.sender.sendmsg([_ZEROS[:piece]], order)
+                else:
+                    connection.given += connection.sender.send(_ZEROS[:piece])
+            except BlockingIOError:
+                return
+
+    def happened(self, descriptor: int, event: int) -> None:
+        if (connection := self.receivers.get(descriptor)) is not None:
+            self.receive(connection)
+            return
+        connection = self.active.get(descriptor)
+        if connection is None:
+            return
+        if event & select.EPOLLERR:
+            self.acknowledged(connection)
+        if event & select.EPOLLOUT and connection.finish_ns is None:
+            self.send(connection)
+
+    def receive(self, connection: Connection) -> None:
+        with contextlib.suppress(BlockingIOError):
+            got = connection.receiver.recv_into(self.buffer)
+            connection.received += got
+            self.moved_ns = self.now()
+            if connection.received == connection.flow.size:
+                connection.delivered_ns = self.moved_ns
+
+    def acknowledged(self, connection: Connection) -> None:
+        """Reads when bytes were acknowledged."""
+        while True:
+            try:
+                _, extra, _, _ = connection.sender.recvmsg(0, 512, _ERRORS)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise TestbedError(f"flow {connection.flow.number} broke off: {error.strerror}") from None
+            when = place = None
+            for level, kind, value in extra:
+                if level == socket.SOL_SOCKET and kind == _TIMESTAMPING:
+                    seconds, nanoseconds = struct.unpack_from("qq", value)
+                    when = seconds * 10**9 + nanoseconds - self.epoch_ns
+                elif level == socket.IPPROTO_IP:
+                    (place,) = struct.unpack_from("=I", value, 12)
+            size = connection.flow.size
+            if (
+                when is not None
+                and place is not None
+                and size is not None
+                and place == (size - 1) & 0xFFFFFFFF
+            ):
+                self.finished(connection, when)
+
+    def finished(self, connection: Connection, when: int) -> None:
+        connection.finish_ns = max(when, connection.flow.start_ps // 1000)
+        self.left -= 1
+        self.active.pop(connection.sender.fileno(), None)
+        self.events.unregister(connection.sender)
+
+    def ports(self, due: int) -> None:
+        now = self.now()
+        self.measured.latest_ns = max(self.measured.latest_ns, now - due)
+        assert self.sample_ports is not None
+        self.sample_ports(now)
+        self.next(now, due, self.plan.port_interval_ps // 1000, self.ports)
+
+    def flows(self, due: int) -> None:
+        now = self.now()
+        self.measured.latest_ns = max(self.measured.latest_ns, now - due)
+        for connection in self.probed:
+            if connection.started and connection.finish_ns is None:
+                self.measured.samples.append((now, connection.flow.number, Info.of(connection.sender)))
+        self.next(now, due, self.plan.flow_interval_ps // 1000, self.flows)
+
+    def next(self, now: int, due: int, interval: int, act: Callable[[Any], None]) -> None:
+        # A sample that is missed is left out: two at once would say nothing more.
+        due += interval * max(1, -((due - now) // interval))
+        until = self.plan.core.probe_until_ps
+        if until is None or due <= until // 1000:
+            self.at(due, act, due)
+
+    def check(self, _: object) -> None:
+        """Looks after flows without a size, and at whether anything moves."""
+        now = self.now()
+        for connection in list(self.active.values()):
+            if connection.stopped and connection.finish_ns is None:
+                acked = Info.of(connection.sender).acked - connection.begun.acked
+                if acked >= connection.given:
+                    connection.delivered_ns = now
+                    self.finished(connection, now)
+        self.progress(now, len(self.connections) - self.left)
+        waiting = any(connection.waits for connection in self.active.values())
+        if waiting and now - self.moved_ns > max(_PATIENCE_NS, self.plan.core.stall_after_ps // 1000):
+            self.measured.end = "stalled"
+        self.at(now + 10_000_000, self.check, None)
+
+
+def packet(plan: Plan) -> int:
+    """Bytes of a full packet on the wire."""
+    return plan.payload + HEADER

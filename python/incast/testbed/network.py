@@ -1,0 +1,226 @@
+"""The network of a testbed: namespaces for hosts and switches, veth pairs for links."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from incast import kernel
+from incast.kernel import KernelError, machine
+from incast.kernel.image import ImageError, patched
+from incast.testbed.machine import TestbedError, tool
+from incast.testbed.plan import BUCKET, HEADER, Link, Plan
+from incast.testbed.queues import Counter, Queue
+from incast.testbed.spaces import Space
+
+__all__ = ["Network", "network"]
+
+_MAC = "02:00:00:00:00:01"
+"""The address of every device: packets find their way by IP, and no device asks for another's address."""
+
+_UNLIMITED = 64_000_000
+"""Bytes before a port without a limit."""
+
+_QUIET = {
+    "ipv6/conf/all/disable_ipv6": 1,
+    "ipv6/conf/default/disable_ipv6": 1,
+    "ipv4/conf/all/rp_filter": 0,
+    "ipv4/conf/default/rp_filter": 0,
+    "ipv4/conf/all/send_redirects": 0,
+    "ipv4/conf/default/send_redirects": 0,
+}
+
+_HOST = {
+    # As in the scenario: nothing but 54 bytes of headers, and no memory of earlier connections.
+    "ipv4/tcp_timestamps": 0,
+    "ipv4/tcp_ecn": 0,
+    "ipv4/tcp_no_metrics_save": 1,
+    "ipv4/tcp_slow_start_after_idle": 0,
+    # By default connections with a short RTT send bursts of up to 64 KB, whatever their rate.
+    "ipv4/tcp_tso_rtt_log": 0,
+    "ipv4/tcp_wmem": "4096 262144 16777216",
+    "ipv4/tcp_rmem": "4096 16777216 33554432",
+}
+
+
+@dataclass
+class Network:
+    """A network that stands.
+
+    Attributes:
+        hosts: The namespaces of the hosts.
+        switches: Those of the switches, where the kernel forwards.
+        queues: The kernel's queue of every port, by node and port.
+    """
+
+    hosts: list[Space] = field(default_factory=list)
+    switches: dict[int, Space] = field(default_factory=dict)
+    queues: dict[tuple[int, int], Queue] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Removes it."""
+        for queue in self.queues.values():
+            queue.close()
+        for space in (*self.hosts, *self.switches.values()):
+            space.close()
+
+
+def address(host: int) -> str:
+    """The address of a host."""
+    return f"10.77.{host >> 8}.{host & 255}"
+
+
+@contextlib.contextmanager
+def network(plan: Plan) -> Iterator[Network]:
+    """A network of namespaces in which the kernel forwards.
+
+    Args:
+        plan: What it is for.
+
+    Raises:
+        TestbedError: When it cannot be made.
+    """
+    made = Network()
+    try:
+        spaces(plan, made)
+        for node in range(plan.core.hosts, len(plan.core.nodes)):
+            made.switches[node] = space = Space(plan.name(node))
+            space.set({**_QUIET, "ipv4/ip_forward": 1, "ipv4/conf/all/forwarding": 1})
+        for link in plan.links:
+            if link.node < link.peer:
+                _pair(plan, made, link)
+        _routes(plan, made)
+        for link in plan.links:
+            _limit(plan, made, link)
+        yield made
+    finally:
+        made.close()
+
+
+def spaces(plan: Plan, made: Network) -> None:
+    """Makes the namespaces of the hosts."""
+    for node in range(plan.core.hosts):
+        made.hosts.append(space := Space(plan.name(node)))
+        space.set({**_QUIET, **_HOST})
+
+
+def of(made: Network, node: int) -> Space:
+    """The namespace of a node."""
+    return made.hosts[node] if node < len(made.hosts) else made.switches[node]
+
+
+def device(plan: Plan, link: Link) -> str:
+    """The name of the device that sends on a link."""
+    return f"to-{plan.name(link.peer)}"
+
+
+def mtu(plan: Plan) -> int:
+    """The largest IP packet: a full one of the scenario."""
+    return plan.payload + HEADER - 14
+
+
+def _pair(plan: Plan, made: Network, link: Link) -> None:
+    """Makes the two devices of a link."""
+    here, there = of(made, link.node), of(made, link.peer)
+    mine, other = f"to-{plan.name(link.peer)}", f"to-{plan.name(link.node)}"
+    size = mtu(plan)
+    here.run(
+        ["ip", "-batch", "-"],
+        [
+            f"link add {mine} address {_MAC} mtu {size} type veth "
+            f"peer name {other} address {_MAC} mtu {size} netns {there.path}"
+        ],
+    )
+    for space, name in ((here, mine), (there, other)):
+        space.run(["ip", "-batch", "-"], [f"link set {name} arp off gso_max_segs 1 up"])
+        space.offloads_off(name)
+
+
+def _routes(plan: Plan, made: Network) -> None:
+    """Gives hosts their addresses, and every namespace its ways."""
+    timer = max(1, plan.rto_ps // 10**9)
+    for host, space in enumerate(made.hosts):
+        (link,) = (link for link in plan.links if link.node == host)
+        join(plan, space, host, device(plan, link), timer)
+    near = {link.node: link.peer for link in plan.links if link.node < plan.core.hosts}
+    for node, space in made.switches.items():
+        (trunk, *_) = [link for link in plan.links if link.node == node and link.peer in made.switches] or [
+            None
+        ]
+        lines = []
+        for host in range(plan.core.hosts):
+            out = f"to-{plan.name(host)}" if near[host] == node or trunk is None else device(plan, trunk)
+            lines.append(f"route add {address(host)}/32 dev {out}")
+        space.run(["ip", "-batch", "-"], ["link set lo up", *lines])
+
+
+def join(plan: Plan, space: Space, host: int, name: str, timer_ms: int) -> None:
+    """Gives a host its address and the way to all others.
+
+    Args:
+        plan: The plan.
+        space: The host's namespace.
+        host: Its number.
+        name: Its device.
+        timer_ms: The shortest retransmission timeout.
+    """
+    del plan
+    space.run(
+        ["ip", "-batch", "-"],
+        [
+            "link set lo up",
+            f"address add {address(host)}/32 dev {name}",
+            # Acknowledgements at once, also for one packet in flight.
+            f"route add 10.77.0.0/16 dev {name} src {address(host)} quickack 1 rto_min {timer_ms}ms",
+        ],
+    )
+
+
+def _limit(plan: Plan, made: Network, link: Link) -> None:
+    """Makes the queue and the rate of one direction of a link."""
+    space, name = of(made, link.node), device(plan, link)
+    limit = plan.limit() if link.node >= plan.core.hosts else None
+    most = _UNLIMITED if limit is None else max(limit, mtu(plan) + 14)
+    tbf = f"qdisc add dev {name} root tbf rate {link.rate_bps}bit burst {BUCKET} limit {most}"
+    space.run(["tc", "-batch", "-"], [tbf])
+    counter = None
+    if (marks := plan.marks(link.rate_bps)) and link.node >= plan.core.hosts:
+        counter = _mark(space, name, marks[0])
+    made.queues[link.node, link.port] = Queue(space, name, counter)
+
+
+def _mark(space: Space, name: str, above: int) -> Counter:
+    """Marks packets that find more than so many bytes before a device; gives back what counts them."""
+    source = kernel.OBJECTS / "mark.bpf.o"
+    try:
+        image = patched(source.read_bytes(), {"incast_mark_above": above.to_bytes(8, "little")})
+    except FileNotFoundError:
+        raise TestbedError(f"{source} is missing: build it with `make bpf`") from None
+    except ImageError as error:
+        raise TestbedError(
+            f"{source} does not fit this version of Incast ({error}): run `make bpf`"
+        ) from None
+    bpftool = machine.ready()
+    # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own that end
+    # with it.
+    said = space.run(
+        ["unshare", "--mount", "sh", "-ec", _ATTACH, "sh", bpftool, tool("tc"), name], data=image
+    )
+    try:
+        return Counter(int(said.split()[-1]))
+    except (ValueError, IndexError):
+        raise TestbedError(f"bpftool did not say which program it loaded, but {said!r}") from None
+    except KernelError as error:
+        raise TestbedError(str(error)) from None
+
+
+_ATTACH = """\
+mount -t bpf bpf /sys/fs
+mount -t tmpfs tmpfs /sys/class
+cat > /sys/class/mark.o
+"$1" prog load /sys/class/mark.o /sys/fs/mark
+"$2" qdisc add dev "$3" clsact
+"$2" filter add dev "$3" egress bpf da pinned /sys/fs/mark
+"$1" prog show pinned /sys/fs/mark | sed -n 's/^\\([0-9]*\\):.*/\\1/p'
+"""

@@ -1,0 +1,393 @@
+"""What a scenario asks of a testbed, and what of it a testbed cannot do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from incast import _core, kernel
+from incast.kernel import KernelError
+from incast.kernel import Link as Told
+from incast.scenario import Scenario
+from incast.testbed.controls import Wanted
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Control", "Flow", "Link", "Plan", "read"]
+
+FASTEST_BPS = 200_000_000
+"""Links that one machine carries beside everything else."""
+
+SLOWEST_BPS = 1_000_000
+"""Slower links make packets of many milliseconds, which say nothing about congestion control."""
+
+MOST_HOSTS = 64
+"""Each is a network namespace."""
+
+MOST_FLOWS = 1000
+"""Each is two sockets, open from the beginning."""
+
+LONGEST_PS = 600 * 10**12
+"""Ten minutes: a testbed runs in real time."""
+
+SHORTEST_SAMPLE_PS = 10**9
+"""A millisecond: a sample of the kernel's queue or of a connection takes up to 65 us."""
+
+DIRECT_PS = 10 * 10**6
+"""Delay of a link up to which the kernel forwards by itself, because that takes about as long."""
+
+HEADER = 54
+"""Ethernet, IPv4 and TCP without options."""
+
+LARGEST_PAYLOAD = 8946
+"""A packet of 9000 bytes, which a bucket of 20 KB lets pass."""
+
+BUCKET = 20_000
+"""Bytes that the kernel's tbf lets pass at once: its clock is as late as other work keeps it."""
+
+OFFERED = {"newreno": "reno"}
+"""Algorithms that Linux has itself, under another name."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One direction of a link.
+
+    Attributes:
+        node: The node that sends on it.
+        port: Its port there.
+        peer: The node at its end.
+        rate_bps: Its rate.
+        delay_ps: Its delay.
+    """
+
+    node: int
+    port: int
+    peer: int
+    rate_bps: int
+    delay_ps: int
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow.
+
+    Attributes:
+        number: Its number.
+        source: The host that sends.
+        destination: The host that receives.
+        size: Bytes; none without a size.
+        start_ps: When it starts.
+        stop_ps: When it stops sending; none if it does not.
+        control: The kernel's congestion control for it.
+    """
+
+    number: int
+    source: int
+    destination: int
+    size: int | None
+    start_ps: int
+    stop_ps: int | None
+    control: Control
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control of the kernel.
+
+    Attributes:
+        name: Its name there.
+        label: The algorithm that it is, with its preset.
+        wanted: How to load it; none for one that Linux has itself.
+        ecn: Whether it needs ECN at both ends.
+    """
+
+    name: str
+    label: str
+    wanted: Wanted | None
+    ecn: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a testbed is to do.
+
+    Attributes:
+        core: The scenario in numbers.
+        links: Both directions of every link, by node and port.
+        flows: The flows, by number.
+        payload: Payload of a full packet.
+        rto_ps: The shortest retransmission timeout.
+        user: Whether a switch in user space forwards, and not the kernel.
+        notes: What is otherwise than in the scenario, in sentences.
+    """
+
+    core: _core.Plan
+    links: tuple[Link, ...]
+    flows: tuple[Flow, ...]
+    payload: int
+    rto_ps: int
+    user: bool
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> Callable[[int], str]:
+        """The name of a node."""
+        return self.core.nodes.__getitem__
+
+    @property
+    def controls(self) -> dict[str, Control]:
+        """The congestion controls of all flows, by name."""
+        return {flow.control.name: flow.control for flow in self.flows}
+
+    @property
+    def port_interval_ps(self) -> int:
+        """Time between two samples of a port."""
+        return max(self.core.port_interval_ps, SHORTEST_SAMPLE_PS // (10 if self.user else 1))
+
+    @property
+    def flow_interval_ps(self) -> int:
+        """Time between two samples of a flow."""
+        return max(self.core.flow_interval_ps, SHORTEST_SAMPLE_PS)
+
+    def limit(self) -> int | None:
+        """The longest queue of a port by its buffer, in bytes; none without a limit."""
+        buffer, alpha = self.core.buffer_bytes, self.core.buffer_alpha
+        if buffer is None or alpha is None:
+            return buffer
+        # One queue alone grows to where it is alpha times what is free: Choudhury and Hahne (1998).
+        return int(buffer * alpha / (1 + alpha))
+
+    def marks(self, rate_bps: int) -> tuple[int, int, float] | None:
+        """Where marks begin, where they are certain, in bytes, and the probability just below.
+
+        Args:
+            rate_bps: The rate of the port.
+        """
+        if self.core.ecn is None:
+            return None
+        low, high, probability, reference, _ = self.core.ecn
+        if reference is not None:
+            low, high = low * rate_bps // reference, high * rate_bps // reference
+        return low, high, probability
+
+
+def read(scenario: Scenario, switch: str = "auto") -> Plan:
+    """What a scenario asks of a testbed.
+
+    Args:
+        scenario: The scenario.
+        switch: What forwards packets: ``kernel``, ``user``, or ``auto`` to choose by the links' delays.
+
+    Raises:
+        ScenarioError: With everything that a testbed cannot do, by file and key.
+    """
+    text = tomllib.loads(scenario.to_toml())
+    problems = [scenario._core.problem(key, why) for key, why in _refused(text)]
+    if problems:
+        raise _core.scenario_error(problems)
+    core = _core.plan(scenario._core)
+    far = max(delay for *_, delay in core.links)
+    user = switch == "user" or (switch == "auto" and far > DIRECT_PS)
+    controls, wrong = _controls(scenario, text, core)
+    problems += [scenario._core.problem(key, why) for key, why in [*wrong, *_impossible(core, text, user)]]
+    if problems:
+        raise _core.scenario_error(problems)
+    links = [
+        link
+        for a, a_port, b, b_port, rate, delay in core.links
+        for link in (Link(a, a_port, b, rate, delay), Link(b, b_port, a, rate, delay))
+    ]
+    flows = tuple(
+        Flow(number, source, destination, size, start, stop, controls[algorithm])
+        for number, (source, destination, size, start, stop, _, algorithm) in enumerate(core.flows)
+    )
+    transport = text["transport"]
+    rto = _core.read_quantity("time", transport["rto"])
+    notes = tuple(_notes(core, text, user))
+    return Plan(core, tuple(links), flows, scenario.payload_bytes, rto, user, notes)
+
+
+_Found = Iterator[tuple[str, str]]
+"""Keys with what is wrong there."""
+
+
+def _refused(text: Mapping[str, Any]) -> _Found:
+    """What can be told from the keys alone."""
+    topology, switch, transport = text["topology"], text["switch"], text["transport"]
+    if topology["kind"] not in ("star", "dumbbell"):
+        yield (
+            "topology.kind",
+            "a testbed is a star or a dumbbell: every further hop shares the same two cores",
+        )
+        return
+    if transport["kind"] != "window":
+        yield "transport.kind", f"flows of a testbed are TCP connections; there is no {transport['kind']}"
+        return
+    for key in ("rate", "bottleneck_rate"):
+        if key in topology:
+            rate = _core.read_quantity("rate", topology[key])
+            if not SLOWEST_BPS <= rate <= FASTEST_BPS:
+                yield (
+                    f"topology.{key}",
+                    f"{topology[key]}: a testbed has links of 1Mbps to 200Mbps; one machine does not forward "
+                    "faster without gaps",
+                )
+    for key in ("hosts", "left", "right"):
+        if topology.get(key, 0) > MOST_HOSTS:
+            yield f"topology.{key}", f"{topology[key]}: a testbed has at most {MOST_HOSTS} hosts"
+    if text.get("change"):
+        yield "change", "links of a testbed do not change"
+    for key, why in _SWITCH.items():
+        if switch.get(key):
+            yield f"switch.{key}", why
+    if switch.get("queues", 1) != 1:
+        yield "switch.queues", f"{switch['queues']}: a port of a testbed has one queue"
+    header = _core.read_quantity("bytes", transport["header"])
+    if header != HEADER:
+        yield (
+            "transport.header",
+            f"{transport['header']}: TCP over IPv4 on Ethernet has {HEADER}B without options",
+        )
+    payload = _core.read_quantity("bytes", transport["payload"])
+    if not 500 <= payload <= LARGEST_PAYLOAD:
+        yield (
+            "transport.payload",
+            f"{transport['payload']}: a testbed has packets with 500B to {LARGEST_PAYLOAD}B",
+        )
+    if transport["ack_every"] != 1:
+        yield (
+            "transport.ack_every",
+            f"{transport['ack_every']}: receivers of a testbed acknowledge each packet",
+        )
+    if transport["counting"] != "wire":
+        yield "transport.counting", "the kernel's algorithms count packets with their headers"
+    if transport["sample"] != "packet":
+        yield "transport.sample", "TCP takes its samples from the packet that was acknowledged"
+    policies = [("balancing.policy", text["balancing"]["policy"])]
+    policies += [
+        (f"traffic.{b['name']}.balancing", b["balancing"]) for b in text["traffic"] if "balancing" in b
+    ]
+    for key, policy in policies:
+        if policy != "ecmp":
+            yield key, f"{policy}: there is one path in a testbed, over which nothing can be spread"
+    for key, what in (("internals", "internal quantities"), ("captures", "packets"), ("pauses", "pauses")):
+        if text["probe"].get(key):
+            yield f"probe.{key}", f"{what} are recorded in the simulator only"
+
+
+_SWITCH = {
+    "pfc": "hosts of a testbed are kernels, which do not obey pause frames",
+    "bfc": "hosts of a testbed are kernels, which do not obey pause frames",
+    "trimming": "TCP does not understand packets without their payload",
+    "buffers": "every switch of a testbed has the same buffer",
+    "packed_telemetry": "TCP carries no in-band telemetry",
+    "egress_limit": "this is for PFC, which a testbed has not",
+}
+"""Keys of switches that must be absent, and why."""
+
+
+def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found:
+    """What can be told from flows and numbers."""
+    if core.operations:
+        yield "traffic", "flows of a testbed start by the clock, and not after other flows or computations"
+    if len(core.flows) > MOST_FLOWS:
+        yield "traffic", f"makes {len(core.flows):,} flows; a testbed has at most {MOST_FLOWS:,}"
+    end = max([core.until_ps or 0, *(flow[3] for flow in core.flows)])
+    if end > LONGEST_PS:
+        yield "run.until", "a testbed runs in real time, and at most for ten minutes"
+    ecn = core.ecn
+    if ecn is not None and ecn[0] != ecn[1] and not user:
+        yield (
+            "switch.ecn.kmax",
+            "the kernel marks at one threshold: give kmin and kmax the same value, or --switch user",
+        )
+    if not user and any(delay > DIRECT_PS for *_, delay in core.links):
+        yield "topology.delay", "the kernel cannot delay packets here (no netem): --switch user can"
+    del text
+
+
+def _controls(
+    scenario: Scenario, text: Mapping[str, Any], core: _core.Plan
+) -> tuple[dict[int, Control], list[tuple[str, str]]]:
+    """The kernel's congestion control for each algorithm, and what is wrong."""
+    wrong: list[tuple[str, str]] = []
+    blocks = {block["name"]: block for block in text["traffic"]}
+    found: dict[int, Control] = {}
+    names: dict[str, int] = {}
+    for (_, _, _, _, _, group, number), path in zip(core.flows, core.paths, strict=True):
+        block = blocks[core.groups[group]]
+        key = f"traffic.{block['name']}.cc" if "cc" in block else "cc"
+        section = block.get("cc") or text["cc"]
+        rtt, owd, rate, packet, payload, hops = path
+        told = Told(rtt, rate, packet, payload, owd, hops)
+        if number in found:
+            old = found[number].wanted
+            # One setup for all connections: that of the longest path.
+            if old is None or old.link.base_rtt_ps >= rtt:
+                continue
+        try:
+            found[number] = control = _control(scenario, section, told)
+        except (KernelError, _core.ScenarioError) as error:
+            if (key, str(error)) not in wrong:
+                wrong.append((key, str(error)))
+            continue
+        other = names.setdefault(control.name, number)
+        if other != number:
+            why = (
+                f"{control.label}: the kernel has {control.name} once, with the same parameters for all flows"
+            )
+            wrong.append((key, why))
+    return found, list(dict.fromkeys(wrong))
+
+
+def _control(scenario: Scenario, section: Mapping[str, Any], told: Told) -> Control:
+    name, preset = section["algorithm"], section.get("preset")
+    label = f"{name}:{preset}" if preset else name
+    if name in OFFERED:
+        usual = _core.algorithm(name)
+        assert usual is not None
+        default = {parameter.name: parameter.value for parameter in usual.parameters}
+        changed = [key for key in default if key in section and not _same(section[key], default[key])]
+        if changed:
+            raise KernelError(f"{changed[0]}: the {OFFERED[name]} of Linux has no such parameter")
+        return Control(OFFERED[name], label, None, False)
+    known = kernel.control(name)
+    skip = ("algorithm", "preset")
+    parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
+    kernel.setup(label, parameters, told)
+    del scenario
+    return Control(known.name, label, Wanted(label, parameters, told), "ecn" in known.signals)
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _same(written: object, default: str) -> bool:
+    try:
+        return float(_shown(written)) == float(default)
+    except ValueError:
+        return _shown(written) == default
+
+
+def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool) -> Iterator[str]:
+    """What is otherwise than in the scenario."""
+    if core.ecn is not None and core.ecn[4] and not user:
+        yield "packets are marked when they come to a queue, and not when they leave it"
+    if not user:
+        yield f"links are buckets of {BUCKET // 1000} KB: a packet alone is not slowed down to the rate"
+        yield "delays of links are those of the kernel, and not those of the scenario"
+        if core.buffer_alpha is not None:
+            yield "ports do not share the buffer: each has the most that one alone could take of it"
+    if core.port_interval_ps < SHORTEST_SAMPLE_PS and core.probed_ports and not user:
+        yield "ports are sampled every millisecond"
+    if core.flow_interval_ps < SHORTEST_SAMPLE_PS and core.probed_flows:
+        yield "flows are sampled every millisecond"
+    if text["transport"]["recovery"] == "go-back-n":
+        yield "losses are repaired by TCP (selective acknowledgements), and not by go-back-n"
