@@ -32,7 +32,7 @@ _TX_ACK, _SOFTWARE, _BY_POSITION, _NO_DATA = 1 << 9, 1 << 4, 1 << 7, 1 << 11
 _NOTSENT_LOWAT = 25
 
 _PATIENCE_NS = 5_000_000_000
-"""Time without progress after which a testbed gives up: the kernel's own timers are slower than a scenario's."""
+"""Time without progress after which a testbed gives up: the kernel's timers are slower than a scenario's."""
 
 _ZEROS = memoryview(bytes(_AT_ONCE))
 
@@ -204,7 +204,7 @@ def measure(
     Args:
         plan: The plan.
         connections: One for each flow.
-        sample_ports: Called with the time at each sample of the ports; none where something else samples them.
+        sample_ports: Called with the time at each sample of the ports; none where the switch samples them.
         progress: Called with the time in ns and the number of finished flows, several times a second.
         start_ns: When the scenario starts, on the monotonic clock.
 

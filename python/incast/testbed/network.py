@@ -22,7 +22,7 @@ _MAC = "02:00:00:00:00:01"
 _UNLIMITED = 64_000_000
 """Bytes before a port without a limit."""
 
-_QUIET = {
+_QUIET: dict[str, str | int] = {
     "ipv6/conf/all/disable_ipv6": 1,
     "ipv6/conf/default/disable_ipv6": 1,
     "ipv4/conf/all/rp_filter": 0,
@@ -31,7 +31,7 @@ _QUIET = {
     "ipv4/conf/default/send_redirects": 0,
 }
 
-_HOST = {
+_HOST: dict[str, str | int] = {
     # As in the scenario: nothing but 54 bytes of headers, and no memory of earlier connections.
     "ipv4/tcp_timestamps": 0,
     "ipv4/tcp_ecn": 0,
@@ -124,13 +124,10 @@ def _pair(plan: Plan, made: Network, link: Link) -> None:
     """Makes the two devices of a link."""
     here, there = of(made, link.node), of(made, link.peer)
     mine, other = f"to-{plan.name(link.peer)}", f"to-{plan.name(link.node)}"
-    size = mtu(plan)
+    same = f"address {_MAC} mtu {mtu(plan)}"
     here.run(
         ["ip", "-batch", "-"],
-        [
-            f"link add {mine} address {_MAC} mtu {size} type veth "
-            f"peer name {other} address {_MAC} mtu {size} netns {there.path}"
-        ],
+        [f"link add {mine} {same} type veth peer name {other} {same} netns {there.path}"],
     )
     for space, name in ((here, mine), (there, other)):
         space.run(["ip", "-batch", "-"], [f"link set {name} arp off gso_max_segs 1 up"])
@@ -145,12 +142,10 @@ def _routes(plan: Plan, made: Network) -> None:
         join(plan, space, host, device(plan, link), timer)
     near = {link.node: link.peer for link in plan.links if link.node < plan.core.hosts}
     for node, space in made.switches.items():
-        (trunk, *_) = [link for link in plan.links if link.node == node and link.peer in made.switches] or [
-            None
-        ]
+        trunk = [link for link in plan.links if link.node == node and link.peer in made.switches]
         lines = []
         for host in range(plan.core.hosts):
-            out = f"to-{plan.name(host)}" if near[host] == node or trunk is None else device(plan, trunk)
+            out = f"to-{plan.name(host)}" if near[host] == node else device(plan, trunk[0])
             lines.append(f"route add {address(host)}/32 dev {out}")
         space.run(["ip", "-batch", "-"], ["link set lo up", *lines])
 
@@ -202,8 +197,8 @@ def _mark(space: Space, name: str, above: int) -> Counter:
             f"{source} does not fit this version of Incast ({error}): run `make bpf`"
         ) from None
     bpftool = machine.ready()
-    # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own that end
-    # with it.
+    # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own
+    # that end with it.
     said = space.run(
         ["unshare", "--mount", "sh", "-ec", _ATTACH, "sh", bpftool, tool("tc"), name], data=image
     )

@@ -233,11 +233,8 @@ def _refused(text: Mapping[str, Any]) -> _Found:
         if key in topology:
             rate = _core.read_quantity("rate", topology[key])
             if not SLOWEST_BPS <= rate <= FASTEST_BPS:
-                yield (
-                    f"topology.{key}",
-                    f"{topology[key]}: a testbed has links of 1Mbps to 200Mbps; one machine does not forward "
-                    "faster without gaps",
-                )
+                why = "a testbed has links of 1Mbps to 200Mbps; one machine forwards no faster without gaps"
+                yield f"topology.{key}", f"{topology[key]}: {why}"
     for key in ("hosts", "left", "right"):
         if topology.get(key, 0) > MOST_HOSTS:
             yield f"topology.{key}", f"{topology[key]}: a testbed has at most {MOST_HOSTS} hosts"
@@ -383,6 +380,7 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool) -> Iterator[st
     if not user:
         yield f"links are buckets of {BUCKET // 1000} KB: a packet alone is not slowed down to the rate"
         yield "delays of links are those of the kernel, and not those of the scenario"
+        yield "the peak of a queue is that of its samples"
         if core.buffer_alpha is not None:
             yield "ports do not share the buffer: each has the most that one alone could take of it"
     if core.port_interval_ps < SHORTEST_SAMPLE_PS and core.probed_ports and not user:

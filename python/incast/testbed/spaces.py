@@ -37,7 +37,8 @@ def _must(result: int, what: str) -> None:
     if result:
         number = ctypes.get_errno()
         raise TestbedError(
-            f"{what}: {os.strerror(number)}; a container's seccomp profile can forbid it, --privileged permits it"
+            f"{what}: {os.strerror(number)}; a container's seccomp profile can forbid it, and --privileged "
+            "permits it"
         )
 
 
