@@ -162,6 +162,34 @@ class Plan:
     def probe_until_ps(self) -> int | None:
         """After which no sample is taken."""
 
+class Switch:
+    """A switch in user space, which forwards from its making on, in a thread of its own. Linux only."""
+
+    def __init__(
+        self,
+        sockets: Sequence[int],
+        ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None]],
+        buffer: tuple[int | None, float | None],
+        seed: int,
+    ) -> None: ...
+    def begin(
+        self,
+        start_ns: int,
+        sampled: Sequence[tuple[int, int]],
+        from_ps: int,
+        interval_ps: int,
+        until_ps: int | None,
+    ) -> None:
+        """Counts, and samples ports, from a time of the monotonic clock on."""
+    def stop(
+        self,
+    ) -> tuple[
+        list[tuple[int, int, int, int, int, int, int]],
+        list[tuple[int, int, int, int, int, int, int, int]],
+        tuple[int, int, int, int, int],
+    ]:
+        """Stops forwarding. Samples and totals of ports, and what of its frames to hosts was late."""
+
 def plan(scenario: Scenario) -> Plan: ...
 def record(
     scenario: Scenario, measured: object, out: str | None, fresh: bool, build: str | None = None

@@ -62,6 +62,10 @@ mod _core {
     #[pymodule_export]
     use crate::testbed::{Plan, plan, record};
 
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::testbed::Switch;
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::init(module.py())?;

@@ -266,3 +266,95 @@ fn limit(time: Time) -> Option<u64> {
 fn invalid_run(invalid: incast_sim::Invalid) -> incast_lab::run::RunError {
     incast_lab::run::RunError::Invalid(invalid)
 }
+
+/// A port for the switch: node, port, node at the far end, rate in bit/s, delay in ps; marks: where they begin and
+/// where they are certain, in bytes, the probability below that, and whether at dequeue.
+type SwitchPort = (u32, u16, u32, u64, u64, Option<(u64, u64, f64, bool)>);
+
+/// What the switch has done: samples and totals of ports; frames to hosts, those of them that were 100 us and a
+/// millisecond late, the most that one was late in ps, and frames that devices refused.
+type SwitchDone = (Vec<PortRow>, Vec<PortTotal>, (u64, u64, u64, u64, u64));
+
+/// A switch in user space, which forwards from its making on, in a thread of its own.
+#[cfg(target_os = "linux")]
+#[pyclass(frozen, module = "incast")]
+pub(crate) struct Switch {
+    /// Node and port of each port of the model.
+    names: Vec<(u32, u16)>,
+    running: std::sync::Mutex<Option<incast_switch::Switch>>,
+}
+
+#[cfg(target_os = "linux")]
+#[pymethods]
+impl Switch {
+    /// Forwards between packet sockets, one for each host, which may be closed. The buffer is a limit in bytes and,
+    /// where it is that of a whole switch, the part of what is free that a queue may have.
+    #[new]
+    fn new(
+        sockets: Vec<i32>,
+        ports: Vec<SwitchPort>,
+        buffer: (Option<u64>, Option<f64>),
+        seed: u64,
+    ) -> PyResult<Self> {
+        let hosts = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
+        let buffer = match buffer {
+            (None, _) => incast_switch::Buffer::Unlimited,
+            (Some(limit), None) => incast_switch::Buffer::PerPort(limit),
+            (Some(size), Some(alpha)) => incast_switch::Buffer::Shared { size, alpha },
+        };
+        let names = ports.iter().map(|port| (port.0, port.1)).collect();
+        let ports = ports.into_iter().map(|(node, _, peer, rate, delay, marks)| incast_switch::Port {
+            node,
+            peer,
+            rate: Rate::from_bps(rate),
+            delay: Time::from_ps(delay),
+            marks: marks.map(|(low, high, probability, at_dequeue)| incast_switch::Marks {
+                low,
+                high,
+                probability: (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64,
+                at_dequeue,
+            }),
+        });
+        let model = incast_switch::Model::new(hosts, ports.collect(), buffer, seed);
+        let running = incast_switch::Switch::start(model, &sockets)?;
+        Ok(Self { names, running: std::sync::Mutex::new(Some(running)) })
+    }
+
+    /// Counts, and samples ports, from a time of the monotonic clock in ns on. Times for samples are in ps from then.
+    fn begin(
+        &self,
+        start_ns: u64,
+        sampled: Vec<(u32, u16)>,
+        from_ps: u64,
+        interval_ps: u64,
+        until_ps: Option<u64>,
+    ) {
+        let place = |name: &(u32, u16)| self.names.iter().position(|known| known == name);
+        let sampling = incast_switch::model::Sampling {
+            ports: sampled.iter().filter_map(place).collect(),
+            from: Time::from_ps(from_ps),
+            interval: Time::from_ps(interval_ps),
+            until: until_ps.map_or(Time::NEVER, Time::from_ps),
+        };
+        if let Some(switch) = &*self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            switch.begin(Time::from_ns(start_ns), sampling);
+        }
+    }
+
+    /// Stops forwarding.
+    fn stop(&self, py: Python<'_>) -> PyResult<SwitchDone> {
+        let switch = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let Some(switch) = switch else { return Ok((Vec::new(), Vec::new(), (0, 0, 0, 0, 0))) };
+        let done = py.detach(|| switch.stop())?;
+        let samples = done.samples.iter().map(|s| {
+            let (node, port) = self.names[s.port];
+            let t = s.totals;
+            (s.time.ps(), node, port, s.queue, t.transmitted, t.dropped, t.marked)
+        });
+        let totals = self.names.iter().zip(&done.totals).map(|(&(node, port), t)| {
+            (node, port, t.transmitted, t.packets, t.drops, t.dropped, t.marked, t.peak)
+        });
+        let late = (done.delivered, done.late.0, done.late.1, done.latest.ps(), done.refused);
+        Ok((samples.collect(), totals.collect(), late))
+    }
+}

@@ -1,0 +1,344 @@
+//! Links and switches: packets go in with a time, and come out with one.
+//!
+//! Store and forward, as in the simulator: a packet is admitted to the queue of its port when its last bit has
+//! arrived, is sent when those before it are, takes its size over the rate for that, and arrives a delay later. A
+//! packet in transmission is not in the queue any more.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use incast_units::{Bytes, Rate, Time};
+
+use crate::frame;
+
+/// One direction of a link, with the queue before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The node that sends. Hosts have the lowest numbers.
+    pub node: u32,
+    /// The node that receives.
+    pub peer: u32,
+    /// Rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Time,
+    /// Which packets it marks; never those of a host.
+    pub marks: Option<Marks>,
+}
+
+/// Random early marking on the length of the queue in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// No marks up to this length.
+    pub low: u64,
+    /// All packets are marked from this length on.
+    pub high: u64,
+    /// Probability just below that, out of 2^32.
+    pub probability: u64,
+    /// Whether a packet is marked when it leaves its queue, by what stays, and not when it comes.
+    pub at_dequeue: bool,
+}
+
+/// The buffer of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// No limit.
+    Unlimited,
+    /// So many bytes in each queue.
+    PerPort(u64),
+    /// So many bytes in all queues, and in each at most `alpha` times what is free.
+    Shared {
+        /// All bytes.
+        size: u64,
+        /// The share.
+        alpha: f64,
+    },
+}
+
+/// What a port has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes whose transmission has begun.
+    pub transmitted: u64,
+    /// Packets of them.
+    pub packets: u64,
+    /// Packets for which there was no room.
+    pub drops: u64,
+    /// Their bytes.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Longest queue.
+    pub peak: u64,
+}
+
+/// The state of a port at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub time: Time,
+    /// The port, by its place.
+    pub port: usize,
+    /// Bytes in its queue.
+    pub queue: u64,
+    /// Bytes transmitted, bytes dropped and packets marked so far.
+    pub totals: Totals,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A port has sent its packet.
+    Sent(usize),
+    /// The first packet on a link arrives.
+    Arrived(usize),
+    /// Counting begins.
+    Begin,
+    /// The ports are sampled.
+    Sample,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Vec<u8>>,
+    queued: u64,
+    /// The packet in transmission.
+    sending: Option<Vec<u8>>,
+    /// Packets on the link.
+    flying: VecDeque<Vec<u8>>,
+    totals: Totals,
+}
+
+/// When ports are sampled.
+#[derive(Clone, Debug, Default)]
+pub struct Sampling {
+    /// The ports, by their places.
+    pub ports: Vec<usize>,
+    /// Time of the first sample.
+    pub from: Time,
+    /// Time between two.
+    pub interval: Time,
+    /// No sample after this; [`Time::NEVER`] for no end.
+    pub until: Time,
+}
+
+/// All links and switches of a network.
+#[derive(Debug)]
+pub struct Model {
+    hosts: u32,
+    ports: Vec<Port>,
+    states: Vec<State>,
+    buffer: Buffer,
+    /// Bytes in the queues of each node.
+    used: Vec<u64>,
+    /// For each node and destination the place of the port; `usize::MAX` where there is none.
+    routes: Vec<usize>,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    /// Number of events so far: of those at the same time the older one comes first.
+    order: u64,
+    sampling: Sampling,
+    samples: Vec<Sample>,
+    draws: u64,
+}
+
+impl Model {
+    /// A network of these links, in which no packet is on its way. Every host has one link.
+    #[must_use]
+    pub fn new(hosts: u32, ports: Vec<Port>, buffer: Buffer, seed: u64) -> Self {
+        let nodes = ports.iter().map(|port| port.node.max(port.peer) + 1).max().unwrap_or(0).max(hosts);
+        let mut routes = vec![usize::MAX; nodes as usize * hosts as usize];
+        for host in 0..hosts {
+            // Backwards from the host, link by link.
+            let mut near = VecDeque::from([host]);
+            while let Some(node) = near.pop_front() {
+                for (place, port) in ports.iter().enumerate().filter(|(_, port)| port.peer == node) {
+                    let route = &mut routes[port.node as usize * hosts as usize + host as usize];
+                    if *route == usize::MAX && port.node != host {
+                        *route = place;
+                        if port.node >= hosts {
+                            near.push_back(port.node);
+                        }
+                    }
+                }
+            }
+        }
+        Self {
+            hosts,
+            states: ports.iter().map(|_| State::default()).collect(),
+            ports,
+            buffer,
+            used: vec![0; nodes as usize],
+            routes,
+            events: BinaryHeap::new(),
+            order: 0,
+            sampling: Sampling::default(),
+            samples: Vec::new(),
+            draws: seed,
+        }
+    }
+
+    /// Counts from `start` on, and samples ports; times of samples are from then.
+    pub fn begin(&mut self, start: Time, sampling: Sampling) {
+        let first = start + sampling.from;
+        self.at(start, Event::Begin);
+        if !sampling.ports.is_empty() && sampling.from <= sampling.until {
+            self.at(first, Event::Sample);
+        }
+        let until = start.checked_add(sampling.until).unwrap_or(Time::NEVER);
+        self.sampling = Sampling { until, ..sampling };
+    }
+
+    /// A host has sent a frame. Times never go back. A frame for no host is ignored.
+    pub fn send(&mut self, now: Time, host: u32, frame: Vec<u8>) {
+        self.enqueue(now, host, frame);
+    }
+
+    /// When something happens next.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        self.events.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// Lets everything happen up to a time. `deliver` is called with each frame that arrives at a host, and when.
+    pub fn advance(&mut self, until: Time, deliver: &mut dyn FnMut(Time, u32, Vec<u8>)) {
+        while let Some(&Reverse((time, _, event))) = self.events.peek()
+            && time <= until
+        {
+            self.events.pop();
+            match event {
+                Event::Sent(place) => self.sent(time, place),
+                Event::Arrived(place) => {
+                    let peer = self.ports[place].peer;
+                    if let Some(frame) = self.states[place].flying.pop_front() {
+                        if peer < self.hosts {
+                            deliver(time, peer, frame);
+                        } else {
+                            self.enqueue(time, peer, frame);
+                        }
+                    }
+                }
+                Event::Begin => self.states.iter_mut().for_each(|state| {
+                    state.totals = Totals { peak: state.queued, ..Totals::default() };
+                }),
+                Event::Sample => self.sample(time),
+            }
+        }
+    }
+
+    /// The samples so far.
+    #[must_use]
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// What each port has done since counting began.
+    #[must_use]
+    pub fn totals(&self) -> Vec<Totals> {
+        self.states.iter().map(|state| state.totals).collect()
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((time, self.order, event)));
+    }
+
+    fn sample(&mut self, time: Time) {
+        let states = &self.states;
+        self.samples.extend(self.sampling.ports.iter().map(|&port| {
+            let State { queued, totals, .. } = states[port];
+            Sample { time, port, queue: queued, totals }
+        }));
+        let next = time + self.sampling.interval;
+        if self.sampling.interval > Time::ZERO && next <= self.sampling.until {
+            self.at(next, Event::Sample);
+        }
+    }
+
+    /// A frame comes to the port by which a node reaches its destination.
+    fn enqueue(&mut self, now: Time, node: u32, mut frame: Vec<u8>) {
+        let Some(host) = frame::destination(&frame).filter(|host| *host < self.hosts) else { return };
+        let Some(&place) = self.routes.get(node as usize * self.hosts as usize + host as usize) else {
+            return;
+        };
+        let Some(&port) = self.ports.get(place) else { return };
+        let size = frame.len() as u64;
+        let admitted = node < self.hosts || self.admits(node, self.states[place].queued, size);
+        let marked = port.marks.is_some_and(|m| !m.at_dequeue && self.marks(m, self.states[place].queued));
+        let state = &mut self.states[place];
+        if !admitted {
+            state.totals.drops += 1;
+            state.totals.dropped += size;
+            return;
+        }
+        if marked && frame::mark(&mut frame) {
+            state.totals.marked += 1;
+        }
+        state.queue.push_back(frame);
+        state.queued += size;
+        self.used[node as usize] += size;
+        if state.sending.is_none() {
+            self.transmit(now, place);
+        }
+        let state = &mut self.states[place];
+        state.totals.peak = state.totals.peak.max(state.queued);
+    }
+
+    fn admits(&self, node: u32, queued: u64, size: u64) -> bool {
+        match self.buffer {
+            Buffer::Unlimited => true,
+            Buffer::PerPort(limit) => queued + size <= limit,
+            Buffer::Shared { size: all, alpha } => {
+                let free = all.saturating_sub(self.used[node as usize]);
+                size <= free && (queued + size) as f64 <= alpha * free as f64
+            }
+        }
+    }
+
+    /// Begins to send the first packet of a queue.
+    fn transmit(&mut self, now: Time, place: usize) {
+        let port = self.ports[place];
+        let Some(mut frame) = self.states[place].queue.pop_front() else { return };
+        let size = frame.len() as u64;
+        self.used[port.node as usize] -= size;
+        let left = self.states[place].queued - size;
+        let marked = port.marks.is_some_and(|m| m.at_dequeue && self.marks(m, left));
+        let state = &mut self.states[place];
+        state.queued = left;
+        if marked && frame::mark(&mut frame) {
+            state.totals.marked += 1;
+        }
+        state.totals.transmitted += size;
+        state.totals.packets += 1;
+        state.sending = Some(frame);
+        self.at(now + port.rate.time_for(Bytes::new(size)), Event::Sent(place));
+    }
+
+    fn sent(&mut self, now: Time, place: usize) {
+        if let Some(frame) = self.states[place].sending.take() {
+            self.states[place].flying.push_back(frame);
+            self.at(now + self.ports[place].delay, Event::Arrived(place));
+        }
+        self.transmit(now, place);
+    }
+
+    /// Whether a packet is marked that finds or leaves a queue of this length.
+    fn marks(&mut self, marks: Marks, length: u64) -> bool {
+        if length <= marks.low || length >= marks.high {
+            return length > marks.low;
+        }
+        let share = u128::from(marks.probability) * u128::from(length - marks.low);
+        u128::from(self.draw() >> 32) < share / u128::from(marks.high - marks.low)
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+    fn draw(&mut self) -> u64 {
+        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.draws;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+#[cfg(test)]
+mod tests;

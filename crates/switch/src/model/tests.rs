@@ -1,0 +1,219 @@
+use super::*;
+
+const US: u64 = 1_000_000;
+
+/// A frame of this size to a host, whose transport understands marks, with a number in it.
+fn packet(to: u16, size: usize, number: u32) -> Vec<u8> {
+    let mut frame = vec![0; size];
+    frame[12] = 8;
+    frame[14] = 0x45;
+    frame[15] = 2;
+    frame[32..34].copy_from_slice(&to.to_be_bytes());
+    frame[34..38].copy_from_slice(&number.to_be_bytes());
+    frame
+}
+
+fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes([frame[34], frame[35], frame[36], frame[37]])
+}
+
+fn ports(links: &[(u32, u32, u64, u64)], marks: Option<Marks>) -> Vec<Port> {
+    let both = |&(a, b, mbps, us): &(u32, u32, u64, u64)| {
+        let port =
+            Port { node: a, peer: b, rate: Rate::from_mbps(mbps), delay: Time::from_us(us), marks: None };
+        [port, Port { node: b, peer: a, marks, ..port }]
+    };
+    links.iter().flat_map(both).collect()
+}
+
+/// Two hosts and a third one, around a switch: 100 Mbps, 50 us.
+fn star(buffer: Buffer, marks: Option<Marks>) -> Model {
+    let links = [(0, 3, 100, 50), (1, 3, 100, 50), (2, 3, 100, 50)];
+    Model::new(3, ports(&links, marks), buffer, 1)
+}
+
+fn all(model: &mut Model) -> Vec<(u64, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    model.advance(Time::from_s(100), &mut |time, host, frame| found.push((time.ps(), host, frame)));
+    found
+}
+
+#[test]
+fn a_packet_takes_its_transmissions_and_delays() {
+    let mut model = star(Buffer::Unlimited, None);
+    model.send(Time::from_us(7), 0, packet(2, 1250, 1));
+    model.send(Time::from_us(7), 0, packet(2, 125, 2));
+    // 1250 B at 100 Mbps take 100 us, 125 B take 10 us. The second one is sent behind the first on both links.
+    let found = all(&mut model);
+    let times: Vec<_> = found.iter().map(|(time, host, frame)| (time / US, *host, number(frame))).collect();
+    assert_eq!(times, [(7 + 100 + 50 + 100 + 50, 2, 1), (7 + 100 + 50 + 100 + 10 + 50, 2, 2)]);
+}
+
+#[test]
+fn a_dumbbell_has_three_links_on_the_way() {
+    // Hosts 0 and 1, switches 2 and 3, and a slow link between them.
+    let links = [(0, 2, 100, 1), (1, 3, 100, 1), (2, 3, 10, 5)];
+    let mut model = Model::new(2, ports(&links, None), Buffer::Unlimited, 1);
+    model.send(Time::ZERO, 0, packet(1, 125, 1));
+    model.send(Time::ZERO, 1, packet(0, 125, 2));
+    let found = all(&mut model);
+    let times: Vec<_> = found.iter().map(|(time, host, _)| (time / US, *host)).collect();
+    assert_eq!(times, [(10 + 1 + 100 + 5 + 10 + 1, 1), (10 + 1 + 100 + 5 + 10 + 1, 0)]);
+    // To oneself there is no way, and what is no IPv4 packet to a host is ignored.
+    model.send(Time::from_s(101), 0, packet(0, 125, 3));
+    model.send(Time::from_s(101), 0, packet(9, 125, 3));
+    model.send(Time::from_s(101), 0, vec![0; 60]);
+    assert_eq!(all(&mut model).len(), 0);
+}
+
+/// What becomes of packets: times at which they leave, with their numbers; those dropped; those marked; the longest
+/// queue.
+type Fates = (Vec<(u64, u32)>, Vec<u32>, Vec<u32>, u64);
+
+/// The queue of the port to host 2 by Lindley's recursion, with marks on arrival.
+fn plain(sent: &[(u64, u32, u64)], limit: u64, above: u64) -> Fates {
+    const DELAY: u64 = 50 * US;
+    let took = |size: u64| size * 80_000; // ps at 100 Mbps
+    let mut free = [0; 2];
+    let mut arrivals: Vec<(u64, usize, u64)> = Vec::new();
+    for (place, &(time, host, size)) in sent.iter().enumerate() {
+        let end = time.max(free[host as usize]) + took(size);
+        free[host as usize] = end;
+        arrivals.push((end + DELAY, place, size));
+    }
+    arrivals.sort();
+    let (mut left, mut dropped, mut marked, mut peak) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    // Packets accepted: when their transmission begins, and their size.
+    let mut accepted: Vec<(u64, u64)> = Vec::new();
+    let mut end = 0;
+    for (time, place, size) in arrivals {
+        let queued: u64 = accepted.iter().filter(|(begin, _)| *begin > time).map(|(_, size)| size).sum();
+        if queued + size > limit {
+            dropped.push(place as u32);
+            continue;
+        }
+        if queued > above {
+            marked.push(place as u32);
+        }
+        let begin = time.max(end);
+        end = begin + took(size);
+        accepted.push((begin, size));
+        peak = peak.max(if begin > time { queued + size } else { 0 });
+        left.push((end + DELAY, place as u32));
+    }
+    (left, dropped, marked, peak)
+}
+
+#[test]
+fn queues_are_those_of_a_plain_model() {
+    let mut draws = 12345_u64;
+    let mut draw = |below: u64| {
+        draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (draws >> 33) % below
+    };
+    for _ in 0..200 {
+        let limit = 2_000 + draw(20_000);
+        let above = draw(limit);
+        let marks = Marks { low: above, high: above, probability: 0, at_dequeue: false };
+        let mut model = star(Buffer::PerPort(limit), Some(marks));
+        let mut sent = Vec::new();
+        let mut early = Vec::new();
+        let mut time = 1;
+        for place in 0..300 {
+            // Odd times: no two events fall together, whose order the plain model does not know.
+            time += 2 * draw(80 * US);
+            sent.push((time, draw(2) as u32, 60 + draw(1_400)));
+            let (_, host, size) = sent[place];
+            let mut keep = |time: Time, host, frame| early.push((time.ps(), host, frame));
+            model.advance(Time::from_ps(time), &mut keep);
+            model.send(Time::from_ps(time), host, packet(2, size as usize, place as u32));
+        }
+        early.append(&mut all(&mut model));
+        let found = early;
+        let (left, dropped, marked, peak) = plain(&sent, limit, above);
+        let times: Vec<_> = found.iter().map(|(time, _, frame)| (*time, number(frame))).collect();
+        assert_eq!(times, left);
+        let mut seen: Vec<u32> =
+            found.iter().filter(|(_, _, frame)| frame[15] == 3).map(|(_, _, frame)| number(frame)).collect();
+        seen.sort_unstable();
+        let mut marked = marked;
+        marked.sort_unstable();
+        assert_eq!(seen, marked);
+        let totals = model.totals()[5];
+        assert_eq!((totals.drops, totals.marked), (dropped.len() as u64, marked.len() as u64));
+        assert_eq!((totals.packets, totals.peak), (left.len() as u64, peak));
+    }
+}
+
+#[test]
+fn marks_at_dequeue_count_what_stays() {
+    let marks = Marks { low: 250, high: 250, probability: 0, at_dequeue: true };
+    let mut model = star(Buffer::Unlimited, Some(marks));
+    // Ten packets of each sender reach the port in pairs; each pair leaves one more packet of 125 B waiting.
+    for place in 0..10 {
+        model.send(Time::ZERO, 0, packet(2, 125, place));
+        model.send(Time::ZERO, 1, packet(2, 125, 100 + place));
+    }
+    let found = all(&mut model);
+    // When packet n begins to leave, n/2 + 1 pairs have come, and n + 1 packets have left: above 250 B stay from the
+    // sixth on, until three of twenty are left.
+    let marked: Vec<usize> = (0..20).filter(|n| found[*n].2[15] == 3).collect();
+    let expected: Vec<usize> = (0..20)
+        .filter(|n| {
+            let come = 2 * (n + 1).min(10);
+            come - (n + 1) > 2
+        })
+        .collect();
+    assert_eq!(marked, expected);
+}
+
+#[test]
+fn the_red_curve_marks_its_share() {
+    let marks = Marks { low: 1_000, high: 9_000, probability: 1 << 31, at_dequeue: false };
+    let mut model = star(Buffer::Unlimited, Some(marks));
+    let share = |model: &mut Model, length| (0..100_000).filter(|_| model.marks(marks, length)).count();
+    assert_eq!(share(&mut model, 1_000), 0);
+    assert_eq!(share(&mut model, 9_000), 100_000);
+    // Half way up the curve a quarter: mean 25 000, standard deviation 137; five of them.
+    assert!((24_315..=25_685).contains(&share(&mut model, 5_000)));
+}
+
+#[test]
+fn a_shared_buffer_keeps_the_same_part_free() {
+    // With one queue alone it grows to alpha/(1 + alpha) of the buffer: half of 10 000 B.
+    let mut model = star(Buffer::Shared { size: 10_000, alpha: 1.0 }, None);
+    for place in 0..40 {
+        model.send(Time::ZERO, 0, packet(2, 500, place));
+        model.send(Time::ZERO, 1, packet(2, 500, place));
+    }
+    all(&mut model);
+    let totals = model.totals()[5];
+    assert!((4_500..=5_000).contains(&totals.peak), "{}", totals.peak);
+    assert_eq!(totals.drops + totals.packets, 80);
+    assert!(totals.drops > 0);
+}
+
+#[test]
+fn counting_and_samples_begin_when_they_are_asked_to() {
+    let mut model = star(Buffer::Unlimited, None);
+    model.send(Time::ZERO, 0, packet(2, 125, 0));
+    let sampling = Sampling {
+        ports: vec![5],
+        from: Time::from_us(10),
+        interval: Time::from_us(100),
+        until: Time::from_us(310),
+    };
+    model.begin(Time::from_ms(1), sampling);
+    model.advance(Time::from_ms(1), &mut |_, _, _| {});
+    // From two senders at once: at the port at 1160 us, the second of them waits until 1260 us.
+    model.send(Time::from_ms(1), 0, packet(2, 1250, 1));
+    model.send(Time::from_ms(1), 1, packet(2, 1250, 2));
+    all(&mut model);
+    let seen: Vec<_> = model
+        .samples()
+        .iter()
+        .map(|s| ((s.time.ps() / US) - 1000, s.port, s.queue, s.totals.transmitted))
+        .collect();
+    assert_eq!(seen, [(10, 5, 0, 0), (110, 5, 0, 0), (210, 5, 1250, 1250), (310, 5, 0, 2500)]);
+    assert_eq!(model.totals()[5], Totals { transmitted: 2500, packets: 2, peak: 1250, ..Totals::default() });
+}
