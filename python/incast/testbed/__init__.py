@@ -22,11 +22,19 @@ from incast.scenario import Interrupted, Scenario
 from incast.testbed import controls, flows, machine
 from incast.testbed import plan as planning
 from incast.testbed.flows import Connection, Measured
+from incast.testbed.forwarding import forwarding
 from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, network
 from incast.testbed.plan import Plan
+from incast.testbed.queues import Totals
 
 __all__ = ["TestbedError", "clear", "run"]
+
+_LEAD_NS = 20_000_000
+"""Time to get ready before the scenario starts."""
+
+_LATE_NS = 5_000_000
+"""Samples that are later than this are worth a note."""
 
 
 def clear() -> list[str]:
@@ -73,7 +81,7 @@ def run(
     machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
     clear()
     with controls.loaded(wanted, waiting or (lambda _: None)):
-        measurement = _measure(plan, progress)
+        measurement = _measure(plan, scenario.seed, progress)
     folder = None if out is None else os.fspath(Path(out))
     result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
     if measurement.ending[0] == "interrupted":
@@ -93,8 +101,8 @@ class _Measurement:
     testbed: str = ""
 
 
-def _measure(plan: Plan, progress: Callable[[Progress], None] | None) -> _Measurement:
-    with network(plan) as net:
+def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None) -> _Measurement:
+    with forwarding(plan, seed) if plan.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
             return _Run(plan, net, connections).measure(progress)
@@ -112,23 +120,30 @@ class _Run:
         self.connections = connections
         self.packet = flows.packet(plan)
         self.made = _Measurement()
+        self.notes = list(plan.notes)
         self.peaks: dict[tuple[int, int], int] = {}
+        self.before: dict[tuple[int, int], tuple[Totals, int]] = {}
 
     def measure(self, progress: Callable[[Progress], None] | None) -> _Measurement:
         """Runs the flows, and collects what was measured."""
-        plan = self.plan
+        plan, switch = self.plan, self.net.switch
         until = plan.core.until_ps
 
         def report(now_ns: int, finished: int) -> None:
             if progress:
                 progress(Progress(max(0, now_ns) * 1000, until, finished, len(plan.flows), 0))
 
-        self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
-        measured = flows.measure(
-            plan, self.connections, self._sample, report, time.monotonic_ns() + 20_000_000
-        )
+        start_ns = time.monotonic_ns() + _LEAD_NS
+        if switch is None:
+            self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
+            measured = flows.measure(plan, self.connections, self._sample, report, start_ns)
+            self._ports()
+        else:
+            from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
+            switch.begin(start_ns, plan.core.probed_ports, from_ps, plan.port_interval_ps, until_ps)
+            measured = flows.measure(plan, self.connections, None, report, start_ns)
+            self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)
-        self._ports()
         dropped = sum(row[4] for row in self.made.ports)
         waiting = [
             (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
@@ -136,19 +151,35 @@ class _Run:
             if measured.end == "stalled" and c.waits
         ]
         self.made.ending = (measured.end, measured.now_ns * 1000, dropped, waiting[:20])
-        notes = list(plan.notes)
-        if measured.latest_ns > 5_000_000:
-            notes.append(f"samples were up to {measured.latest_ns / 1e6:.0f} ms late: the machine was busy")
+        if measured.latest_ns > _LATE_NS:
+            late_ms = measured.latest_ns / 1e6
+            self.notes.append(f"samples were up to {late_ms:.0f} ms late: the machine was busy")
         self.made.testbed = json.dumps(
             {
-                "switch": "user" if plan.user else "kernel",
+                "switch": "kernel" if switch is None else "user",
                 "kernel": machine.release(),
                 "controls": {control.label: name for name, control in plan.controls.items()},
-                "notes": notes,
+                "notes": self.notes,
                 "wall_s": measured.now_ns / 1e9,
             }
         )
         return self.made
+
+    def _switched(self, switch: _core.Switch, now_ps: int) -> None:
+        """What the switch in user space has counted."""
+        try:
+            samples, totals, (delivered, late, very_late, latest_ps, refused) = switch.stop()
+        except OSError as error:
+            raise TestbedError(f"the switch failed: {error}") from None
+        self.made.port_samples += [sample for sample in samples if sample[0] <= now_ps]
+        self.made.ports += sorted(totals)
+        share = 100 * late / max(delivered, 1)
+        self.notes.append(
+            f"{share:.1f} % of packets left the switch more than 0.1 ms late, {very_late:,} of {delivered:,} "
+            f"more than 1 ms, and none more than {latest_ps / 1e9:.2g} ms"
+        )
+        if refused:
+            self.notes.append(f"{refused:,} packets were lost between the switch and hosts")
 
     def _sample(self, now_ns: int) -> None:
         for key in self.plan.core.probed_ports:

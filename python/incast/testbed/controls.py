@@ -99,7 +99,8 @@ def clear() -> list[str]:
     """
     names = []
     for path in sorted(FOLDER.glob("*.lock")) if FOLDER.is_dir() else ():
-        lock = lock_file(path, None, wait=False)
+        # Its holder may be dead, and a bpftool of its still at work, which has the lock for that moment.
+        lock = lock_file(path, None, wait=_is_orphaned(path))
         if lock is None:
             continue
         try:
@@ -111,8 +112,27 @@ def clear() -> list[str]:
     return names
 
 
+def _is_orphaned(path: Path) -> bool:
+    """Whether the process that has written a file is dead."""
+    try:
+        said = json.loads(path.read_text() or "{}")
+        return "owner" in said and said["owner"] != _identity(int(said["owner"][0]))
+    except (OSError, ValueError):
+        return False
+
+
+def _identity(process: int) -> list[int] | None:
+    """Number and start of a process, which no other one has; None where there is none."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return None
+    state, *rest = text.rpartition(")")[2].split()
+    return None if state in "ZX" else [process, int(rest[18])]
+
+
 def _write(lock: int, what: dict[str, object]) -> None:
-    text = json.dumps(what).encode()
+    text = json.dumps({"owner": _identity(os.getpid()), **what}).encode()
     os.pwrite(lock, text, 0)
     os.ftruncate(lock, len(text))
 

@@ -22,7 +22,7 @@ __all__ = ["Connection", "Measured", "connect", "measure"]
 
 _PORT = 5000
 _AT_ONCE = 1 << 16
-"""Bytes given to a connection at a time."""
+"""The most bytes given to a connection at a time."""
 
 _UNSENT = 1 << 16
 """Bytes that a connection may hold unsent: so few that a flow that stops, stops soon."""
@@ -249,6 +249,8 @@ class _Loop:
         self.active = {connection.sender.fileno(): connection for connection in connections}
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
         self.left = len(connections)
+        # Whole packets: of a piece in between the kernel makes smaller ones.
+        self.piece = _AT_ONCE // plan.payload * plan.payload
         self.buffer = bytearray(1 << 18)
         self.moved_ns = 0
         self.probed = [connections[number] for number in plan.core.probed_flows]
@@ -321,7 +323,7 @@ class _Loop:
         """Gives the kernel more to send."""
         size = connection.flow.size
         while not connection.stopped:
-            piece = _AT_ONCE if size is None else min(_AT_ONCE, size - connection.given)
+            piece = self.piece if size is None else min(self.piece, size - connection.given)
             if piece == 0:
                 self.events.modify(connection.sender, 0)
                 return

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from incast import kernel
+from incast import _core, kernel
 from incast.kernel import KernelError, machine
 from incast.kernel.image import ImageError, patched
 from incast.testbed.machine import TestbedError, tool
@@ -51,19 +51,26 @@ class Network:
     Attributes:
         hosts: The namespaces of the hosts.
         switches: Those of the switches, where the kernel forwards.
-        queues: The kernel's queue of every port, by node and port.
+        queues: The kernel's queue of every port, by node and port; empty where a program forwards.
+        middle: The namespace of that program's devices.
+        switch: The program.
     """
 
     hosts: list[Space] = field(default_factory=list)
     switches: dict[int, Space] = field(default_factory=dict)
     queues: dict[tuple[int, int], Queue] = field(default_factory=dict)
+    middle: Space | None = None
+    switch: _core.Switch | None = None
 
     def close(self) -> None:
         """Removes it."""
+        if self.switch is not None:
+            self.switch.stop()
         for queue in self.queues.values():
             queue.close()
-        for space in (*self.hosts, *self.switches.values()):
-            space.close()
+        for space in (*self.hosts, *self.switches.values(), self.middle):
+            if space is not None:
+                space.close()
 
 
 def address(host: int) -> str:
@@ -89,7 +96,8 @@ def network(plan: Plan) -> Iterator[Network]:
             space.set({**_QUIET, "ipv4/ip_forward": 1, "ipv4/conf/all/forwarding": 1})
         for link in plan.links:
             if link.node < link.peer:
-                _pair(plan, made, link)
+                here, there = of(made, link.node), of(made, link.peer)
+                pair(plan, here, device(plan, link), there, f"to-{plan.name(link.node)}")
         _routes(plan, made)
         for link in plan.links:
             _limit(plan, made, link)
@@ -120,10 +128,16 @@ def mtu(plan: Plan) -> int:
     return plan.payload + HEADER - 14
 
 
-def _pair(plan: Plan, made: Network, link: Link) -> None:
-    """Makes the two devices of a link."""
-    here, there = of(made, link.node), of(made, link.peer)
-    mine, other = f"to-{plan.name(link.peer)}", f"to-{plan.name(link.node)}"
+def pair(plan: Plan, here: Space, mine: str, there: Space, other: str) -> None:
+    """Makes the two devices of a link.
+
+    Args:
+        plan: The plan.
+        here: A namespace.
+        mine: The device in it.
+        there: Another namespace.
+        other: The device in that.
+    """
     same = f"address {_MAC} mtu {mtu(plan)}"
     here.run(
         ["ip", "-batch", "-"],
@@ -139,7 +153,7 @@ def _routes(plan: Plan, made: Network) -> None:
     timer = max(1, plan.rto_ps // 10**9)
     for host, space in enumerate(made.hosts):
         (link,) = (link for link in plan.links if link.node == host)
-        join(plan, space, host, device(plan, link), timer)
+        join(space, host, device(plan, link), timer)
     near = {link.node: link.peer for link in plan.links if link.node < plan.core.hosts}
     for node, space in made.switches.items():
         trunk = [link for link in plan.links if link.node == node and link.peer in made.switches]
@@ -150,17 +164,15 @@ def _routes(plan: Plan, made: Network) -> None:
         space.run(["ip", "-batch", "-"], ["link set lo up", *lines])
 
 
-def join(plan: Plan, space: Space, host: int, name: str, timer_ms: int) -> None:
+def join(space: Space, host: int, name: str, timer_ms: int) -> None:
     """Gives a host its address and the way to all others.
 
     Args:
-        plan: The plan.
         space: The host's namespace.
         host: Its number.
         name: Its device.
         timer_ms: The shortest retransmission timeout.
     """
-    del plan
     space.run(
         ["ip", "-batch", "-"],
         [

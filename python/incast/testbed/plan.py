@@ -317,7 +317,9 @@ def _controls(
     blocks = {block["name"]: block for block in text["traffic"]}
     found: dict[int, Control] = {}
     names: dict[str, int] = {}
-    for (_, _, _, _, _, group, number), path in zip(core.flows, core.paths, strict=True):
+    # In the order of the file.
+    uses = sorted((flow[6], flow[5], path) for flow, path in zip(core.flows, core.paths, strict=True))
+    for number, group, path in uses:
         block = blocks[core.groups[group]]
         key = f"traffic.{block['name']}.cc" if "cc" in block else "cc"
         section = block.get("cc") or text["cc"]

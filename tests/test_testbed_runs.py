@@ -1,0 +1,245 @@
+"""Testbeds that really run: rates, queues, marks, delays, two at once, and what a killed one leaves.
+
+They need root, iproute2, bpftool and what `make bpf` builds; where something is missing they are skipped.
+Numbers are compared as ratios, because the machine does other things too.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import incast
+from helpers import Incast, wait_until
+from incast import kernel, testbed
+from incast.kernel import KernelError
+from incast.kernel import machine as kernel_machine
+from incast.testbed import TestbedError, controls, machine
+
+STAR = """\
+topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
+switch = { buffer = { per_port = "200KB" } }
+cc = { algorithm = "newreno" }
+
+[[traffic]]
+name = "two"
+kind = "flows"
+from = ["h0", "h1"]
+to = "h2"
+size = "2MB"
+
+[probe]
+ports = ["to h2"]
+flows = ["two"]
+interval = "1ms"
+
+[run]
+until = "20s"
+"""
+"""Two flows onto one port, of 16.9 ms each alone."""
+
+MARKS = ("switch.ecn={ kmin = '20KB', kmax = '20KB', pmax = 1 }",)
+
+
+def lacking() -> str:
+    """What this machine lacks; empty if nothing."""
+    try:
+        machine.check(marks=True)
+        for name in ("bpftool", "sh", "sed"):
+            if shutil.which(name) is None and name != "bpftool":
+                return f"{name} is missing"
+    except (KernelError, TestbedError) as error:
+        return str(error)
+    needed = [kernel.OBJECTS / "mark.bpf.o", *(kernel.OBJECTS / known.object for known in kernel.CONTROLS)]
+    return "" if all(path.exists() for path in needed) else "the objects are not built: make bpf"
+
+
+@pytest.fixture(autouse=True)
+def root() -> Iterator[None]:
+    """The right to make testbeds; nothing is left of them."""
+    missing = lacking()
+    if missing:
+        pytest.skip(missing)
+    testbed.clear()
+    if kernel.loaded():
+        pytest.skip("something is loaded already, which may be in use: incast kernel unload all")
+    yield
+    testbed.clear()
+    wait_until(lambda: not kernel.loaded())
+
+
+pytestmark = pytest.mark.xdist_group("kernel")
+
+
+def scenario(*overrides: str) -> incast.Scenario:
+    return incast.Scenario.from_toml(STAR, "star.toml", overrides)
+
+
+def marking_programs() -> int:
+    """How many programs that mark are in the kernel: each holds its device, and that its namespace."""
+    shown = kernel_machine.call(kernel_machine.ready(), "--json", "prog", "show")
+    return sum(row.get("name") == "incast_mark" for row in json.loads(shown))
+
+
+def goodput(result: incast.Result) -> float:
+    """Payload that arrived per second while flows ran, in bit/s."""
+    flows = result.flows
+    return float(flows.column("acked_bytes").sum()) * 8e12 / float(flows.column("finish_ps").max())
+
+
+def mean_queue(result: incast.Result) -> float:
+    """The mean queue while both flows ran, in bytes."""
+    series = result.port("to h2")
+    return float(np.mean(series.queue_bytes[series.time_ps < result.flows.column("finish_ps").min()]))
+
+
+def test_two_flows_share_a_link_of_its_rate() -> None:
+    result = testbed.run(scenario())
+    assert result.end == "finished"
+    assert result.flows.column("acked_bytes").tolist() == [2_000_000, 2_000_000]
+    # 1000 of 1054 bytes are payload. Faster it cannot be, but for a bucket of 20 KB of 4 MB.
+    assert 0.5 < goodput(result) / (100e6 * 1000 / 1054) < 1.02
+    rows = result.ports
+    port = (rows.column("node") == "s0") & (rows.column("peer") == "h2")
+    sent = int(rows.column("transmitted_bytes")[port][0])
+    packets = int(result.flows.column("packets").sum()) - int(rows.column("dropped_packets").sum())
+    # The payload and 54 B for each packet, and nothing else of size goes that way.
+    assert 4_000_000 + 4000 * 54 <= sent <= packets * 1054 + 2000
+    assert result.info["testbed"]["controls"] == {"newreno:rfc": "reno"}
+    assert marking_programs() == 0
+
+
+def test_marks_keep_the_queue_shorter() -> None:
+    full = testbed.run(scenario())
+    marked = testbed.run(scenario(*MARKS, "cc.algorithm=dctcp"))
+    assert marked.flows.column("marked_packets").min() > 0
+    assert full.flows.column("marked_packets").max() == 0
+    assert mean_queue(marked) < mean_queue(full) / 2
+    # The port counts the marks that the senders are told of, and perhaps some that are not.
+    told = int(marked.flows.column("marked_packets").sum())
+    assert 0 < told <= int(marked.ports.column("marked_packets").sum()) * 1.05
+    wait_until(lambda: marking_programs() == 0)
+
+
+def test_a_switch_in_user_space_delays_and_marks() -> None:
+    far = scenario(*MARKS, "cc.algorithm=dctcp", "topology.delay=2ms")
+    result = testbed.run(far)
+    assert result.end == "finished"
+    assert result.info["testbed"]["switch"] == "user"
+    # Nothing is faster than light: four delays of 2 ms, and the transmissions.
+    rtts = result.flow_series.column("rtt_ps")
+    base = int(result.flows.column("base_rtt_ps")[0])
+    assert base > 8 * 10**9
+    assert np.min(rtts) >= 8 * 10**9
+    assert result.flows.column("slowdown").min() >= 1
+    assert 0.3 < goodput(result) / (100e6 * 1000 / 1054) < 1
+    # Every packet that was acknowledged as marked was marked at the port to h2 and nowhere else.
+    ports = result.ports
+    port = (ports.column("node") == "s0") & (ports.column("peer") == "h2")
+    assert ports.column("marked_packets")[~port].max() == 0
+    told = int(result.flows.column("marked_packets").sum())
+    assert 0 < told <= int(ports.column("marked_packets")[port][0])
+    # As far from the simulation as a busy machine may make it, but the same thing.
+    simulated = far.run()
+    ratio = result.flows.column("fct_ps").max() / simulated.flows.column("fct_ps").max()
+    assert 0.8 < ratio < 3
+
+
+def test_a_dumbbell_shares_its_middle() -> None:
+    text = STAR.replace("hosts = 3", "left = 2, right = 2, bottleneck_rate = '50Mbps'").replace(
+        "star", "dumbbell"
+    )
+    text = text.replace('to = "h2"', 'to = ["h2", "h3"]').replace("to h2", "s0->s1").replace("2MB", "1MB")
+    for switch in ("kernel", "user"):
+        result = testbed.run(incast.Scenario.from_toml(text, "bell.toml"), switch=switch)
+        assert result.end == "finished"
+        assert 0.3 < goodput(result) / (50e6 * 1000 / 1054) < 1.05
+        assert result.peak_queue_bytes("s0->s1") > 20_000
+
+
+def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Incast) -> None:
+    (tmp_path / "star.toml").write_text(STAR)
+    done = incast("testbed", "star.toml", "--simulate", "--out", "real")
+    assert done.returncode == 0, done.stderr
+    assert "distance from the simulation" in done.stdout
+    assert "mean FCT" in done.stdout
+    (simulated,) = (tmp_path / "incast-results" / "star").iterdir()
+    assert incast.here("show", "real").returncode == 0
+    assert incast.here("report", "real", simulated, "--out", "both.html").returncode == 0
+    assert "Distance of the testbed" in (tmp_path / "both.html").read_text()
+
+
+def test_what_a_killed_testbed_leaves_is_gone_after_the_next(tmp_path: Path) -> None:
+    (tmp_path / "star.toml").write_text(STAR.replace('"2MB"', '"100MB"'))
+    words = [sys.executable, "-m", "incast", "testbed", "star.toml", "--quiet", "--out", "real", "--fresh"]
+    for change in (*MARKS, "cc.algorithm=dctcp"):
+        words += ["--set", change]
+    mounts = Path("/proc/mounts").read_text()
+    draws = random.Random(5)
+    loaded = 0
+    for turn in range(7):
+        process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        try:
+            # Killed at random moments from its start to the middle of its flows, it has loaded something now
+            # and then; the last one certainly.
+            if turn == 6:
+                wait_until(lambda: bool(kernel.loaded()), process)
+            else:
+                time.sleep(draws.uniform(0.2, 1.6))
+        finally:
+            process.kill()
+            process.communicate()
+        loaded += bool(kernel.loaded())
+        testbed.clear()
+        assert kernel.loaded() == []
+        assert list(controls.FOLDER.glob("*")) == []
+        # With the process its namespaces go, and with them devices, their queues, and the programs on them.
+        wait_until(lambda: marking_programs() == 0)
+    assert loaded > 0
+    assert Path("/proc/mounts").read_text() == mounts
+    assert testbed.run(scenario("cc.algorithm=dctcp", *MARKS)).end == "finished"
+
+
+def test_two_at_once_do_not_touch(tmp_path: Path) -> None:
+    (tmp_path / "star.toml").write_text(STAR.replace('"2MB"', '"1MB"'))
+
+    def start(name: str, *changes: str) -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "incast", "testbed", "star.toml", "--quiet", "--out", name]
+        for change in changes:
+            words += ["--set", change]
+        return subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+
+    runs = {
+        "reno": start("reno"),
+        "first": start("first", "cc.algorithm=oscar"),
+        # The same algorithm is loaded with the path of one testbed at a time: this one waits.
+        "second": start("second", "cc.algorithm=oscar", "topology.rate=50Mbps"),
+        "far": start("far", "topology.delay=1ms"),
+    }
+    said = {name: process.communicate(timeout=60)[1] for name, process in runs.items()}
+    assert {name: process.returncode for name, process in runs.items()} == dict.fromkeys(runs, 0), said
+    for name in runs:
+        result = incast.Result.open(tmp_path / name)
+        assert (result.end, result.flows.column("acked_bytes").tolist()) == ("finished", [1_000_000] * 2)
+    assert kernel.loaded() == []
+
+
+def test_an_interrupted_testbed_keeps_its_result(tmp_path: Path) -> None:
+    def stop(progress: incast.Progress) -> None:
+        if progress.now_ps > 10**11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(incast.Interrupted) as stopped:
+        testbed.run(scenario("traffic.two.size=100MB"), tmp_path / "real", progress=stop)
+    result = stopped.value.result
+    assert (result.end, len(result.flows)) == ("interrupted", 2)
+    assert incast.Result.open(tmp_path / "real").end == "interrupted"
