@@ -147,8 +147,8 @@ def _clear(lock: int, name: str) -> bool:
         return False
     found = [one for one in kernel.loaded() if one.name == name and one.selectable]
     mine = [one.id for one in found if one.id == said.get("id") or one.id not in said.get("before", [one.id])]
-    for number in mine:
-        machine.call(machine.ready(), "struct_ops", "unregister", "id", str(number))
+    if mine:
+        kernel.unload(name)
     until = time.monotonic() + _PATIENCE_S
     while mine and time.monotonic() < until:
         if not set(mine) & {number for _, number in machine.registered()}:

@@ -357,6 +357,8 @@ def _control(scenario: Scenario, section: Mapping[str, Any], told: Told) -> Cont
             raise KernelError(f"{changed[0]}: the {OFFERED[name]} of Linux has no such parameter")
         return Control(OFFERED[name], label, None, False)
     known = kernel.control(name)
+    if "int" in known.signals:
+        raise KernelError(f"{label} needs in-band telemetry, which the ports of a testbed do not write")
     skip = ("algorithm", "preset")
     parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
     kernel.setup(label, parameters, told)
