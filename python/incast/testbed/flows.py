@@ -16,7 +16,7 @@ from typing import Any
 from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, address
 from incast.testbed.plan import HEADER, Flow, Plan
-from incast.testbed.spaces import precise_timers
+from incast.testbed.spaces import in_time
 
 __all__ = ["Connection", "Measured", "connect", "measure"]
 
@@ -168,19 +168,31 @@ def _listen(network: Network, flow: Flow, port: int) -> tuple[socket.socket, int
     listener.settimeout(10)
     if flow.control.ecn:
         # Without it the receiver declines ECN, and the connection is made without.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.control.name.encode())
+        _control(listener, flow)
     return listener, port
+
+
+def _control(end: socket.socket, flow: Flow) -> None:
+    """Selects the congestion control of a flow."""
+    try:
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.control.name.encode())
+    except FileNotFoundError:
+        end.close()
+        name = flow.control.name
+        raise TestbedError(f"the kernel has no {name} (any more): somebody else has unloaded it") from None
 
 
 def _connect(network: Network, flow: Flow, listener: socket.socket, port: int) -> Connection:
     with network.hosts[flow.source].entered():
         sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.control.name.encode())
+        _control(sender, flow)
         sender.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)
         sender.settimeout(10)
         sender.connect((address(flow.destination), port))
         receiver, _ = listener.accept()
+    except TestbedError:
+        raise
     except OSError as error:
         sender.close()
         where = f"flow {flow.number} ({flow.control.name})"
@@ -215,7 +227,8 @@ def measure(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        loop.run()
+        with in_time():
+            loop.run()
     except KeyboardInterrupt:
         loop.measured.end = "interrupted"
     finally:
@@ -284,7 +297,6 @@ class _Loop:
 
     def run(self) -> None:
         """Runs until all flows are done, the time is over, or nothing moves."""
-        precise_timers()
         until_ps = self.plan.core.until_ps
         until = None if until_ps is None else until_ps // 1000
         while not self.over(until):

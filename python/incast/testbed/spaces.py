@@ -113,6 +113,23 @@ class Space:
             self._file = -1
 
 
-def precise_timers() -> None:
-    """Lets this thread be woken within a microsecond of the time, and not up to 50 later."""
+@contextlib.contextmanager
+def in_time() -> Iterator[None]:
+    """Lets this thread run before all others of the machine, and be woken to the microsecond.
+
+    Without the right to that it runs as others do.
+    """
     _libc().prctl(_TIMER_SLACK, 1, 0, 0, 0)
+    places = os.sched_getaffinity(0)
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, {min(places)})
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, *before)
+            os.sched_setaffinity(0, places)
+        _libc().prctl(_TIMER_SLACK, 0, 0, 0, 0)
