@@ -165,13 +165,13 @@ class Plan:
 class Switch:
     """A switch in user space, which forwards from its making on, in a thread of its own. Linux only."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         sockets: Sequence[int],
         ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None]],
         buffer: tuple[int | None, float | None],
         seed: int,
-    ) -> None: ...
+    ) -> Switch: ...
     def begin(
         self,
         start_ns: int,
