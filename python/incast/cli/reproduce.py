@@ -135,6 +135,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     commit = site.commit_of(papers)
     pages: list[Page] = []
     wrong: list[str] = []
+    not_here: list[str] = []
     runs = sum(len(spec.seeds) or 1 for figure in figures for spec in figure.runs)
     with BatchLine(figures[0].id if len(figures) == 1 else "", options.quiet) as line:
 
@@ -152,6 +153,11 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
             line.wipe()
             print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
 
+        def absent(figure: ledger.Figure, reason: str) -> None:
+            not_here.append(figure.id)
+            line.wipe()
+            print(f"\n{figure.id}: {figure.title}\n\n  not run here: {reason}", flush=True)
+
         try:
             ledger.run_figures(
                 figures,
@@ -160,6 +166,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
                 executor=executor(options),
                 fresh=options.fresh,
                 watch=line,
+                absent=absent,
             )
         except ledger.LedgerError as error:
             # Runs that failed: what the others gave is written all the same.
@@ -172,6 +179,8 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     if len(pages) > 1:
         every = [judgement for page in pages for judgement in page.judgements]
         print(f"\n{len(pages)} figures, {len(every)} claims: {report.tally(every)}")
+    if not_here:
+        print(f"not run here: {', '.join(not_here)}; what is recorded of them stays")
     order = ledger.ids(papers)
     pages.sort(key=lambda page: order.index(page.figure.id))
     if options.write:
@@ -191,6 +200,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     if wrong:
         # Again, since what was said of each is far above the end of a long output.
         judged = {page.figure.id for page in pages}
+        judged.update(not_here)
         names = ", ".join(figure.id for figure in figures if figure.id not in judged)
         print(f"incast: not judged, for the errors above: {names}", file=sys.stderr)
         return 2

@@ -38,7 +38,8 @@ class RunSpec:
         overrides: Keys to set in it, as for ``incast run --set``.
         values: The values of the varied keys: the run's point of the sweep.
         seeds: The seeds with which it is made; empty for the one of its scenario, where nothing that a claim
-            measures depends on it.
+            measures depends on it. A run on a testbed is repeated once for each.
+        testbed: Whether it is made on a testbed (:mod:`incast.testbed`), and not in the simulator.
     """
 
     name: str
@@ -46,6 +47,7 @@ class RunSpec:
     overrides: tuple[str, ...]
     values: Mapping[str, str]
     seeds: tuple[int, ...] = ()
+    testbed: bool = False
 
     def load(self, seed: int | None) -> Scenario:
         """Its scenario.
@@ -163,6 +165,11 @@ class Figure:
     panels: tuple[Mapping[str, Any], ...] = field(default=())
     across: int = 2
     quick: bool = False
+
+    @property
+    def testbed(self) -> bool:
+        """Whether some of its runs are made on a testbed."""
+        return any(spec.testbed for spec in self.runs)
 
     @property
     def replicas(self) -> int:
@@ -322,6 +329,7 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     seeds = reader.number("seeds", 0)
     if seeds < 0 or seeds == 1:
         raise reader.fail("seeds must be at least 2, for a confidence interval")
+    testbed = reader.flag("testbed")
     vary = reader.table("vary") if "vary" in reader.left else {}
     along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
@@ -357,6 +365,7 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
             ),
             values=values,
             seeds=tuple(range(1, seeds + 1)),
+            testbed=testbed,
         )
 
 

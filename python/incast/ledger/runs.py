@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from incast import store
+from incast.ledger import testbeds
 from incast.ledger.figure import Figure, LedgerError, RunSpec
 from incast.ledger.view import View
 from incast.result import Result
@@ -155,6 +156,7 @@ def run_figures(
     executor: Executor | None = None,
     fresh: bool = False,
     watch: Callable[[State], None] | None = None,
+    absent: Callable[[Figure, str], None] | None = None,
 ) -> None:
     """Makes all runs of some figures as one batch, so that no core waits for the last run of a figure.
 
@@ -166,6 +168,9 @@ def run_figures(
         executor: As there.
         fresh: As there.
         watch: As there; the state is that of all figures.
+        absent: Called for each figure with runs on a testbed that this machine cannot make, with the reason.
+
+    Runs on a testbed are made after all others, one at a time: they share the cores with nothing else.
 
     Raises:
         ScenarioError: When a scenario is wrong; before anything runs.
@@ -182,26 +187,41 @@ def run_figures(
         ranges.append((figure, range(first, len(jobs))))
     batch = Batch(jobs)
     left = list(ranges)
+    waiting: list[tuple[Figure, range]] = []
 
     def check(batch: Batch) -> None:
         failed = {failure.label for failure in batch.state.failures}
         while left and all(index in batch.infos or index in batch.errors for index in left[0][1]):
             figure, indices = left.pop(0)
-            if not any(jobs[index].label in failed for index in indices):
+            if any(jobs[index].label in failed for index in indices):
+                continue
+            if figure.testbed:
+                waiting.append((figure, indices))
+            else:
                 done(figure, _collected(figure, batch, indices))
 
     default = Threads(cores()) if folder is None else None
     batch.run(executor or default, fresh=fresh, watch=watch, progressed=check)
     check(batch)
-    if batch.state.failures:
-        raise LedgerError(
-            "\n".join(f"{failure.label} failed: {failure.why}" for failure in batch.state.failures)
-        )
+    failures = [f"{failure.label} failed: {failure.why}" for failure in batch.state.failures]
+    for figure, indices in waiting:
+        try:
+            measured = testbeds.measure(figure, folder, fresh)
+        except testbeds.AbsentError as reason:
+            if absent is None:
+                raise LedgerError(f"{figure.id}: not run here: {reason}") from None
+            absent(figure, str(reason))
+        except LedgerError as error:
+            failures.append(str(error))
+        else:
+            done(figure, _collected(figure, batch, indices, measured))
+    if failures:
+        raise LedgerError("\n".join(failures))
 
 
 def _jobs(figure: Figure, folder: Path | None) -> Iterator[Job]:
     for spec in figure.runs:
-        for seed in spec.seeds or (None,):
+        for seed in () if spec.testbed else spec.seeds or (None,):
             scenario = spec.load(seed)
             scenario.size()
             files = store.named_files(scenario)
@@ -210,9 +230,12 @@ def _jobs(figure: Figure, folder: Path | None) -> Iterator[Job]:
             yield Job(name, scenario, place)
 
 
-def _collected(figure: Figure, batch: Batch, indices: range) -> Results:
-    found: dict[str, list[Result]] = {}
+def _collected(
+    figure: Figure, batch: Batch, indices: range, measured: Mapping[str, Sequence[Result]] | None = None
+) -> Results:
+    found: dict[str, Sequence[Result]] = dict(measured or {})
     places = iter(indices)
     for spec in figure.runs:
-        found[spec.name] = [batch.result(next(places)) for _ in spec.seeds or (None,)]
+        if not spec.testbed:
+            found[spec.name] = [batch.result(next(places)) for _ in spec.seeds or (None,)]
     return Results(figure, found)

@@ -1,0 +1,171 @@
+"""The ledger where runs are on a testbed: which are made, which are reused, and what is said without one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import Incast
+from incast import Result, Scenario, testbed
+from incast.ledger import find, judge, run_figure
+from incast.ledger.testbeds import AbsentError, measure
+from incast.testbed import TestbedError
+
+SCENARIO = """\
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Mbps"
+delay = "10us"
+
+[transport]
+header = "54B"
+
+[[traffic]]
+name = "two"
+kind = "flows"
+from = ["h0", "h1"]
+to = "h2"
+size = "30KB"
+"""
+
+CLAIMS = """\
+[figure]
+title = "A figure with real packets"
+place = "Nowhere"
+setup = "Set-up."
+shows = "A line."
+
+[[runs]]
+name = "measured"
+cc = "swift"
+scenario = "two.toml"
+testbed = true
+seeds = 2
+
+[[runs]]
+name = "simulated"
+cc = "swift"
+scenario = "two.toml"
+
+[[claim]]
+id = "as-simulated"
+says = "Completion times are those of the simulation"
+place = "here"
+paper = "the same"
+measure.do = "ratio"
+measure.of = { do = "completion", run = "measured", group = "two", stat = "mean" }
+measure.to = { do = "completion", run = "simulated", group = "two", stat = "mean" }
+unit = "x"
+reproduced = "1x to 1x"
+rule = "Equal."
+"""
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers" / "some" / "real"
+    folder.mkdir(parents=True)
+    (folder / "two.toml").write_text(SCENARIO)
+    (folder / "claims.toml").write_text(CLAIMS)
+    return tmp_path / "papers"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
+    """A testbed that simulates, and notes what it is asked for."""
+    asked: list[Scenario] = []
+
+    def run(scenario: Scenario, out: Path | None = None, *, fresh: bool = False) -> Result:
+        asked.append(scenario)
+        return scenario.run(out, fresh=fresh)
+
+    monkeypatch.setattr(testbed, "run", run)
+    return asked
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object, **__: object) -> Result:
+        raise TestbedError("a testbed needs root: run it with sudo")
+
+    monkeypatch.setattr(testbed, "run", run)
+
+
+def test_a_figure_has_runs_of_both_kinds(papers: Path, made: list[Scenario], tmp_path: Path) -> None:
+    (figure,) = find(papers, ["some/real"])
+    assert figure.testbed
+    assert [(spec.name, spec.testbed) for spec in figure.runs] == [("measured", True), ("simulated", False)]
+    results = run_figure(figure, folder=tmp_path / "results")
+    assert [scenario.seed for scenario in made] == [1, 2]
+    (judgement,) = judge(figure, results)
+    assert judgement.verdict.value == "reproduced"
+    assert judgement.ours.shown("x").endswith("2 seeds)")
+
+
+def test_complete_results_of_a_testbed_are_reused(
+    papers: Path, made: list[Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (figure,) = find(papers, ["some/real"])
+    folder = tmp_path / "results"
+    measure(figure, folder, fresh=False)
+    measure(figure, folder, fresh=False)
+    assert len(made) == 2
+    measure(figure, folder, fresh=True)
+    assert len(made) == 4
+    # One that is gone is made again, and so are those of other code in the kernel.
+    places = sorted(folder.rglob("testbed-*/result.json"))
+    assert len(places) == 2
+    shutil.rmtree(places[0].parent)
+    measure(figure, folder, fresh=False)
+    assert len(made) == 5
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    (objects / "swift.bpf.o").write_bytes(b"other")
+    monkeypatch.setattr("incast.kernel.OBJECTS", objects)
+    measure(figure, folder, fresh=False)
+    assert len(made) == 7
+
+
+def test_a_machine_without_a_testbed_says_so(papers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (figure,) = find(papers, ["some/real"])
+    refusing(monkeypatch)
+    with pytest.raises(AbsentError, match="needs root"):
+        measure(figure, None, fresh=False)
+
+
+def test_what_is_not_run_here_is_neither_judged_nor_forgotten(
+    papers: Path,
+    made: list[Scenario],
+    incast: Incast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def record() -> dict[str, Any]:
+        table: dict[str, Any] = json.loads((papers / "verdicts.json").read_text())
+        return table
+
+    words = ("reproduce", "all", "--papers", str(papers), "--no-picture", "--quiet")
+    done = incast.here(*words, "--record", "--write", "docs.md")
+    assert done.returncode == 0, done.stderr
+    before = record()
+    assert before["some/real"]["claims"] == {"as-simulated": "reproduced"}
+    refusing(monkeypatch)
+    absent = incast.here(*words, "--fresh", "--record", "--check", "--write", "docs.md")
+    assert absent.returncode == 0, absent.stderr
+    assert "not run here: a testbed needs root" in absent.stdout
+    assert "not run here: some/real; what is recorded of them stays" in absent.stdout
+    assert "reproduced" not in absent.stdout
+    assert record() == before
+    assert "1 reproduced" in (incast.folder / "docs.md").read_text()
+
+
+def test_a_scenario_that_is_none_for_a_testbed_is_an_error(papers: Path, incast: Incast) -> None:
+    file = papers / "some" / "real" / "two.toml"
+    file.write_text(SCENARIO.replace("100Mbps", "100Gbps"))
+    wrong = incast.here("reproduce", "all", "--papers", str(papers), "--no-picture", "--quiet")
+    assert wrong.returncode == 2
+    assert "topology.rate" in wrong.stderr
+    assert "the run 'measured', repetition 1" in wrong.stderr
