@@ -1,6 +1,7 @@
 //! Packets, by value: one cache line, and a separate INT stack only if an algorithm needs it.
 
 use incast_cc::{IntHop, IntStack};
+use incast_transport::Report;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::balancing::{Handling, ONE_PATH};
@@ -240,18 +241,24 @@ pub(crate) struct Ack {
     pub(crate) packets: u8,
     /// How many of them were marked.
     pub(crate) marked: u8,
-    /// Which packets after the expected one have arrived: 64 from [`first_of_bitmap`] on, the first in the
-    /// lowest bit.
+    /// Which packets after the expected one have arrived: 64 from [`incast_transport::first_of_bitmap`] on,
+    /// the first in the lowest bit.
     pub(crate) bitmap: u64,
 }
 
-/// The first packet in the bitmap of an acknowledgement: where possible the packet that caused it is in it.
-pub(crate) const fn first_of_bitmap(expected: u64, packet: u64) -> u64 {
-    let (next, last) = (expected + 1, packet.saturating_sub(63));
-    if last > next { last } else { next }
-}
-
 impl Ack {
+    /// What it says about packets.
+    #[inline(always)]
+    pub(crate) const fn report(&self) -> Report {
+        Report {
+            sent: self.sent,
+            expected: self.expected,
+            offset: self.offset,
+            inflight: self.inflight,
+            bitmap: self.bitmap,
+        }
+    }
+
     fn body(&self) -> Body {
         let delay = self.received.saturating_sub(self.sent).min(LONGEST);
         let held = self.held.min(LONGEST);
@@ -611,15 +618,6 @@ mod tests {
         assert_eq!(packet.ack(ack.sent).held, 64);
         packet.set_ack(&Ack { held: u64::MAX, ..ack });
         assert_eq!(packet.ack(ack.sent).held, u64::from(u32::MAX) << 6);
-    }
-
-    #[test]
-    fn the_bitmap_begins_after_the_expected_packet_and_ends_no_earlier_than_the_cause() {
-        assert_eq!(first_of_bitmap(10, 9), 11);
-        assert_eq!(first_of_bitmap(10, 11), 11);
-        assert_eq!(first_of_bitmap(10, 74), 11);
-        assert_eq!(first_of_bitmap(10, 75), 12);
-        assert_eq!(first_of_bitmap(0, 200), 137);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
-use super::named;
+use super::{Named, named};
 
 pub use crate::host::recovery::Kind as Recovery;
 pub use crate::host::transport::Kind;
@@ -37,13 +37,14 @@ named! {
     }
 }
 
-named! {
-    /// When a sender takes a packet for lost before its retransmission timer expires, under selective repeat.
-    pub enum Repair {
-        "threshold" => Threshold: "when repair_threshold packets with higher numbers have arrived",
-        "lazy" => Lazy: "when a packet that was sent repair_delay later has arrived",
-        "never" => Never: "never",
-    }
+pub use incast_transport::Repair;
+
+impl Named for Repair {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Threshold, "threshold", "when repair_threshold packets with higher numbers have arrived"),
+        (Self::Lazy, "lazy", "when a packet that was sent repair_delay later has arrived"),
+        (Self::Never, "never", "never"),
+    ];
 }
 
 /// Settings of [`Kind::Ndp`].

@@ -1,8 +1,7 @@
 //! A loss recovery: one packet in flight at a time, retransmitted until it is acknowledged (stop-and-wait,
 //! as in the alternating-bit protocol).
 
-use crate::host::recovery::{Acknowledged, Cut, Lost, Record, Recovery, Settings};
-use crate::packet::Ack;
+use incast_transport::{Acknowledged, Cut, Lost, Record, Recovery, Report, Settings};
 
 /// The sender's half.
 #[derive(Debug)]
@@ -39,8 +38,8 @@ impl Recovery for ResendOldest {
         again
     }
 
-    fn on_ack(&mut self, ack: &Ack, _nack: bool) -> Acknowledged {
-        let advanced = ack.expected == (self.oldest + 1) as u32;
+    fn on_ack(&mut self, report: &Report, _nack: bool) -> Acknowledged {
+        let advanced = report.expected == (self.oldest + 1) as u32;
         let (bytes, packet) = (if advanced { self.inflight() } else { 0 }, self.oldest);
         let record = advanced.then_some(self.record);
         if advanced {

@@ -8,9 +8,9 @@ use crate::describe::transport::Repair;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::program::Step;
-use crate::host::recovery::{Cut, Record, Recovery, Selective, Settings};
+use crate::host::recovery::{self, Cut, Record, Recovery, Report, Selective, Settings};
 use crate::host::transport::Context;
-use crate::packet::{Ack, Data, Kind, Origin, Packet, flag};
+use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
 /// What a flow waits for.
@@ -86,7 +86,8 @@ impl Sender {
             rest => sizes.data(rest),
         };
         // A packet is lost when its header or the timer says so.
-        let settings = Settings { repair: Repair::Never, ..Settings::new(&world.transport, Time::default) };
+        let settings =
+            Settings { repair: Repair::Never, ..recovery::settings(&world.transport, Time::default) };
         Self {
             state: State::Waiting,
             queue: flow.queue,
@@ -188,7 +189,7 @@ impl Sender {
         // An acknowledgement covers its own packet and all before the expected one, a NACK and a pull only those.
         let own = packet.kind == Kind::Ack && body.offset > 0;
         let bitmap = if own { 1 << (body.offset - 1).min(63) } else { 0 };
-        self.packets_known.on_ack(&Ack { bitmap, ..body }, false);
+        self.packets_known.on_ack(&Report { bitmap, ..body.report() }, false);
         if packet.kind != Kind::Pull {
             self.expected += 1;
             let good = packet.kind == Kind::Ack && body.marked == 0;

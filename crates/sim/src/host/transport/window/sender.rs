@@ -9,7 +9,7 @@ use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::program::Step;
-use crate::host::recovery::{AnyRecovery, Cut, Lost, Record, Settings};
+use crate::host::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
 use crate::host::transport::Context;
 use crate::host::transport::window::history::History;
 use crate::packet::{Data, Kind, Origin, Packet, flag};
@@ -106,7 +106,7 @@ impl Sender {
         let transport = &world.transport;
         let settings = Settings {
             delayed_run: world.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
-            ..Settings::new(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt)
+            ..recovery::settings(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt)
         };
         Self {
             state: State::Blocked,
@@ -253,7 +253,7 @@ impl Sender {
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
             entropies.feedback(now, (packet.hash ^ world.hashes(self.flow).1) as u16, feedback);
         }
-        let mut acknowledged = self.recovery.on_ack(&body, packet.kind == Kind::Nack);
+        let mut acknowledged = self.recovery.on_ack(&body.report(), packet.kind == Kind::Nack);
         if let Some(history) = &self.history {
             history.replace(self.recovery.acknowledged(), &mut body, &mut acknowledged);
         }

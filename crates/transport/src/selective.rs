@@ -6,13 +6,13 @@
 //! expires: then every packet in flight is. The rule judges the first copy of a packet only. If a copy that
 //! was sent again is lost as well, the timer finds it, as with TCP's selective acknowledgements (RFC 6675).
 
-use super::{Acknowledged, Cut, Log, Lost, Record, Recovery, Settings, Verdict};
-use crate::describe::transport::Repair;
-use crate::packet::{Ack, first_of_bitmap};
+use crate::{
+    Acknowledged, Cut, Log, Lost, Record, Recovery, Repair, Report, Settings, Verdict, first_of_bitmap,
+};
 
 /// How far the sender may be ahead of the first packet that is not acknowledged, and the number of packets
 /// from the expected one on that a receiver keeps.
-pub(crate) const WINDOW: u64 = 1 << 14;
+pub const WINDOW: u64 = 1 << 14;
 
 /// A packet that has been sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,7 @@ enum State {
 
 /// The sender's half.
 #[derive(Debug)]
-pub(crate) struct Selective {
+pub struct Selective {
     cut: Cut,
     repair: Repair,
     threshold: u64,
@@ -66,12 +66,14 @@ pub(crate) struct Selective {
 }
 
 impl Selective {
+    #[inline]
     fn state(&self, number: u64) -> State {
         let sent = || self.log.read(number).map_or(State::First, |packet| packet.state);
         if number < self.unacknowledged { State::Acknowledged } else { sent() }
     }
 
     /// The packet, from `unacknowledged` up to `next`, has arrived. Returns its bytes if that is new.
+    #[inline]
     fn acknowledge(&mut self, number: u64) -> u64 {
         let Some(packet) = self.log.entry(number) else { return 0 };
         let before = std::mem::replace(&mut packet.state, State::Acknowledged);
@@ -93,6 +95,7 @@ impl Selective {
     }
 
     /// A packet that was lost has been sent again or has arrived, which its state says.
+    #[inline]
     fn one_less_lost(&mut self, number: u64) {
         self.lost -= 1;
         if self.lost > 0 && number == self.first_lost {
@@ -116,19 +119,20 @@ impl Selective {
     }
 
     /// The record of a packet while it is in flight.
+    #[inline]
     fn in_flight(&self, number: u64) -> Option<Record> {
         let packet = self.log.read(number)?;
         matches!(packet.state, State::First | State::Again).then_some(packet.record)
     }
 
     /// When the oldest of the packets in flight was sent. (ps)
-    pub(crate) fn oldest(&self) -> Option<u64> {
+    pub fn oldest(&self) -> Option<u64> {
         let sent = self.unacknowledged..self.next;
         sent.filter_map(|number| self.in_flight(number)).map(|record| record.sent).min()
     }
 
     /// Packets in flight that were sent at `until` (ps) or before are lost.
-    pub(crate) fn expire(&mut self, until: u64) -> Lost {
+    pub fn expire(&mut self, until: u64) -> Lost {
         let mut lost = Lost { bytes: 0, sent: 0 };
         for number in self.unacknowledged..self.next {
             if self.in_flight(number).is_some_and(|record| record.sent <= until) {
@@ -139,16 +143,19 @@ impl Selective {
     }
 
     /// How many packets are to be sent again.
-    pub(crate) fn lost(&self) -> u64 {
+    #[inline]
+    pub fn lost(&self) -> u64 {
         self.lost
     }
 
     /// How many packets could be sent, again or for the first time.
-    pub(crate) fn to_send(&self) -> u64 {
+    #[inline]
+    pub fn to_send(&self) -> u64 {
         self.lost + (self.unacknowledged + WINDOW).min(self.cut.packets).saturating_sub(self.next)
     }
 
     /// Whether the rule finds a packet lost that is in flight for the first time.
+    #[inline]
     fn is_overdue(&self, number: u64) -> bool {
         match self.repair {
             Repair::Threshold => number + 1 < self.edge,
@@ -161,6 +168,7 @@ impl Selective {
     }
 
     /// Judges the packets in the order of their numbers, which is that of their first transmissions.
+    #[inline]
     fn judge(&mut self) -> Lost {
         let mut lost = Lost { bytes: 0, sent: 0 };
         self.judged = self.judged.max(self.unacknowledged);
@@ -226,21 +234,21 @@ impl Recovery for Selective {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, _nack: bool) -> Acknowledged {
+    fn on_ack(&mut self, report: &Report, _nack: bool) -> Acknowledged {
         // Numbers travel modulo 2^32; an old acknowledgement lies behind.
         let before = self.unacknowledged;
-        let ahead = ack.expected.wrapping_sub(before as u32) as i32;
+        let ahead = report.expected.wrapping_sub(before as u32) as i32;
         let expected = before.saturating_add_signed(i64::from(ahead));
-        let packet = expected.saturating_add_signed(i64::from(ack.offset));
+        let packet = expected.saturating_add_signed(i64::from(report.offset));
         let sent = before..self.next;
         let of_packet = if sent.contains(&packet) { self.log.read(packet) } else { None };
         // A packet that was sent twice has the record of its second copy.
-        let record = of_packet.map(|packet| packet.record).filter(|record| record.sent == ack.sent);
+        let record = of_packet.map(|packet| packet.record).filter(|record| record.sent == report.sent);
         let mut bytes = 0;
         for number in before..expected.min(self.next) {
             bytes += self.acknowledge(number);
         }
-        let (first, mut bits) = (first_of_bitmap(expected, packet), ack.bitmap);
+        let (first, mut bits) = (first_of_bitmap(expected, packet), report.bitmap);
         while bits != 0 {
             let number = first + u64::from(bits.trailing_zeros());
             bits &= bits - 1;
@@ -249,7 +257,7 @@ impl Recovery for Selective {
             }
         }
         self.unacknowledged = before.max(expected);
-        self.latest = self.latest.max(ack.sent);
+        self.latest = self.latest.max(report.sent);
         self.found = self.judge();
         Acknowledged {
             bytes,
@@ -321,9 +329,9 @@ impl Recovery for Selective {
 
 /// The receiver's half: packets in any order.
 #[derive(Debug)]
-pub(crate) struct AnyOrder {
+pub struct AnyOrder {
     /// The packet expected next.
-    pub(crate) expected: u64,
+    pub expected: u64,
     /// Which packets after it have arrived, a bit for each by its number modulo [`WINDOW`]; no words before
     /// the first packet out of order.
     kept: Vec<u64>,
@@ -332,12 +340,14 @@ pub(crate) struct AnyOrder {
 }
 
 impl AnyOrder {
-    pub(crate) const NEW: Self = Self { expected: 0, kept: Vec::new(), count: 0 };
+    /// The state before the first packet.
+    pub const NEW: Self = Self { expected: 0, kept: Vec::new(), count: 0 };
 
     const fn place(number: u64) -> (usize, u64) {
         ((number % WINDOW / 64) as usize, 1 << (number % 64))
     }
 
+    #[inline]
     fn has(&self, number: u64) -> bool {
         let (word, bit) = Self::place(number);
         self.kept.get(word).is_some_and(|kept| kept & bit != 0)
@@ -345,7 +355,7 @@ impl AnyOrder {
 
     /// Packet `number` (modulo 2^32) has arrived.
     #[inline]
-    pub(crate) fn take(&mut self, number: u32) -> Verdict {
+    pub fn take(&mut self, number: u32) -> Verdict {
         let ahead = number.wrapping_sub(self.expected as u32) as i32;
         if ahead == 0 {
             self.expected += 1;
@@ -375,14 +385,14 @@ impl AnyOrder {
     }
 
     /// Whether packet `number` (modulo 2^32) has arrived.
-    pub(crate) fn contains(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         let ahead = number.wrapping_sub(self.expected as u32) as i32;
         ahead < 0 || ahead > 0 && self.has(self.expected + u64::from(ahead.unsigned_abs()))
     }
 
     /// The bitmap of an acknowledgement that packet `number` (modulo 2^32) causes.
     #[inline]
-    pub(crate) fn bitmap(&self, number: u32) -> u64 {
+    pub fn bitmap(&self, number: u32) -> u64 {
         if self.kept.is_empty() {
             return 0;
         }
@@ -401,7 +411,7 @@ mod tests {
     use incast_units::Time;
 
     use super::*;
-    use crate::random::draw;
+    use crate::testing::draw;
 
     /// Ten packets: nine of 1054 B and one of 554 B.
     const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
@@ -419,19 +429,13 @@ mod tests {
     }
 
     /// The receiver, and the acknowledgement that it makes of a packet sent at `sent`.
-    fn arrive(receiver: &mut AnyOrder, number: u64, sent: u64) -> Ack {
+    fn arrive(receiver: &mut AnyOrder, number: u64, sent: u64) -> Report {
         receiver.take(number as u32);
-        Ack {
+        Report {
             sent,
-            received: sent,
-            held: 0,
-            slot: 0,
             inflight: 0,
             expected: receiver.expected as u32,
             offset: (number as i64 - receiver.expected as i64) as i16,
-            flows: 0,
-            packets: 1,
-            marked: 0,
             bitmap: receiver.bitmap(number as u32),
         }
     }

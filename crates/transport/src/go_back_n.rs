@@ -1,12 +1,11 @@
 //! Go-back-N: the receiver accepts packets only in order, and after a loss the sender retransmits
 //! everything from the lost packet on (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
 
-use super::{Acknowledged, Cut, Log, Lost, Record, Recovery, Settings, Verdict};
-use crate::packet::Ack;
+use crate::{Acknowledged, Cut, Log, Lost, Record, Recovery, Report, Settings, Verdict};
 
 /// The sender's half.
 #[derive(Debug)]
-pub(crate) struct GoBackN {
+pub struct GoBackN {
     cut: Cut,
     /// First packet not acknowledged.
     unacknowledged: u64,
@@ -51,12 +50,12 @@ impl Recovery for GoBackN {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack, nack: bool) -> Acknowledged {
+    fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged {
         // Numbers travel modulo 2^32; an old acknowledgement lies behind.
-        let ahead = ack.expected.wrapping_sub(self.unacknowledged as u32) as i32;
+        let ahead = report.expected.wrapping_sub(self.unacknowledged as u32) as i32;
         let expected = self.unacknowledged.wrapping_add_signed(i64::from(ahead));
-        let packet = expected.saturating_add_signed(i64::from(ack.offset));
-        let known = ack.offset != i16::MIN && ack.offset != i16::MAX;
+        let packet = expected.saturating_add_signed(i64::from(report.offset));
+        let known = report.offset != i16::MIN && report.offset != i16::MAX;
         let in_flight = known && packet >= self.unacknowledged && packet < self.highest;
         let record = if in_flight { self.log.read(packet) } else { None };
         let advanced = ahead > 0;
@@ -72,7 +71,7 @@ impl Recovery for GoBackN {
             }
         }
         let hole = nack && ahead >= 0 && self.next > self.unacknowledged;
-        Acknowledged { bytes, advanced, hole, packet, record, inflight: u64::from(ack.inflight) }
+        Acknowledged { bytes, advanced, hole, packet, record, inflight: u64::from(report.inflight) }
     }
 
     fn on_hole(&mut self) -> Lost {
@@ -110,20 +109,21 @@ impl Recovery for GoBackN {
 
 /// The receiver's half.
 #[derive(Debug)]
-pub(crate) struct InOrder {
+pub struct InOrder {
     /// The packet expected next.
-    pub(crate) expected: u64,
+    pub expected: u64,
     /// The hole that was reported last, and the earliest time to report it again. (ps)
     reported: u64,
     report_after: u64,
 }
 
 impl InOrder {
-    pub(crate) const NEW: Self = Self { expected: 0, reported: u64::MAX, report_after: 0 };
+    /// The state before the first packet.
+    pub const NEW: Self = Self { expected: 0, reported: u64::MAX, report_after: 0 };
 
     /// Packet `number` (modulo 2^32) has arrived. A hole is reported again after `interval`.
     #[inline]
-    pub(crate) fn take(&mut self, now: u64, number: u32, interval: u64) -> Verdict {
+    pub fn take(&mut self, now: u64, number: u32, interval: u64) -> Verdict {
         match number.wrapping_sub(self.expected as u32) as i32 {
             0 => {
                 self.expected += 1;
@@ -149,20 +149,8 @@ mod tests {
     /// Ten packets: nine of 1054 B and one of 554 B.
     const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
 
-    fn ack(expected: u64, offset: i16) -> Ack {
-        Ack {
-            sent: 0,
-            received: 0,
-            held: 0,
-            slot: 0,
-            inflight: 0,
-            expected: expected as u32,
-            offset,
-            flows: 0,
-            packets: 1,
-            marked: 0,
-            bitmap: 0,
-        }
+    fn ack(expected: u64, offset: i16) -> Report {
+        Report { sent: 0, expected: expected as u32, offset, inflight: 0, bitmap: 0 }
     }
 
     fn sent(flow: &mut GoBackN, at: u64) -> bool {

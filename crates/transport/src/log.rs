@@ -2,18 +2,18 @@
 
 /// The record of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Record {
+pub struct Record {
     /// When it was last sent. (ps)
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// The tag of the congestion control ([`incast_cc::CongestionControl::tag`]).
-    pub(crate) tag: u32,
+    pub tag: u32,
     /// Bytes in flight when it was sent, itself included.
-    pub(crate) inflight: u32,
+    pub inflight: u32,
 }
 
 /// The records of the packets in flight, by their number: a ring that grows to the largest flight.
 #[derive(Debug)]
-pub(crate) struct Log<T = Record> {
+pub struct Log<T = Record> {
     ring: Vec<T>,
 }
 
@@ -29,7 +29,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// Writes the record of packet `number`; records from packet `oldest` on are kept.
     #[inline]
-    pub(crate) fn write(&mut self, oldest: u64, number: u64, record: T) {
+    pub fn write(&mut self, oldest: u64, number: u64, record: T) {
         if number - oldest >= self.ring.len() as u64 {
             self.grow(oldest, number);
         }
@@ -39,14 +39,14 @@ impl<T: Copy + Default> Log<T> {
 
     /// The record of packet `number`, which must lie between the oldest one kept and the last one written.
     #[inline]
-    pub(crate) fn read(&self, number: u64) -> Option<T> {
+    pub fn read(&self, number: u64) -> Option<T> {
         let place = number as usize & self.ring.len().wrapping_sub(1);
         self.ring.get(place).copied()
     }
 
     /// The record of such a packet, to change it.
     #[inline]
-    pub(crate) fn entry(&mut self, number: u64) -> Option<&mut T> {
+    pub fn entry(&mut self, number: u64) -> Option<&mut T> {
         let place = number as usize & self.ring.len().wrapping_sub(1);
         self.ring.get_mut(place)
     }
@@ -68,6 +68,7 @@ impl<T: Copy + Default> Log<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::draw;
 
     #[test]
     fn records_are_found_again_while_in_flight() {
@@ -75,14 +76,14 @@ mod tests {
         assert_eq!(log.read(0), None);
         let (mut oldest, mut next) = (0_u64, 0_u64);
         for step in 0..2000_u64 {
-            for _ in 0..crate::random::draw(1, step) % 40 {
+            for _ in 0..draw(1, step) % 40 {
                 log.write(oldest, next, Record { sent: 7 * next, tag: next as u32, inflight: 1 });
                 next += 1;
             }
             for number in oldest..next {
                 assert_eq!(log.read(number).map(|r| r.sent), Some(7 * number));
             }
-            oldest = next.min(oldest + crate::random::draw(2, step) % 41);
+            oldest = next.min(oldest + draw(2, step) % 41);
         }
     }
 }

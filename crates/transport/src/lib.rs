@@ -1,0 +1,202 @@
+//! Which packets of a flow to send, and which have arrived: the part of a reliable transport that depends on
+//! neither clock nor network.
+//!
+//! The simulator's hosts and the transport for real packets both recover losses with it. Packets are numbered
+//! from 0; times are picoseconds of the sender's clock.
+//!
+//! * [`Recovery`]: the sender's half. [`Selective`] sends again what is lost, [`GoBackN`] everything from there.
+//! * [`AnyOrder`], [`InOrder`]: the receiver's half of each.
+//! * [`Report`]: what an acknowledgement says to the one of the other.
+//! * [`Log`]: the records that a sender keeps of packets in flight.
+
+mod go_back_n;
+mod log;
+mod selective;
+#[cfg(test)]
+mod testing;
+
+pub use go_back_n::{GoBackN, InOrder};
+pub use log::{Log, Record};
+pub use selective::{AnyOrder, Selective, WINDOW};
+
+use incast_units::Time;
+
+/// When a sender takes a packet for lost before its retransmission timer expires, under selective repeat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// When [`Settings::repair_threshold`] packets with higher numbers have arrived.
+    #[default]
+    Threshold,
+    /// When a packet that was sent [`Settings::repair_delay`] later has arrived.
+    Lazy,
+    /// Never.
+    Never,
+}
+
+/// The settings of loss recoveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The rule.
+    pub repair: Repair,
+    /// With [`Repair::Threshold`]: so many. Runs of delayed packets count from as many too.
+    pub repair_threshold: u32,
+    /// With [`Repair::Lazy`]: so much.
+    pub repair_delay: Time,
+    /// Whether runs of delayed packets are counted.
+    pub delayed_run: bool,
+}
+
+/// TCP's three packets (RFC 6675, section 2).
+impl Default for Settings {
+    fn default() -> Self {
+        Self { repair: Repair::Threshold, repair_threshold: 3, repair_delay: Time::ZERO, delayed_run: false }
+    }
+}
+
+/// What an acknowledgement says about packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// When the packet that caused it was sent, echoed. (ps)
+    pub sent: u64,
+    /// Number of the packet that the receiver expects next, modulo 2^32.
+    pub expected: u32,
+    /// Distance of the number of the packet that caused it from `expected`; saturates.
+    pub offset: i16,
+    /// Bytes in flight when that packet was sent, echoed.
+    pub inflight: u32,
+    /// Which packets after the expected one have arrived: 64 from [`first_of_bitmap`] on, the first in the
+    /// lowest bit.
+    pub bitmap: u64,
+}
+
+/// The first packet in the bitmap of an acknowledgement: where possible the packet that caused it is in it.
+#[must_use]
+#[inline]
+pub const fn first_of_bitmap(expected: u64, packet: u64) -> u64 {
+    let (next, last) = (expected + 1, packet.saturating_sub(63));
+    if last > next { last } else { next }
+}
+
+/// How a receiver classifies a data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The expected packet.
+    Next,
+    /// The expected packet, while others are kept: those directly after it are now in order too.
+    Fills,
+    /// A packet after a hole that is kept.
+    Kept,
+    /// A duplicate.
+    Duplicate,
+    /// A packet after a hole that is not kept; whether to report the hole to the sender.
+    Early {
+        /// Whether to.
+        report: bool,
+    },
+}
+
+/// How the data of a flow is divided into packets, in the bytes that count against its window.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Number of packets; [`u64::MAX`] for an open-ended flow.
+    pub packets: u64,
+    /// Bytes of a full packet.
+    pub full: u64,
+    /// Bytes of the last packet.
+    pub last: u64,
+}
+
+impl Cut {
+    /// No packets from number `packets` on, which has not been sent; those before it are full.
+    pub fn end_at(&mut self, packets: u64) {
+        if packets < self.packets {
+            *self = Self { packets, last: self.full, ..*self };
+        }
+    }
+
+    /// Bytes of the packets from `from` up to, and without, `to`.
+    #[inline]
+    pub fn bytes(&self, from: u64, to: u64) -> u64 {
+        let all = (to - from) * self.full;
+        if to == self.packets && to > from { all - self.full + self.last } else { all }
+    }
+}
+
+/// Packets that the transport considers lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Their bytes.
+    pub bytes: u64,
+    /// When the first of them was last sent. (ps)
+    pub sent: u64,
+}
+
+/// The effect of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Bytes newly acknowledged.
+    pub bytes: u64,
+    /// Whether the cumulative acknowledgement advanced.
+    pub advanced: bool,
+    /// Whether it shows that packets are lost.
+    pub hole: bool,
+    /// Number of the packet that caused it.
+    pub packet: u64,
+    /// The record of that packet; `None` if it is no longer kept.
+    pub record: Option<Record>,
+    /// Bytes in flight when that packet was sent, itself included.
+    pub inflight: u64,
+}
+
+/// The sender's half of a loss recovery. Packets are numbered from 0.
+pub trait Recovery {
+    /// Whether the receiver keeps packets that arrive out of order ([`AnyOrder`]) or drops them ([`InOrder`]).
+    const KEEPS: bool = false;
+
+    /// The state of a flow that has sent nothing.
+    fn new(cut: Cut, settings: &Settings) -> Self;
+    /// The number of the packet to send next; `None` when there is none.
+    fn next(&self) -> Option<u64>;
+    /// The packet [`next`](Self::next) is sent. Returns whether it was sent before.
+    fn on_sent(&mut self, record: Record) -> bool;
+    /// An acknowledgement arrived that says this; `nack` when it reports a hole.
+    fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged;
+    /// The longest run of packets, adjacent in number, that are delayed: not acknowledged while as many later ones
+    /// are as make a packet lost by the threshold rule. Zero where that is not known or [`Settings`] do not ask.
+    fn delayed_run(&self) -> u32 {
+        0
+    }
+    /// Begins to recover the packets that the last [`on_ack`](Self::on_ack) showed to be lost.
+    fn on_hole(&mut self) -> Lost;
+    /// A header of packet `number` (modulo 2^32) without payload is reported: `None` if the copy that was sent at
+    /// `sent` (ps) is no longer in flight.
+    fn on_trim(&mut self, _number: u32, _sent: u64) -> Option<Lost> {
+        None
+    }
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self) -> Lost;
+    /// From now on only packets that were sent before are sent.
+    fn stop(&mut self);
+    /// Bytes in flight.
+    fn inflight(&self) -> u64;
+    /// Number of packets that are cumulatively acknowledged.
+    fn acknowledged(&self) -> u64;
+    /// One past the last new packet that the flow is about to send or has sent (snd_nxt).
+    fn position(&self) -> u64;
+    /// Whether everything was acknowledged.
+    fn is_done(&self) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bitmap_begins_after_the_expected_packet_and_ends_no_earlier_than_the_cause() {
+        assert_eq!(first_of_bitmap(10, 9), 11);
+        assert_eq!(first_of_bitmap(10, 11), 11);
+        assert_eq!(first_of_bitmap(10, 74), 11);
+        assert_eq!(first_of_bitmap(10, 75), 12);
+        assert_eq!(first_of_bitmap(0, 200), 137);
+    }
+}

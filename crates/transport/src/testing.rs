@@ -1,0 +1,13 @@
+//! Random numbers for the tests.
+
+/// The draw for `item` of the stream `stream` (SplitMix64, Steele, Lea and Flood 2014).
+pub(crate) fn draw(stream: u64, item: u64) -> u64 {
+    mix(stream ^ mix(item))
+}
+
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
