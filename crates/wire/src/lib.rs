@@ -1,0 +1,29 @@
+//! A message from one machine to another over real packets, complete and unchanged, under any algorithm of
+//! [`incast_cc`] whose signals the path gives.
+//!
+//! The core has neither sockets nor a clock: [`Sender`] and [`Receiver`] are told of packets that arrive
+//! (`on_packet`), asked for packets to send (`poll_transmit`), and say when they must be asked again
+//! (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way delays the clocks of both
+//! sides agree. Which packets are lost and which have arrived is decided by [`incast_transport`], when an
+//! acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use the same.
+//!
+//! * [`format`](mod@format): the bytes of packets.
+//! * [`sum`]: the sums that find damage.
+//! * [`Sender`], [`Receiver`]: both ends of a message.
+//! * [`udp`]: them with UDP sockets, on Linux.
+
+mod control;
+mod failure;
+pub mod format;
+mod pace;
+mod receiver;
+mod rto;
+mod sender;
+pub mod sum;
+#[cfg(target_os = "linux")]
+pub mod udp;
+
+pub use control::{Unsupported, supported};
+pub use failure::Failure;
+pub use receiver::{Receiver, ReceiverConfig, Sink, answer_stranger};
+pub use sender::{Sender, SenderConfig, Source, State};

@@ -1,0 +1,1 @@
+//! Both ends with UDP sockets.
