@@ -1,0 +1,160 @@
+//! Receiving a message.
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use incast_units::Time;
+
+use super::clock::Clock;
+use super::socket::{BATCH, Inbox, Punctual, Socket};
+use super::{Error, REPORT_EVERY};
+use crate::{Failure, Receiver, ReceiverConfig, Sink, answer_stranger};
+
+/// How to receive.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveJob {
+    /// Where to wait for a sender. Port 0: any free one.
+    pub at: SocketAddr,
+    /// How the receiver answers, and how long it waits for a sender that has begun.
+    pub config: ReceiverConfig,
+    /// How long to wait for a sender to begin; [`Time::NEVER`]: until it is stopped.
+    pub wait: Time,
+}
+
+/// Where receiving is.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiving {
+    /// The address where it waits.
+    pub at: SocketAddr,
+    /// The sender, once one has begun.
+    pub from: Option<SocketAddr>,
+    /// Bytes of the message that have arrived in order.
+    pub received: u64,
+    /// Bytes of the message.
+    pub length: u64,
+    /// Whether it is complete.
+    pub complete: bool,
+    /// Since the sender began.
+    pub elapsed: Duration,
+}
+
+/// A message that was received.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// The sender.
+    pub from: SocketAddr,
+    /// Bytes of the message.
+    pub length: u64,
+    /// From its beginning until it was complete.
+    pub elapsed: Duration,
+    /// Data packets that arrived, those of them that had arrived before, and those with a mark.
+    pub packets: u64,
+    /// See `packets`.
+    pub duplicates: u64,
+    /// See `packets`.
+    pub marked: u64,
+}
+
+/// Receives one message, and tells `report` ten times a second where it is; that can stop it. The first report comes
+/// when it begins to wait.
+///
+/// # Errors
+///
+/// When it cannot be received.
+pub fn receive(
+    job: &ReceiveJob,
+    sink: &mut impl Sink,
+    report: &mut dyn FnMut(&Receiving) -> ControlFlow<()>,
+) -> Result<Received, Error> {
+    let failed = |error| Error::Socket(format!("nothing can be received at {}", job.at), error);
+    let socket = Socket::bind(job.at).map_err(failed)?;
+    let at = socket.address().map_err(failed)?;
+    let clock = Clock::new();
+    let mut receiver = Receiver::new(clock.now(), job.config);
+    let _punctual = Punctual::new();
+    let (waiting, patience) = (Instant::now(), Duration::from_nanos(job.wait.ns()));
+    let mut next_report = waiting;
+    let mut inbox = Inbox::new();
+    let mut outbox: Vec<Vec<u8>> = Vec::new();
+    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let mut peer: Option<(SocketAddr, Instant)> = None;
+    let mut complete: Option<Duration> = None;
+    loop {
+        if Instant::now() >= next_report {
+            next_report = Instant::now() + REPORT_EVERY;
+            let (received, length) = receiver.progress();
+            let now = Receiving {
+                at,
+                from: peer.map(|(from, _)| from),
+                received,
+                length,
+                complete: complete.is_some(),
+                elapsed: complete
+                    .unwrap_or_else(|| peer.map_or(Duration::ZERO, |(_, began)| began.elapsed())),
+            };
+            if report(&now).is_break() {
+                receiver.stop();
+            }
+        }
+        while outbox.len() < BATCH {
+            let mut packet = spare.pop().unwrap_or_default();
+            if !receiver.poll_transmit(clock.now(), &mut packet) {
+                spare.push(packet);
+                break;
+            }
+            outbox.push(packet);
+        }
+        if let (Some((to, began)), false) = (peer, outbox.is_empty()) {
+            // An answer that cannot be sent is like one that is lost: the sender comes back.
+            let _ = socket.send(&outbox, Some(to));
+            spare.append(&mut outbox);
+            if receiver.is_complete() && complete.is_none() {
+                complete = Some(began.elapsed());
+            }
+        }
+        if receiver.outcome().is_some() {
+            break;
+        }
+        if peer.is_none() && waiting.elapsed() >= patience {
+            let failure = Failure::Silence { after: job.wait, heard: false };
+            return Err(Error::Failed(failure, format!(": no sender began at {at}")));
+        }
+        let due = Duration::from_nanos(receiver.next_deadline().saturating_sub(clock.now()));
+        let longest = due.min(next_report.saturating_duration_since(Instant::now()));
+        if !longest.is_zero() {
+            socket.wait(longest, false);
+        }
+        if let Err(error) = socket.receive(&mut inbox) {
+            return Err(failed(error));
+        }
+        for arrival in inbox.arrivals() {
+            let Some(from) = arrival.from else { continue };
+            if peer.is_none_or(|(peer, _)| peer == from) {
+                receiver.on_packet(clock.arrival(arrival.stamp), arrival.marked, arrival.bytes, sink);
+                if peer.is_none() && receiver.has_begun() {
+                    peer = Some((from, Instant::now()));
+                    continue;
+                }
+            }
+            if peer.is_none_or(|(peer, _)| peer != from) {
+                let mut answer = Vec::new();
+                if answer_stranger(arrival.bytes, &mut answer) {
+                    // As above.
+                    let _ = socket.send(&[answer], Some(from));
+                }
+            }
+        }
+    }
+    let (packets, duplicates, marked) = receiver.counts();
+    let (_, length) = receiver.progress();
+    match (receiver.into_outcome(), peer) {
+        (Some(Err(failure)), Some((from, _))) => Err(Error::Failed(failure, format!(" (from {from})"))),
+        (Some(Err(failure)), None) => Err(Error::Failed(failure, String::new())),
+        (_, Some((from, began))) => {
+            let elapsed = complete.unwrap_or_else(|| began.elapsed());
+            Ok(Received { from, length, elapsed, packets, duplicates, marked })
+        }
+        (_, None) => Err(Error::Failed(Failure::Stopped, String::new())),
+    }
+}

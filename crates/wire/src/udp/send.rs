@@ -1,0 +1,196 @@
+//! Sending a message.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use incast_cc::{AnyParams, Path, Signals};
+use incast_units::{Bytes, Rate, Time};
+
+use super::clock::Clock;
+use super::socket::{self, BATCH, Inbox, Punctual, Socket};
+use super::{Error, REPORT_EVERY};
+use crate::format::{DATA_HEADER, LARGEST};
+use crate::{Sender, SenderConfig, Source, State};
+
+/// Ethernet with preamble, checksum and gap; and UDP.
+const ETHERNET: u64 = 38;
+const UDP: u64 = 8;
+
+/// What to send.
+#[derive(Clone, Copy, Debug)]
+pub struct SendJob {
+    /// The receiver.
+    pub to: SocketAddr,
+    /// The algorithm.
+    pub params: AnyParams,
+    /// Round-trip time without queues, and the part of it on the way there.
+    pub base_rtt: Time,
+    /// See `base_rtt`.
+    pub base_owd: Time,
+    /// Rate of the sender's own link.
+    pub line_rate: Rate,
+    /// A full packet on the wire, with all headers of Ethernet, IP and UDP.
+    pub packet: Bytes,
+    /// Links on the way.
+    pub hops: u32,
+    /// Bytes of the message.
+    pub length: u64,
+    /// How long to wait for the other side.
+    pub patience: Time,
+}
+
+impl SendJob {
+    /// The path, as the algorithm is told of it.
+    fn path(&self) -> Result<Path, Error> {
+        let ip = if self.to.is_ipv4() { 20 } else { 40 };
+        let below = ETHERNET + ip + UDP;
+        let (least, most) = (below + DATA_HEADER as u64 + 1, below + LARGEST as u64);
+        if !(least..=most).contains(&self.packet.get()) {
+            let why = format!("a packet on the wire has {least}B to {most}B here, not {}", self.packet);
+            return Err(Error::Impossible(why));
+        }
+        Ok(Path {
+            base_rtt: self.base_rtt,
+            base_owd: self.base_owd,
+            line_rate: self.line_rate,
+            packet: self.packet,
+            payload: Bytes::new(self.packet.get() - below - DATA_HEADER as u64),
+            hops: self.hops,
+        })
+    }
+}
+
+/// Where sending is.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Where the sender is.
+    pub state: State,
+    /// Bytes of the message.
+    pub length: u64,
+    /// Since the beginning.
+    pub elapsed: Duration,
+}
+
+/// Sends a message, and tells `report` ten times a second where it is; that can stop it.
+///
+/// # Errors
+///
+/// When it cannot be sent. Once this returns without, the receiver has the message.
+pub fn send(
+    job: &SendJob,
+    source: &mut impl Source,
+    report: &mut dyn FnMut(&Sending) -> ControlFlow<()>,
+) -> Result<Sending, Error> {
+    let path = job.path()?;
+    let clock = Clock::new();
+    let began = Instant::now();
+    let config = SenderConfig {
+        params: job.params,
+        path,
+        connection: connection(&clock),
+        length: job.length,
+        patience: job.patience,
+    };
+    let mut sender = Sender::new(clock.now(), config).map_err(Error::Unsupported)?;
+    let failed = |error| Error::Socket(format!("no packets can be sent to {}", job.to), error);
+    let socket = Socket::bind(socket::any(&job.to)).map_err(failed)?;
+    socket.connect(job.to).map_err(failed)?;
+    let needed = job.params.signals();
+    if needed.contains(Signals::ECN) || needed.contains(Signals::CNP) {
+        socket.mark_capable().map_err(failed)?;
+    }
+    let _punctual = Punctual::new();
+    let mut inbox = Inbox::new();
+    let mut outbox: Vec<Vec<u8>> = Vec::new();
+    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let mut next_report = began;
+    let mut refused = false;
+    let now_at =
+        |sender: &Sender| Sending { state: sender.state(), length: job.length, elapsed: began.elapsed() };
+    loop {
+        while outbox.len() < BATCH {
+            let mut packet = spare.pop().unwrap_or_default();
+            if !sender.poll_transmit(clock.now(), source, &mut packet) {
+                spare.push(packet);
+                break;
+            }
+            outbox.push(packet);
+        }
+        match socket.send(&outbox, None) {
+            Ok(sent) => spare.extend(outbox.drain(..sent)),
+            // An answer to an earlier packet; this one is sent when it is tried again.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                let why = format!(
+                    "packets of {} on the wire do not fit the way to {}: choose smaller ones",
+                    job.packet, job.to
+                );
+                return Err(Error::Impossible(why));
+            }
+            // The kernel has no memory for more: like a packet that is lost on the way.
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                spare.append(&mut outbox);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        if sender.outcome().is_some() && outbox.is_empty() {
+            break;
+        }
+        let now = clock.now();
+        let mut due = Duration::from_nanos(sender.next_deadline().saturating_sub(now));
+        let blocked = !outbox.is_empty();
+        if blocked {
+            due = REPORT_EVERY;
+        }
+        let until_report = next_report.saturating_duration_since(Instant::now());
+        let longest = due.min(until_report);
+        if !longest.is_zero() {
+            socket.wait(longest, blocked);
+        }
+        loop {
+            match socket.receive(&mut inbox) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
+                Err(error) => return Err(failed(error)),
+                Ok(()) => {}
+            }
+            for arrival in inbox.arrivals() {
+                refused = false;
+                sender.on_packet(clock.arrival(arrival.stamp), arrival.bytes);
+            }
+            if !inbox.is_full() {
+                break;
+            }
+        }
+        if Instant::now() >= next_report {
+            next_report = Instant::now() + REPORT_EVERY;
+            if report(&now_at(&sender)).is_break() {
+                sender.stop();
+            }
+        }
+    }
+    let last = now_at(&sender);
+    match sender.into_outcome() {
+        Some(Err(failure)) => Err(Error::Failed(failure, about(&job.to, refused))),
+        _ => Ok(last),
+    }
+}
+
+/// What to say of a side that does not answer.
+fn about(to: &SocketAddr, refused: bool) -> String {
+    if refused { format!(": nothing listens at {to}") } else { format!(" (of {to})") }
+}
+
+/// A number that no other sender has.
+fn connection(clock: &Clock) -> u64 {
+    // Two senders of one machine have different process ids or begin at different nanoseconds, and two machines
+    // hardly both.
+    let mix = |x: u64| {
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    let place = 0_u8;
+    mix(clock.now() ^ mix(u64::from(std::process::id())) ^ (&raw const place).addr() as u64)
+}
