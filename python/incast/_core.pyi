@@ -59,6 +59,9 @@ class PluginError(RuntimeError):
     Its text names the plugin, its file, the function and the simulated time.
     """
 
+class WireError(OSError):
+    """A file cannot be sent or received over the network. Its text says why, and what helps."""
+
 class Scenario:
     """A checked scenario."""
 
@@ -664,3 +667,107 @@ class Sent:
     @property
     def inflight(self) -> int:
         """Bytes in flight with it."""
+
+class Sending:
+    """Where sending a file is, or was at its end."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the file."""
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Bytes that are acknowledged."""
+    @property
+    def elapsed_s(self) -> float:
+        """Since the beginning, in seconds."""
+    @property
+    def window_bytes(self) -> int | None:
+        """The algorithm's window in bytes on the wire; None for an algorithm without."""
+    @property
+    def rate_bps(self) -> int:
+        """The algorithm's rate in bit/s."""
+    @property
+    def inflight_bytes(self) -> int:
+        """Bytes in flight, on the wire."""
+    @property
+    def rtt_ps(self) -> int:
+        """The last round-trip time in ps; zero before the first."""
+    @property
+    def smoothed_rtt_ps(self) -> int:
+        """Its moving average in ps."""
+    @property
+    def packets(self) -> int:
+        """Data packets sent."""
+    @property
+    def resent(self) -> int:
+        """Those of them that were sent again."""
+    @property
+    def marked(self) -> int:
+        """Data packets that arrived with a congestion mark."""
+    @property
+    def timeouts(self) -> int:
+        """Expiries of the retransmission timer."""
+
+class Receiving:
+    """Where receiving a file is, or was at its end."""
+
+    @property
+    def at(self) -> str:
+        """The address where it waits: ``0.0.0.0:7077``."""
+    @property
+    def sender(self) -> str | None:
+        """The sender's address; None before one has begun."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the file, once a sender has begun."""
+    @property
+    def received_bytes(self) -> int:
+        """Bytes that have arrived in order."""
+    @property
+    def elapsed_s(self) -> float:
+        """Since the sender began, in seconds."""
+    @property
+    def complete(self) -> bool:
+        """Whether all has arrived, is as it was sent, and is written."""
+    @property
+    def packets(self) -> int:
+        """Data packets that arrived, at the end."""
+    @property
+    def duplicates(self) -> int:
+        """Those of them that had arrived before."""
+    @property
+    def marked(self) -> int:
+        """Those of them with a congestion mark."""
+
+def send_file(
+    scenario: Scenario,
+    path: str,
+    host: str,
+    port: int,
+    base_rtt_ps: int,
+    base_owd_ps: int,
+    line_rate_bps: int,
+    packet_bytes: int,
+    hops: int,
+    patience_ps: int,
+    report: Callable[[Sending], None],
+) -> Sending:
+    """Sends a file with the algorithm of a scenario; only on Linux. `report` is told ten times a second.
+
+    Raises:
+        WireError: When it cannot be sent.
+    """
+
+def receive_file(
+    path: str,
+    address: str,
+    port: int,
+    wait_ps: int | None,
+    patience_ps: int,
+    report: Callable[[Receiving], None],
+) -> Receiving:
+    """Receives one file into a file that is there; only on Linux. `report` is told ten times a second.
+
+    Raises:
+        WireError: When it cannot be received.
+    """

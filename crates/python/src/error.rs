@@ -29,6 +29,13 @@ pyo3::create_exception!(
      function and the simulated time."
 );
 
+pyo3::create_exception!(
+    incast,
+    WireError,
+    PyOSError,
+    "A file cannot be sent or received over the network. Its text says why, and what helps."
+);
+
 /// One thing that is wrong with something that a person wrote.
 #[pyclass(frozen, get_all, eq, hash, from_py_object, module = "incast", name = "Problem")]
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -13,6 +13,8 @@ mod sheet;
 mod signals;
 mod table;
 mod testbed;
+#[cfg(target_os = "linux")]
+mod wire;
 
 use pyo3::prelude::*;
 
@@ -33,7 +35,7 @@ mod _core {
     };
 
     #[pymodule_export]
-    use crate::error::{PluginError, PyProblem, ResultError, ScenarioError, scenario_error};
+    use crate::error::{PluginError, PyProblem, ResultError, ScenarioError, WireError, scenario_error};
 
     #[pymodule_export]
     use crate::formats::{describe_file, scenario_of_files, write_fct, write_trace};
@@ -65,6 +67,10 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::testbed::Switch;
+
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::wire::{Receiving, Sending, receive_file, send_file};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

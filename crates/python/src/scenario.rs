@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use incast_cc::Path as FlowPath;
+use incast_cc::{AnyParams, Path as FlowPath};
 use incast_lab::run::{Job, RunOptions, run};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
@@ -31,6 +31,13 @@ pub(crate) struct Size {
     bytes: u64,
     /// Simulated time at which the run ends at the latest, in picoseconds; none without a limit.
     until_ps: Option<u64>,
+}
+
+impl Scenario {
+    /// The parameters of the algorithm of all traffic that names none of its own; `None` for one that is not built in.
+    pub(crate) fn parameters(&self) -> Option<AnyParams> {
+        self.0.parameters()
+    }
 }
 
 #[pymethods]

@@ -1,9 +1,9 @@
 //! The retransmission timeout (RFC 6298). The simulator's hosts have a constant one, because their paths are known;
 //! here it follows the round trips that are measured.
 
-/// The shortest timeout. (ns) An idle machine answers in microseconds; a busy one takes a processor away for
-/// several milliseconds.
-const SHORTEST: u64 = 20_000_000;
+/// The shortest timeout. (ns) An idle machine answers in microseconds; a busy one takes a processor away for tens of
+/// milliseconds.
+const SHORTEST: u64 = 50_000_000;
 /// The longest timeout, also after several expiries. (ns)
 const LONGEST: u64 = 1_000_000_000;
 /// The timeout before the first sample. (ns) RFC 6298 has one second, which is for the Internet.

@@ -23,6 +23,9 @@ const BEFORE: u64 = 1_000_000_000;
 const AGAIN: u64 = 200_000_000;
 /// Copies of the packet that ends the exchange, because none of them is acknowledged.
 const ENDS: u8 = 3;
+/// A call that comes so much later than it was asked for says nothing about the network: acknowledgements that
+/// arrived meanwhile are told first. (ns)
+const LATE: u64 = 1_000_000;
 
 /// Where the bytes of a message come from.
 pub trait Source {
@@ -116,6 +119,8 @@ pub struct Sender {
     rto: Rto,
     /// When the retransmission timer expires at the earliest. (ns)
     rto_at: u64,
+    /// Whether the last call came too late to judge.
+    was_late: bool,
     serials: Serials,
     /// Of what was sent for the first time.
     sum: Crc64,
@@ -167,6 +172,7 @@ impl Sender {
             pace: Pace::new(0, Rate::ZERO),
             rto: Rto::default(),
             rto_at: NEVER,
+            was_late: false,
             serials: Serials::default(),
             sum: Crc64::default(),
             scratch: vec![0; payload as usize],
@@ -223,15 +229,14 @@ impl Sender {
     /// after each packet that arrived, and at [`next_deadline`](Self::next_deadline).
     pub fn poll_transmit(&mut self, now: u64, source: &mut impl Source, out: &mut Vec<u8>) -> bool {
         let now = self.passes(now);
-        match &self.phase {
-            Phase::Opening | Phase::Finishing => {
-                self.despair(now);
-                if now < self.again_at {
-                    return false;
-                }
+        if matches!(self.phase, Phase::Opening | Phase::Finishing) {
+            self.despair(now);
+            if now < self.again_at {
+                return false;
             }
-            Phase::Sending => self.expire(now),
-            Phase::Ending(..) | Phase::Over(_) => {}
+        }
+        if matches!(self.phase, Phase::Sending) && !self.expire(now) {
+            return false;
         }
         let packet = match &mut self.phase {
             Phase::Opening => Packet::Open(Open {
@@ -355,8 +360,8 @@ impl Sender {
         }
     }
 
-    /// The timers while data is sent.
-    fn expire(&mut self, now: u64) {
+    /// The timers while data is sent. Returns false if packets that have arrived are to be told first.
+    fn expire(&mut self, now: u64) -> bool {
         self.despair(now);
         let time = self.time(now);
         if let Some(control) = &mut self.control
@@ -366,16 +371,21 @@ impl Sender {
             self.obey(now);
         }
         if now < self.rto_at {
-            return;
+            return true;
         }
+        if now - self.rto_at > LATE && !self.was_late {
+            self.was_late = true;
+            return false;
+        }
+        self.was_late = false;
         let (timeout, Some(oldest)) = (self.rto.timeout(), self.recovery.oldest()) else {
             self.rto_at = NEVER;
-            return;
+            return true;
         };
         let due = self.base.saturating_add(oldest / 1000).saturating_add(timeout);
         if due > now {
             self.rto_at = due;
-            return;
+            return true;
         }
         let position = self.recovery.position();
         let lost = self.recovery.expire(self.time(now - timeout).ps());
@@ -384,6 +394,7 @@ impl Sender {
         self.rto_at = now + self.rto.timeout();
         self.lost(now, LossKind::Timeout, lost, position);
         self.obey(now);
+        true
     }
 
     /// Whether the window has room for a packet that is to be sent.
@@ -448,7 +459,8 @@ impl Sender {
         };
         let acknowledged = self.recovery.on_ack(&report, false);
         if acknowledged.record.is_some() {
-            self.rto.sample(at - ack.sent);
+            // Until now, not until it arrived: the timer asks how long it takes to know.
+            self.rto.sample(now - ack.sent);
         }
         if acknowledged.advanced {
             self.rto.progress();
@@ -701,7 +713,7 @@ mod tests {
         tell(&mut sender, 2400, Packet::Notify);
         assert_eq!(told.lock().unwrap().cnps, [after(2400)]);
         // Packet 3 and then 4 arrive, 2 does not; two later ones are too few for the rule, so the timer finds it:
-        // 20 ms, the shortest, after packet 2 was sent.
+        // 50 ms, the shortest, after packet 2 was sent.
         let hole = format::Ack { serial: 2, bitmap: 1, offset: 1, packets: 1, marked: 0, ..ack };
         tell(&mut sender, 3000, Packet::Ack(hole));
         let both = format::Ack { serial: 3, bitmap: 3, offset: 2, sent: 5 * S + 2300, ..hole };
@@ -709,11 +721,11 @@ mod tests {
         let acks = told.lock().unwrap().acks.clone();
         assert_eq!((acks.len(), acks[2].hole, acks[2].packet, acks[2].tag), (3, true, 5600, 45));
         assert_eq!((acks[2].acked, acks[2].inflight_now), (Bytes::new(838), Bytes::new(1538)));
-        assert_eq!(poll(&mut sender, 20_000_999), None);
+        assert_eq!(poll(&mut sender, 50_000_999), None);
         assert!(told.lock().unwrap().losses.is_empty());
-        assert_eq!(poll(&mut sender, 20_001_000), Some((2, 1538, 1400)));
+        assert_eq!(poll(&mut sender, 50_001_000), Some((2, 1538, 1400)));
         let loss = Loss {
-            now: after(20_001_000),
+            now: after(50_001_000),
             kind: LossKind::Timeout,
             bytes: Bytes::new(1538),
             sent: after(1000),
@@ -726,5 +738,10 @@ mod tests {
         assert_eq!(sent[4], Sent { now: after(2300), bytes: Bytes::new(838), inflight: Bytes::new(3914) });
         assert_eq!((sender.state().resent, sender.state().timeouts, sender.state().marked), (1, 1, 1));
         assert_eq!(sender.state().acknowledged, 2800);
+        // The next expiry, after the doubled time, comes to be judged far too late: first what has arrived meanwhile
+        // is asked for, at once, and there is nothing.
+        assert_eq!((sender.next_deadline(), poll(&mut sender, 300_000_000)), (5 * S + 150_001_000, None));
+        assert_eq!((sender.next_deadline(), sender.state().timeouts), (5 * S + 300_000_000, 1));
+        assert_eq!((poll(&mut sender, 300_000_001), sender.state().timeouts), (Some((2, 1538, 1400)), 2));
     }
 }

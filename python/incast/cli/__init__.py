@@ -30,6 +30,7 @@ from incast.cli import (
     sweep,
     testbed,
     validate,
+    wire,
 )
 from incast.cli.options import run_options, scenario_options
 
@@ -151,6 +152,7 @@ def parser() -> argparse.ArgumentParser:
     schema.add(commands)
     kernel.add(commands)
     testbed.add(commands)
+    wire.add(commands)
     doctor.add(commands)
     completion.add(commands)
     return top

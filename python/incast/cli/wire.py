@@ -1,0 +1,296 @@
+"""``incast send`` and ``incast receive``: files over the network."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
+
+from incast import _core, wire
+from incast._terminal import WIDTH, shortened
+from incast.progress import REDRAW_AFTER, duration
+from incast.wire import Route, WireError
+
+if TYPE_CHECKING:
+    from incast._core import Receiving, Sending
+
+PORT = 7077
+"""Where both commands meet if nothing else is said."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the commands."""
+    sub = commands.add_parser(
+        "send",
+        help="send a file over the network with an algorithm",
+        description="Sends a file to `incast receive` in UDP packets, under a congestion control algorithm.",
+    )
+    sub.add_argument("file", type=Path, metavar="FILE", help="the file")
+    sub.add_argument(
+        "to", type=place, metavar="HOST[:PORT]", help=f"where `incast receive` waits (port: {PORT})"
+    )
+    sub.add_argument("--cc", required=True, metavar="NAME[:PRESET]", help="the algorithm: `incast list`")
+    sub.add_argument("--rtt", required=True, type=quantity("time"), metavar="TIME", help="RTT without queues")
+    sub.add_argument(
+        "--rate", required=True, type=quantity("rate"), metavar="RATE", help="rate of this machine's link"
+    )
+    sub.add_argument(
+        "--owd",
+        type=quantity("time"),
+        metavar="TIME",
+        help="part of the RTT on the way there (default: half)",
+    )
+    sub.add_argument(
+        "--packet",
+        type=quantity("bytes"),
+        default=1538,
+        metavar="SIZE",
+        help="a full packet on the wire, with all headers (default: 1538B, MTU 1500 on Ethernet)",
+    )
+    sub.add_argument("--hops", type=int, default=2, metavar="N", help="links on the way there (default: 2)")
+    sub.add_argument(
+        "--set",
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the algorithm; may be repeated",
+    )
+    patience(sub)
+    sub.set_defaults(act=send)
+
+    sub = commands.add_parser(
+        "receive",
+        help="receive a file of `incast send`",
+        description="Waits for `incast send` and receives one file.",
+    )
+    sub.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to make")
+    sub.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"where to wait (default: {PORT}; 0: any free)"
+    )
+    sub.add_argument(
+        "--bind",
+        default="0.0.0.0",
+        metavar="ADDRESS",
+        help="which address (default: all of IPv4; ::, IPv6 too)",
+    )
+    sub.add_argument("--replace", action="store_true", help="replace the file if it exists")
+    sub.add_argument(
+        "--wait",
+        type=quantity("time"),
+        metavar="TIME",
+        help="how long to wait for a sender (default: no end)",
+    )
+    patience(sub)
+    sub.set_defaults(act=receive)
+
+
+def patience(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that both have."""
+    sub.add_argument(
+        "--timeout",
+        type=quantity("time"),
+        default=10 * 10**12,
+        metavar="TIME",
+        help="give up after so long without a packet of the other side (default: 10s)",
+    )
+
+
+def send(options: argparse.Namespace) -> int:
+    """Sends a file."""
+    host, port = options.to
+    line = Line(sending)
+    try:
+        route = Route(options.rtt, options.rate, options.packet, options.owd, options.hops)
+        with line:
+            done = wire.send(
+                options.file, host, port, options.cc, route, options.parameters, options.timeout, line
+            )
+    except WireError as error:
+        return refuse(error)
+    print(
+        f"{options.file}: {size(done.size_bytes)} in {seconds(done.elapsed_s)}, "
+        f"{rate(done.size_bytes, done.elapsed_s)}"
+    )
+    print(
+        f"smoothed RTT {written('time', done.smoothed_rtt_ps)}; {done.packets:,} packets, "
+        f"{done.resent:,} of them sent again, {done.timeouts:,} timeouts, {done.marked:,} marked"
+    )
+    return 0
+
+
+def receive(options: argparse.Namespace) -> int:
+    """Receives a file."""
+    line = Line(receiving)
+    said = False
+
+    def report(now: Receiving) -> None:
+        nonlocal said
+        if not said:
+            print(f"waiting at {now.at}", file=sys.stderr, flush=True)
+            said = True
+        if now.sender is not None:
+            line(now)
+
+    try:
+        with line:
+            done = wire.receive(
+                options.out,
+                options.port,
+                options.bind,
+                options.replace,
+                options.wait,
+                options.timeout,
+                report,
+            )
+    except WireError as error:
+        return refuse(error)
+    print(
+        f"{options.out}: {size(done.size_bytes)} from {done.sender} in {seconds(done.elapsed_s)}, "
+        f"{rate(done.size_bytes, done.elapsed_s)}"
+    )
+    print(f"{done.packets:,} packets, {done.duplicates:,} of them duplicates, {done.marked:,} marked")
+    return 0
+
+
+def refuse(error: WireError) -> int:
+    """Says why something cannot be done."""
+    print(f"incast: {error}", file=sys.stderr)
+    return 1
+
+
+Now = TypeVar("Now", "Sending", "Receiving")
+
+
+class Line(Generic[Now]):
+    """Where a transfer is, on one line of the terminal that is redrawn in place; nothing without a terminal.
+
+    Args:
+        text: The text of the line: of where it is, and of the bytes and seconds since the last drawing.
+        stream: Where to write.
+        clock: Returns seconds of wall time.
+    """
+
+    def __init__(
+        self,
+        text: Callable[[Now, int, float], tuple[str, int]],
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._text: Callable[[Now, int, float], tuple[str, int]] = text
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._drawn: float | None = None
+        self._bytes = 0
+
+    def __call__(self, now: Now) -> None:
+        """Draws it, a few times a second at most."""
+        at = self._clock()
+        if not self._stream.isatty() or (self._drawn is not None and at - self._drawn < REDRAW_AFTER):
+            return
+        span = now.elapsed_s if self._drawn is None else at - self._drawn
+        text, self._bytes = self._text(now, self._bytes, span)
+        self._drawn = at
+        self._stream.write(f"\r\x1b[2K{shortened(text, WIDTH - 1)}")
+        self._stream.flush()
+
+    def __enter__(self) -> Line[Now]:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._drawn is not None:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+
+
+def sending(now: Sending, before: int, span: float) -> tuple[str, int]:
+    """The line of a sender, and the bytes up to which it counts."""
+    window = "none" if now.window_bytes is None else size(now.window_bytes)
+    parts = [
+        percent(now.acknowledged_bytes, now.size_bytes),
+        rate(now.acknowledged_bytes - before, span),
+        f"RTT {written('time', now.rtt_ps)}",
+        f"window {window}",
+        *left(now.acknowledged_bytes, now.size_bytes, now.elapsed_s),
+    ]
+    if now.resent:
+        parts.insert(4, f"{now.resent:,} sent again")
+    return "  ".join(parts), now.acknowledged_bytes
+
+
+def receiving(now: Receiving, before: int, span: float) -> tuple[str, int]:
+    """The line of a receiver, and the bytes up to which it counts."""
+    parts = [
+        f"from {now.sender}",
+        percent(now.received_bytes, now.size_bytes),
+        rate(now.received_bytes - before, span),
+        *left(now.received_bytes, now.size_bytes, now.elapsed_s),
+    ]
+    return "  ".join(parts), now.received_bytes
+
+
+def percent(done: int, whole: int) -> str:
+    """A share."""
+    return f"{100 * done / whole if whole else 100:3.0f} %"
+
+
+def left(done: int, whole: int, elapsed: float) -> list[str]:
+    """The remaining time, once enough is done to estimate it."""
+    enough = elapsed > 0.5 and done > whole / 100
+    return [f"{duration(elapsed * (whole - done) / done)} left"] if enough else []
+
+
+def rate(size_bytes: int, span: float) -> str:
+    """A rate in three digits."""
+    bits = 8 * size_bytes / span if span > 0 else 0.0
+    for unit, factor in (("Gbps", 1e9), ("Mbps", 1e6), ("Kbps", 1e3)):
+        if bits >= factor:
+            return f"{bits / factor:.3g}{unit}"
+    return f"{bits:.0f}bps"
+
+
+def size(count: int) -> str:
+    """A size in three digits."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g}{unit}"
+    return f"{count}B"
+
+
+def seconds(span: float) -> str:
+    """A span of time in three digits, as on a stop watch."""
+    return f"{span:.3g}s" if span >= 1 else f"{1000 * span:.3g}ms"
+
+
+def written(kind: str, value: int) -> str:
+    """A quantity with its unit; a time in whole nanoseconds, or microseconds from a hundred on."""
+    if kind == "time":
+        step = 10**6 if value >= 10**8 else 10**3
+        value -= value % step
+    return _core.write_quantity(kind, value)
+
+
+def quantity(kind: str) -> Callable[[str], int]:
+    """Reads a quantity with its unit."""
+
+    def read(text: str) -> int:
+        try:
+            return _core.read_quantity(kind, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def place(text: str) -> tuple[str, int]:
+    """A host and a port: ``10.0.0.2:7077``, ``server``, ``[fe80::1]:7077``."""
+    found = re.fullmatch(r"(?:\[([^\[\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no HOST:PORT like server:{PORT}, 10.0.0.2:{PORT} or [::1]:{PORT}"
+        )
+    return found[1] or found[2], int(found[3] or PORT)
