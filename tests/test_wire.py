@@ -148,7 +148,7 @@ def test_what_arrives_is_what_was_sent(
 def test_nothing_is_lost_with_5_percent_lost_and_10_percent_late(
     incast: Incast, receive: Start, tmp_path: Path, algorithm: str
 ) -> None:
-    content = message(1_500_000)
+    content = message(700_000)
     (tmp_path / "sent").write_bytes(content)
     waiting = receive("--out", "arrived")
     relay = Relay(waiting.port)
@@ -159,9 +159,9 @@ def test_nothing_is_lost_with_5_percent_lost_and_10_percent_late(
     assert (done.returncode, done.stderr) == (0, "")
     assert waiting.end()[0] == 0
     assert (tmp_path / "arrived").read_bytes() == content
-    # Of a thousand packets each way.
-    assert relay.lost > 40
-    assert relay.late > 80
+    # Of five hundred packets each way.
+    assert relay.lost > 20
+    assert relay.late > 40
 
 
 def lacking() -> str:
@@ -327,7 +327,7 @@ def test_what_cannot_be_is_said_before_anything_runs(incast: Incast, tmp_path: P
     ):
         with pytest.raises(WireError):
             Route(**{"base_rtt_ps": 10**9, "line_rate_bps": 10**8, **wrong})
-    assert "'nowhere.invalid'" in refused(lambda: wire.send(file, "nowhere.invalid", 9, "swift", ROUTE))
+    assert '"nowhere.invalid"' in refused(lambda: wire.send(file, "nowhere.invalid", 9, "swift", ROUTE))
     assert "exists already" in refused(lambda: wire.receive(file, 0))
     assert "is a folder" in refused(lambda: wire.receive(tmp_path, 0, replace=True))
     assert "No such file" in refused(lambda: wire.receive(tmp_path / "none/arrived", 0))
