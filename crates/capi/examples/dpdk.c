@@ -350,14 +350,15 @@ int main(int count, char **words) {
     uint64_t rtt_us = count == 5 ? strtoull(words[2], &unit, 10) : 0;
     uint64_t packets = count == 5 ? strtoull(words[4], NULL, 10) : 0;
     if (rtt_us == 0 || strcmp(unit, "us") != 0 || packets == 0 || rte_eth_dev_count_avail() != 2) {
-        rte_exit(EXIT_FAILURE, "two ports, and after `--`: ALGORITHM RTT RATE PACKETS, like oscar 100us 200Mbps 20000\n");
+        rte_exit(EXIT_FAILURE, "needed: two ports, and after `--` ALGORITHM RTT RATE PACKETS, like "
+                               "oscar 100us 200Mbps 20000\n");
     }
     static world w;
     w.hertz = rte_get_tsc_hz();
     w.start = rte_get_tsc_cycles();
     w.packets = packets;
     w.rate = rate_of(words[3]);
-    w.pool = rte_pktmbuf_pool_create("frames", FRAMES, 0, 0, 2048, SOCKET_ID_ANY);
+    w.pool = rte_pktmbuf_pool_create("frames", FRAMES, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (w.pool == NULL) {
         rte_exit(EXIT_FAILURE, "no memory for frames: %s\n", rte_strerror(rte_errno));
     }

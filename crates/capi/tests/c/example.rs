@@ -68,7 +68,7 @@ fn expected() -> String {
 }
 
 /// What a program needs beside the static library, as the pkg-config file says.
-fn private_libraries() -> Vec<String> {
+pub(crate) fn private_libraries() -> Vec<String> {
     let file = fs::read_to_string(file("incast_cc.pc.in")).unwrap();
     let line = file.lines().find_map(|line| line.strip_prefix("Libs.private: ")).unwrap();
     line.split(' ').map(str::to_owned).collect()
