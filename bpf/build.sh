@@ -16,15 +16,18 @@ work="$CARGO_TARGET_DIR/objects"
 mkdir -p "$work" "$to"
 to=$(cd "$to" && pwd)
 
-# Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN.
+# Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN, and what it can want
+# in a TCP option (echo.h).
 algorithms='
-oscar Oscar incast_oscar 0
-ccc Ccc incast_ccc 0
-theta_powertcp ThetaPowerTcp incast_theta 0
-swift Swift incast_swift 0
-timely Timely incast_timely 0
-sqcc Sqcc incast_sqcc 0
-dctcp Dctcp incast_dctcp 1
+oscar Oscar incast_oscar 0 DELAY
+ccc Ccc incast_ccc 0 NONE
+theta_powertcp ThetaPowerTcp incast_theta 0 NONE
+powertcp PowerTcp incast_powertcp 0 TELEMETRY
+hpcc Hpcc incast_hpcc 0 TELEMETRY
+swift Swift incast_swift 0 NONE
+timely Timely incast_timely 0 NONE
+sqcc Sqcc incast_sqcc 0 NONE
+dctcp Dctcp incast_dctcp 1 NONE
 '
 
 fail() {
@@ -72,7 +75,7 @@ size_of() {
     awk -v name="'$1'" '$2 == "STRUCT" && $3 == name { sub(/size=/, "", $4); print $4; exit }'
 }
 
-printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
+printf '%s\n' "$algorithms" | while read -r module state ops ecn echo; do
     [ -n "$module" ] || continue
     log="$work/$module.log"
     rm -f "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s
@@ -95,9 +98,9 @@ printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
         fail "$module: the types of its state and setup are not found"
     fi
     compile "$here/glue.bpf.c" "$work/$module.glue.o" -D"OPS=$ops" -D"NEEDS_ECN=$ecn" -D"STATE=$state" \
-        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes"
+        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes" -D"ECHO=ECHO_$echo"
     types "$work/$module.glue.o" >"$work/$module.glue.types"
-    for struct in Ack Loss Allowance; do
+    for struct in Ack Loss Allowance IntStack IntHop; do
         members "$struct" <"$work/$module.types" >"$work/rust"
         members "$struct" <"$work/$module.glue.types" >"$work/c"
         if ! [ -s "$work/c" ] || ! cmp -s "$work/rust" "$work/c"; then
@@ -108,4 +111,6 @@ printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
     printf 'bpf: %s: %s bytes of state, %s of setup\n' "$ops" "$state_bytes" "$setup_bytes"
 done
 
-compile "$here/mark.bpf.c" "$to/mark.bpf.o"
+for program in options mark stamp; do
+    compile "$here/$program.bpf.c" "$to/$program.bpf.o"
+done

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from helpers import Incast, wait_until
 from incast import ScenarioError, kernel
 from incast._core import algorithm
 from incast.cli import kernel as cli
-from incast.kernel import CONTROLS, KernelError, Link, machine
+from incast.kernel import CONTROLS, KernelError, Link, machine, options
 from incast.kernel.image import ImageError, patched
 from namespaces import network
 
@@ -27,33 +25,6 @@ LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
 
 # SQCC's number of flows is not in TCP.
 PARAMETERS = {"sqcc": ["count=estimate"]}
-
-
-def lacking() -> str:
-    """What this machine lacks to load an algorithm; empty if nothing."""
-    try:
-        machine.ready()
-    except KernelError as error:
-        return str(error)
-    if not all((kernel.OBJECTS / known.object).exists() for known in CONTROLS):
-        return "the objects are not built: make bpf"
-    tools = [tool for tool in ("ip", "tc", "nsenter", "mount") if shutil.which(tool) is None]
-    return f"{', '.join(tools)} missing" if tools else ""
-
-
-@pytest.fixture
-def root() -> Iterator[None]:
-    """The right to load algorithms; none stays loaded."""
-    missing = lacking()
-    if missing:
-        pytest.skip(missing)
-    if kernel.loaded():
-        pytest.skip("something is loaded already, which may be in use: incast kernel unload all")
-    yield
-    for one in kernel.loaded():
-        if one.selectable:
-            kernel.unload(one.name)
-    wait_until(lambda: not kernel.loaded())
 
 
 @pytest.mark.usefixtures("root")
@@ -65,7 +36,7 @@ def test_every_object_passes_the_verifier_with_every_preset(known: kernel.Contro
     parameters = PARAMETERS.get(known.algorithm, [])
     # The verifier knows parameters and path, and follows only what can happen with them.
     paths = (LINK, Link(10_000_000, 400_000_000_000, 4150, 4096))
-    for preset in (name for name, _ in found.presets if name != "owd"):
+    for preset, _ in found.presets:
         for link in paths:
             kernel.load(f"{known.algorithm}:{preset}", parameters, link)
             assert [(one.name, one.selectable) for one in kernel.loaded()] == [(known.name, True)]
@@ -152,10 +123,9 @@ def test_parameters_and_path_are_what_the_code_in_the_kernel_reads() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "said"),
     [
-        ("hpcc", [], "there is no 'hpcc' for the kernel; known: oscar, ccc"),
-        ("oscar:owd", [], "oscar:owd needs one-way delays, which TCP does not measure"),
+        ("dcqcn", [], "there is no 'dcqcn' for the kernel; known: oscar, ccc"),
         ("sqcc", [], "add --set count=estimate"),
-        ("mswift", [], "there is no 'mswift' for the kernel"),
+        ("nscc", [], "there is no 'nscc' for the kernel"),
     ],
 )
 def test_what_tcp_does_not_tell_is_refused(name: str, parameters: list[str], said: str) -> None:
@@ -199,8 +169,14 @@ def test_what_is_built_is_what_can_be_loaded() -> None:
     script = (Path(__file__).parents[1] / "bpf" / "build.sh").read_text()
     listed = script.partition("algorithms='\n")[2].partition("\n'")[0]
     built = {tuple(line.split()) for line in listed.splitlines()}
-    assert {(module, name, ecn) for module, _, name, ecn in built} == {
-        (known.algorithm.replace("-", "_"), known.name, str(int("ecn" in known.signals)))
+    kinds = {None: "NONE", options.DELAY: "DELAY", options.TELEMETRY: "TELEMETRY"}
+    assert {(module, name, ecn, echo) for module, _, name, ecn, echo in built} == {
+        (
+            known.algorithm.replace("-", "_"),
+            known.name,
+            str(int("ecn" in known.signals)),
+            kinds[known.option],
+        )
         for known in CONTROLS
     }
 
@@ -301,9 +277,9 @@ def test_lists_what_is_loaded_and_what_is_being_unloaded(
 
 
 def test_the_command_says_refusals_in_one_line(incast: Incast) -> None:
-    done = incast("kernel", "load", "hpcc", "--rtt", "1ms", "--rate", "100Mbps")
+    done = incast("kernel", "load", "dcqcn", "--rtt", "1ms", "--rate", "100Mbps")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("incast: there is no 'hpcc' for the kernel; known: oscar, ")
+    assert done.stderr.startswith("incast: there is no 'dcqcn' for the kernel; known: oscar, ")
     assert len(done.stderr.splitlines()) == 1
     for wrong in (("--rtt", "1", "--rate", "1Gbps"), ("--rtt", "1ms", "--rate", "fast"), ("--rtt", "1ms")):
         assert incast("kernel", "load", "oscar", *wrong).returncode == 2

@@ -80,19 +80,30 @@ def show(options: argparse.Namespace) -> int:
     """Lists what is loaded."""
     del options
     try:
-        found = kernel.loaded()
+        kernel.clear()
+        found = [(one, state(one)) for one in kernel.loaded()]
     except KernelError as error:
         return refuse(error)
-    for one in found:
-        print(f"{one.name:15}  {'loaded' if one.selectable else 'being unloaded; connections use it'}")
+    for one, text in found:
+        print(f"{one.name:15}  {text}")
     if not found:
         print("nothing is loaded", file=sys.stderr)
     return 0
 
 
+def state(one: kernel.Loaded) -> str:
+    """What is to be said of one."""
+    if not one.selectable:
+        return "being unloaded; connections use it"
+    if not kernel.complete(one):
+        return "loaded in part: it has no signals; unload it"
+    return "loaded"
+
+
 def unload(options: argparse.Namespace) -> int:
     """Unloads one or all."""
     try:
+        kernel.clear()
         every = options.algorithm == "all"
         names = [one.name for one in kernel.loaded() if one.selectable] if every else [options.algorithm]
         for name in names:
