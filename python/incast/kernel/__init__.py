@@ -26,7 +26,9 @@ __all__ = [
     "clear",
     "complete",
     "control",
+    "kernel_name",
     "load",
+    "load_own",
     "loaded",
     "prepared",
     "setup",
@@ -66,6 +68,7 @@ CONTROLS = (
     Control("powertcp", "incast_powertcp", frozenset({"int"}), options.TELEMETRY),
     Control("hpcc", "incast_hpcc", frozenset({"int"}), options.TELEMETRY),
     Control("swift", "incast_swift"),
+    Control("mswift", "incast_mswift"),
     Control("timely", "incast_timely"),
     Control("sqcc", "incast_sqcc"),
     Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
@@ -147,6 +150,15 @@ def control(name: str) -> Control:
             return known
     names = ", ".join(known.algorithm for known in CONTROLS)
     raise KernelError(f"there is no {name!r} for the kernel; known: {names}")
+
+
+def kernel_name(name: str) -> str:
+    """The name in the kernel of what has this name there or in scenario files.
+
+    Raises:
+        KernelError: When there is none, and it cannot be that of an algorithm of the user's own.
+    """
+    return name if name.startswith(_PREFIX) else control(name).name
 
 
 def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
@@ -237,13 +249,7 @@ def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | 
     source = _read(folder / _OPTIONS) if option else b""
     if known.option:
         _remove_unused(bpftool)
-    with tempfile.TemporaryDirectory(prefix="incast-") as place:
-        # The kernel shows the first letters of the file's name with its map of constants.
-        path = Path(place) / f"{known.name}.o"
-        path.write_bytes(image)
-        machine.call(bpftool, "struct_ops", "register", str(path))
-    if known.name not in machine.available():
-        raise KernelError(f"the kernel took {known.name} but does not list it; see `bpftool struct_ops show`")
+    _register(bpftool, known.name, image)
     if option:
         number = max(number for name, number in machine.registered() if name == known.name)
         try:
@@ -254,6 +260,50 @@ def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | 
                 raise _misfit(folder / _OPTIONS, error) from None
             raise
     return known
+
+
+def _register(bpftool: str, name: str, image: bytes) -> None:
+    with tempfile.TemporaryDirectory(prefix="incast-") as place:
+        # The kernel shows the first letters of the file's name with its map of constants.
+        path = Path(place) / f"{name}.o"
+        path.write_bytes(image)
+        machine.call(bpftool, "struct_ops", "register", str(path))
+    if name not in machine.available():
+        raise KernelError(f"the kernel took {name} but does not list it; see `bpftool struct_ops show`")
+
+
+def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
+    """Loads an algorithm of the user's own, which ``bpf/build.sh --own`` has built.
+
+    Args:
+        name: Its name in the kernel, with which it was built.
+        source: The object.
+        data: Its setup, as it lies in memory.
+        header: Bytes of headers in a packet on the wire.
+
+    Raises:
+        KernelError: When it cannot be; the text says what to do.
+    """
+    if not name.startswith(_PREFIX) or any(name == known.name for known in CONTROLS):
+        raise KernelError(
+            f"{name!r} is no name for an algorithm of one's own: {_PREFIX} and one that is free"
+        )
+    bpftool = machine.ready()
+    if not source.is_file():
+        raise KernelError(f"{source} is missing: build it with `bpf/build.sh --own`")
+    if name in machine.available():
+        raise KernelError(f"{name} is loaded already: `incast kernel unload {name}` first")
+    try:
+        image = patched(
+            source.read_bytes(), {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
+        )
+    except ImageError as error:
+        raise KernelError(f"{source} and the setup do not belong together ({error})") from None
+    _register(bpftool, name, image)
+
+
+_PREFIX = "incast_"
+"""What the names of all congestion controls of Incast begin with."""
 
 
 def prepared(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | None = None) -> bytes:
@@ -302,9 +352,8 @@ def loaded() -> list[Loaded]:
     Raises:
         KernelError: When the kernel cannot be asked; the text says what to do.
     """
-    ours = {known.name for known in CONTROLS}
     selectable = machine.available()
-    found = [(name, number) for name, number in machine.registered() if name in ours]
+    found = [(name, number) for name, number in machine.registered() if name.startswith(_PREFIX)]
     # Under the same name there is one at most that is not being unloaded: the last.
     newest = dict(sorted(found))
     return [Loaded(name, n, name in selectable and n == newest[name]) for name, n in sorted(found)]
@@ -325,8 +374,8 @@ def complete(one: Loaded) -> bool:
     Raises:
         KernelError: When the kernel cannot be asked; the text says what to do.
     """
-    known = control(one.name)
-    return known.option is None or options.complete(machine.ready(), one.id)
+    with_option = {known.name for known in CONTROLS if known.option}
+    return one.name not in with_option or options.complete(machine.ready(), one.id)
 
 
 def _remove_unused(bpftool: str) -> None:
@@ -346,16 +395,15 @@ def unload(name: str) -> bool:
     Raises:
         KernelError: When it is not loaded or cannot be unloaded; the text says what to do.
     """
-    known = control(name)
+    known = kernel_name(name)
     bpftool = machine.ready()
-    found = [one for one in loaded() if one.name == known.name]
+    found = [one for one in loaded() if one.name == known]
     if not found:
-        raise KernelError(f"{known.name} is not loaded")
+        raise KernelError(f"{known} is not loaded")
     new = [one for one in found if one.selectable]
     if not new:
-        raise KernelError(f"{known.name} is unloaded already; it goes with the last connection that uses it")
+        raise KernelError(f"{known} is unloaded already; it goes with the last connection that uses it")
     for one in new:
         machine.call(bpftool, "struct_ops", "unregister", "id", str(one.id))
-    if known.option:
-        _remove_unused(bpftool)
-    return known.name not in dict(machine.registered())
+    _remove_unused(bpftool)
+    return known not in dict(machine.registered())
