@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "load_own",
     "loaded",
+    "option",
     "prepared",
     "setup",
     "unload",
@@ -176,6 +177,21 @@ def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
     return _setup(algorithm, parameters, link)[0]
 
 
+def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | None:
+    """The TCP option that an algorithm needs with these parameters; None: it needs none.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+
+    Raises:
+        KernelError: When it needs a signal that the kernel does not give.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    return _setup(algorithm, parameters, link)[1]
+
+
 def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes, Option | None, int]:
     """The same, with the TCP option that it needs and the bytes of headers in a full packet."""
     known = control(algorithm.partition(":")[0])
@@ -184,7 +200,7 @@ def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes
     scenario = _core.Scenario.from_toml(text, "kernel", [])
     scenario = scenario.with_algorithm(full, list(parameters))
     owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
-    option, payload = None, link.payload_bytes
+    wanted, payload = None, link.payload_bytes
     # Once to learn what it needs, and again if that takes room in packets.
     for _ in range(2):
         made = scenario.kernel_setup(
@@ -199,11 +215,11 @@ def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes
                 raise KernelError(f"{full} needs {said}")
         if known.option is None or known.option.signal not in signals:
             break
-        option = known.option
-        payload = link.payload_bytes - option.request_bytes
+        wanted = known.option
+        payload = link.payload_bytes - wanted.request_bytes
         if payload <= 0:
-            raise KernelError(f"{full} needs a payload above {option.request_bytes}B: its TCP option")
-    return data, option, link.packet_bytes - payload
+            raise KernelError(f"{full} needs a payload above {wanted.request_bytes}B: its TCP option")
+    return data, wanted, link.packet_bytes - payload
 
 
 _ANY = """\
@@ -239,21 +255,21 @@ def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | 
         ScenarioError: When there is no such preset or parameter.
     """
     known = control(algorithm.partition(":")[0])
-    _, option, _ = _setup(algorithm, parameters, link)
-    bpftool = machine.ready(options.OLDEST if option else machine.OLDEST)
+    wanted = option(algorithm, parameters, link)
+    bpftool = machine.ready(options.OLDEST if wanted else machine.OLDEST)
     folder = objects or OBJECTS
     _read(folder / known.object)
     if known.name in machine.available():
         raise KernelError(f"{known.name} is loaded already: `incast kernel unload {known.name}` first")
     image = prepared(algorithm, parameters, link, folder)
-    source = _read(folder / _OPTIONS) if option else b""
+    source = _read(folder / _OPTIONS) if wanted else b""
     if known.option:
         _remove_unused(bpftool)
     _register(bpftool, known.name, image)
-    if option:
+    if wanted:
         number = max(number for name, number in machine.registered() if name == known.name)
         try:
-            options.attach(bpftool, source, option, number)
+            options.attach(bpftool, source, wanted, number)
         except BaseException as error:
             machine.call(bpftool, "struct_ops", "unregister", "id", str(number))
             if isinstance(error, ImageError):
@@ -320,10 +336,10 @@ def prepared(algorithm: str, parameters: Sequence[str], link: Link, objects: Pat
         ScenarioError: When there is no such preset or parameter.
     """
     known = control(algorithm.partition(":")[0])
-    data, option, header = _setup(algorithm, parameters, link)
+    data, wanted, header = _setup(algorithm, parameters, link)
     source = (objects or OBJECTS) / known.object
     values = {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
-    if option:
+    if wanted:
         owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
         values["incast_echoing"] = b"\1"
         values["incast_way_back"] = (link.base_rtt_ps - owd).to_bytes(8, "little")
