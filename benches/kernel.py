@@ -32,8 +32,8 @@ PARAMETERS = {"sqcc": ["count=estimate"]}
 SIZE = 20_000_000
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 
-# Names of the programs in the kernel, and what they are called for: those of the congestion control, that for its
-# option, and the switch port that writes telemetry.
+# Names of the programs in the kernel, and what they are called for: functions of the congestion control,
+# its TCP option, and the switch port that writes telemetry.
 PROGRAMS = {
     "incast_control": "ack",
     "incast_min_tso": "send",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.kernel.image import patched
-from incast.kernel.machine import KernelError, call, reason
+from incast.kernel.machine import INHERITED, KernelError, call, reason
 
 __all__ = ["DELAY", "TELEMETRY", "Option", "attach", "complete", "remove_unused"]
 
@@ -185,6 +185,7 @@ def _apart(command: str, words: Sequence[str]) -> str:
                 errors="replace",
                 timeout=120,
                 check=False,
+                pass_fds=INHERITED,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise KernelError(f"unshare does not run: {error}") from None
