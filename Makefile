@@ -46,7 +46,7 @@ test-release: rust ## the same bits as a release build as with the checks of the
 	cargo test --release --quiet --package incast-sim --test sqcc -- --ignored
 
 .PHONY: test-python
-test-python: $(VENV)/.testable $(VENV)/.dev
+test-python: $(VENV)/.testable $(VENV)/.dev kernel-objects
 	./tests/setup.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
@@ -125,6 +125,18 @@ install-capi: capi ## that library, its header and its pkg-config file below PRE
 bpf: rust ## the algorithms as congestion control of the Linux kernel, for `incast kernel load`
 	./tests/setup.sh bpf
 	./bpf/build.sh
+
+# The last of the objects that build.sh makes.
+OBJECTS := python/incast/kernel/objects/stamp.bpf.o
+$(OBJECTS): $(shell find crates/cc crates/units -name '*.rs' -o -name 'Cargo.*') $(wildcard bpf/*)
+	@echo "building the algorithms for the Linux kernel"
+	@./bpf/build.sh > /dev/null
+
+# Those for the tests. Where the tools cannot be had, a line says which, and the tests that load objects are skipped.
+.PHONY: kernel-objects
+kernel-objects: rust
+	@if ./tests/setup.sh bpf && ./bpf/build.sh --check; \
+	then $(MAKE) --no-print-directory $(OBJECTS); fi
 
 .PHONY: docs
 docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is an error

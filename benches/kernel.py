@@ -18,13 +18,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from incast import kernel  # noqa: E402
-from incast.kernel import Link, machine  # noqa: E402
-from incast.kernel.image import patched  # noqa: E402
+from incast.kernel import Link, machine, options  # noqa: E402
 from namespaces import network  # noqa: E402
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
@@ -32,8 +32,23 @@ PARAMETERS = {"sqcc": ["count=estimate"]}
 SIZE = 20_000_000
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 
-# Names of the programs in the kernel, and what they are called for.
-PROGRAMS = {"incast_control": "ack", "incast_min_tso": "send", "incast_init": "start"}
+# Names of the programs in the kernel, and what they are called for: functions of the congestion control,
+# its TCP option, and the switch port that writes telemetry.
+PROGRAMS = {
+    "incast_control": "ack",
+    "incast_min_tso": "send",
+    "incast_init": "start",
+    "incast_options": "option",
+    "incast_stamp": "stamp",
+}
+
+# Of these the verifier's log, the only place that has the stack, has hundreds of megabytes.
+LONG = ("mswift",)
+
+# Those that are not functions of the congestion control.
+APART = ("incast_options", "incast_stamp")
+
+ALGORITHMS = sorted([*(known.algorithm for known in kernel.CONTROLS), "oscar:owd"])
 
 
 def main() -> None:
@@ -42,11 +57,11 @@ def main() -> None:
     options.add_argument("names", nargs="*", metavar="NAME")
     options.add_argument("--record", action="store_true")
     given = options.parse_args()
-    known = [one for one in kernel.CONTROLS if not given.names or one.algorithm in given.names]
+    names = [name for name in ALGORITHMS if not given.names or name in given.names]
     before = STATISTICS.read_text()
     STATISTICS.write_text("1")
     try:
-        rows = [measure(one) for one in known]
+        rows = [measure(name) for name in names]
     finally:
         STATISTICS.write_text(before)
     for row in rows:
@@ -55,41 +70,68 @@ def main() -> None:
         record(rows)
 
 
-def measure(known: kernel.Control) -> dict[str, str | int]:
+def measure(algorithm: str) -> dict[str, str | int]:
     """One algorithm: loaded with the verifier's log, then used by one flow."""
     bpftool = machine.ready()
-    data = kernel.setup(known.algorithm, PARAMETERS.get(known.algorithm, []), LINK)
-    header = (LINK.packet_bytes - LINK.payload_bytes).to_bytes(8, "little")
-    image = (kernel.OBJECTS / known.object).read_bytes()
+    known = kernel.control(algorithm.partition(":")[0])
+    parameters = PARAMETERS.get(algorithm, [])
+    row: dict[str, str | int] = {"algorithm": algorithm}
+    row["setup_bytes"] = len(kernel.setup(algorithm, parameters, LINK))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{known.name}.o"
-        path.write_bytes(patched(image, {"incast_setup": data, "incast_header": header}))
-        words = [bpftool, "--debug", "struct_ops", "register", str(path)]
+        path.write_bytes(kernel.prepared(algorithm, parameters, LINK))
+        debug = [] if algorithm in LONG else ["--debug"]
+        words = [bpftool, *debug, "struct_ops", "register", str(path)]
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=True)
     try:
         stacks = [
             sum(map(int, depth.split("+")))
             for depth in re.findall(r"stack depth ([\d+]+)", done.stdout + done.stderr)
         ]
+        row["stack_bytes"] = max(stacks) if stacks else ""
+        option = kernel.option(algorithm, parameters, LINK)
+        number = max(number for name, number in machine.registered() if name == known.name)
+        if option:
+            source = (kernel.OBJECTS / "options.bpf.o").read_bytes()
+            options.attach(bpftool, source, option, number)
         with network(rate="200mbit") as net:
+            if option == options.TELEMETRY:
+                net.stamp(200_000, bpftool)
             flow = net.flow(known.name, SIZE, both="ecn" in known.signals)
-        programs = json.loads(machine.call(bpftool, "--json", "prog", "show"))
-        row: dict[str, str | int] = {"algorithm": known.algorithm, "setup_bytes": len(data)}
-        row["stack_bytes"] = max(stacks, default=0)
-        for name, call in PROGRAMS.items():
-            newest = max((p for p in programs if p.get("name") == name), key=lambda p: int(p["id"]))
-            facts = details(newest["id"])
-            calls = facts["run_cnt"]
-            row[f"{call}_verified"] = facts["verified_insns"]
-            row[f"{call}_instructions"] = newest["bytes_xlated"] // 8
-            row[f"{call}_machine_bytes"] = newest["bytes_jited"]
-            row[f"{call}_calls"] = calls
-            row[f"{call}_ns"] = facts["run_time_ns"] // max(calls, 1)
+            own = re.findall(
+                r"incast_\w+/prog_id:(\d+)", machine.call(bpftool, "struct_ops", "dump", "id", str(number))
+            )
+            programs = json.loads(machine.call(bpftool, "--json", "prog", "show"))
+            row |= costs([p for p in programs if str(p["id"]) in own or p.get("name") in APART])
         row["rtt_us"] = round(flow.rtt_us)
         row["seconds"] = f"{flow.seconds:.2f}"
         return row
     finally:
         kernel.unload(known.name)
+
+
+def costs(programs: list[dict[str, Any]]) -> dict[str, str | int]:
+    """What the kernel says of the newest programs of each name; nothing of those that are not there."""
+    row: dict[str, str | int] = {}
+    for name, call in PROGRAMS.items():
+        numbers = [program for program in programs if program.get("name") == name]
+        facts: dict[str, str | int] = dict.fromkeys(COSTS, "")
+        if numbers:
+            newest = max(numbers, key=lambda program: int(program["id"]))
+            told = details(newest["id"])
+            values = (
+                told["verified_insns"],
+                newest["bytes_xlated"] // 8,
+                newest["bytes_jited"],
+                told["run_cnt"],
+                told["run_time_ns"] // max(told["run_cnt"], 1),
+            )
+            facts = dict(zip(COSTS, values, strict=True))
+        row |= {f"{call}_{cost}": value for cost, value in facts.items()}
+    return row
+
+
+COSTS = ("verified", "instructions", "machine_bytes", "calls", "ns")
 
 
 def details(number: int) -> dict[str, int]:
@@ -121,12 +163,14 @@ def record(rows: list[dict[str, str | int]]) -> None:
         "kernel": platform.release(),
         "machine": model[1] if model else platform.machine(),
     }
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, [*where, *rows[0]])
-        if new:
-            writer.writeheader()
-        writer.writerows({**where, **row} for row in rows)
+    before = []
+    if path.exists():
+        with path.open(newline="") as file:
+            before = list(csv.DictReader(file))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*where, *rows[0]], restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([*before, *({**where, **row} for row in rows)])
 
 
 if __name__ == "__main__":

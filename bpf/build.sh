@@ -1,6 +1,10 @@
 #!/bin/sh
 # build.sh [FOLDER]: makes the algorithms of crates/cc into congestion controls for the Linux kernel, one
 # object NAME.bpf.o for each, in FOLDER (by default where `incast kernel load` looks for them).
+# build.sh --own CRATE MODULE TYPE NAME [FOLDER]: makes an algorithm that is in none of them into MODULE.bpf.o; see
+# examples/custom-algorithm/kernel for the crate, and docs/guide/from-simulator-to-kernel.md. NAME is that in the kernel:
+# incast_ and at most eight characters.
+# build.sh --check: only says which tool is missing, and fails then.
 #
 # The compiler of Rust writes assembly for BPF, and clang assembles it: the object files of both hold the code
 # of their own LLVM, and these versions do not read each other's. bpftool links that with glue.bpf.c.
@@ -8,23 +12,41 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
+check=false
+own=
+if [ "${1:-}" = --check ]; then
+    check=true
+    shift
+elif [ "${1:-}" = --own ]; then
+    [ $# -ge 5 ] || { echo "bpf: build.sh --own CRATE MODULE TYPE NAME [FOLDER]" >&2; exit 2; }
+    own=$(cd "$2" && pwd)
+    algorithm="$3 $4 $5 0 NONE"
+    case $5 in
+    incast_?*) ;;
+    *) echo "bpf: $5 must begin with incast_, by which incast kernel list knows it" >&2; exit 2 ;;
+    esac
+    [ ${#5} -le 15 ] || { echo "bpf: $5 has more than 15 characters, which the kernel does not take" >&2; exit 2; }
+    shift 5
+fi
 to=${1:-$root/python/incast/kernel/objects}
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/bpf"
 export CARGO_TARGET_DIR
 target=bpfel-unknown-none
 work="$CARGO_TARGET_DIR/objects"
-mkdir -p "$work" "$to"
-to=$(cd "$to" && pwd)
 
-# Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN.
+# Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN, and what it can want
+# in a TCP option (echo.h).
 algorithms='
-oscar Oscar incast_oscar 0
-ccc Ccc incast_ccc 0
-theta_powertcp ThetaPowerTcp incast_theta 0
-swift Swift incast_swift 0
-timely Timely incast_timely 0
-sqcc Sqcc incast_sqcc 0
-dctcp Dctcp incast_dctcp 1
+oscar Oscar incast_oscar 0 DELAY
+ccc Ccc incast_ccc 0 NONE
+theta_powertcp ThetaPowerTcp incast_theta 0 NONE
+powertcp PowerTcp incast_powertcp 0 TELEMETRY
+hpcc Hpcc incast_hpcc 0 TELEMETRY
+swift Swift incast_swift 0 NONE
+mswift MSwift incast_mswift 0 NONE
+timely Timely incast_timely 0 NONE
+sqcc Sqcc incast_sqcc 0 NONE
+dctcp Dctcp incast_dctcp 1 NONE
 '
 
 fail() {
@@ -46,6 +68,10 @@ python=$(command -v python3 || true)
 core="$(rustc --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs"
 [ -f "$core" ] || { command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; } || true
 [ -f "$core" ] || fail "the source of Rust's core library is missing (rustup component add rust-src)"
+
+! "$check" || exit 0
+mkdir -p "$work" "$to"
+to=$(cd "$to" && pwd)
 
 # compile FROM TO OPTION…: C to BPF.
 compile() {
@@ -72,17 +98,25 @@ size_of() {
     awk -v name="'$1'" '$2 == "STRUCT" && $3 == name { sub(/size=/, "", $4); print $4; exit }'
 }
 
-printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
+crate=$root/crates/cc/bpf
+if [ -n "$own" ]; then
+    crate=$own
+    algorithms=$algorithm
+fi
+# The assembly of the crate, whatever its name.
+assembly="$CARGO_TARGET_DIR/$target/release/deps"
+
+printf '%s\n' "$algorithms" | while read -r module state ops ecn echo; do
     [ -n "$module" ] || continue
     log="$work/$module.log"
-    rm -f "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s
-    touch "$root/crates/cc/bpf/src/lib.rs" # cargo would not write the assembly of what it has built before
+    rm -f "$assembly"/*.s
+    touch "$crate/src/lib.rs" # cargo would not write the assembly of what it has built before
     # RUSTC_BOOTSTRAP lets the stable compiler build the core library; the crates use no unstable feature.
-    (cd "$root/crates/cc/bpf" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
+    (cd "$crate" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
         --release --target "$target" -Zbuild-std=core -- --emit=asm -C target-cpu=v3 --cfg one \
         --cfg "$module") >"$log" 2>&1 || { cat "$log" >&2; fail "$module does not compile"; }
     awk -v "prefix=incast_${module}_" -f "$here/tidy.awk" \
-        "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s >"$work/$module.s"
+        "$assembly"/*.s >"$work/$module.s"
     "$clang" -target bpf -mcpu=v3 -c "$work/$module.s" -o "$work/$module.o"
     "$python" "$here/tidy_types.py" "$work/$module.o"
 
@@ -95,9 +129,9 @@ printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
         fail "$module: the types of its state and setup are not found"
     fi
     compile "$here/glue.bpf.c" "$work/$module.glue.o" -D"OPS=$ops" -D"NEEDS_ECN=$ecn" -D"STATE=$state" \
-        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes"
+        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes" -D"ECHO=ECHO_$echo"
     types "$work/$module.glue.o" >"$work/$module.glue.types"
-    for struct in Ack Loss Allowance; do
+    for struct in Ack Loss Allowance IntStack IntHop; do
         members "$struct" <"$work/$module.types" >"$work/rust"
         members "$struct" <"$work/$module.glue.types" >"$work/c"
         if ! [ -s "$work/c" ] || ! cmp -s "$work/rust" "$work/c"; then
@@ -108,4 +142,7 @@ printf '%s\n' "$algorithms" | while read -r module state ops ecn; do
     printf 'bpf: %s: %s bytes of state, %s of setup\n' "$ops" "$state_bytes" "$setup_bytes"
 done
 
-compile "$here/mark.bpf.c" "$to/mark.bpf.o"
+[ -z "$own" ] || exit 0
+for program in options mark stamp; do
+    compile "$here/$program.bpf.c" "$to/$program.bpf.o"
+done

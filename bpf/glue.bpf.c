@@ -10,12 +10,15 @@
  *   STATE        the type of a flow's state, like Oscar, and STATE_BYTES
  *   SETUP        the type of the setup, and SETUP_BYTES
  *   NEEDS_ECN    1 for an algorithm that goes by ECN marks, 0 for others
+ *   ECHO         what it can want in a TCP option (echo.h): ECHO_NONE, ECHO_DELAY, ECHO_TELEMETRY
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+
+#include "echo.h"
 
 /* The kernel takes such programs under licenses that it knows to be compatible with its own; this is its name
  * for one of ours. */
@@ -92,6 +95,8 @@ struct tcp_congestion_ops {
 #define ACK_TIMER 2		   /* an acknowledgement is being delayed */
 #define ACK_NOW 16
 #define DEMAND_CWR 4		   /* acknowledgements say that a mark was seen */
+#define LEVEL_TCP 6
+#define CALLBACK_FLAGS 1008	   /* TCP_BPF_SOCK_OPS_CB_FLAGS: which calls the programs of cgroups get */
 
 /* As in crates/cc/src/contract.rs; build.sh compares members and places. */
 struct Ack {
@@ -131,8 +136,16 @@ struct Allowance {
 	__u64 rate;
 };
 
+struct IntHop {
+	__u64 at;
+	__u64 queue;
+	__u64 transmitted;
+	__u64 rate;
+};
+
 struct IntStack {
-	__u64 words[21];
+	__u32 count;
+	struct IntHop hops[5];
 };
 
 struct STATE {
@@ -157,6 +170,9 @@ extern void allowance(const struct STATE *flow, const struct SETUP *setup,
 /* Written into the object before it is loaded: parameters and path, and the bytes of headers of a packet. */
 const volatile struct SETUP incast_setup = {};
 const volatile __u64 incast_header = 0;
+/* Whether connections ask for answers (echo.h), and the way back without queues in ps. */
+const volatile bool incast_echoing = false;
+const volatile __u64 incast_way_back = 0;
 /* No telemetry. */
 const volatile struct IntStack incast_no_telemetry = {};
 
@@ -184,6 +200,7 @@ struct flow {
 	__u32 head, tail;    /* bursts tail to head - 1 are known */
 	__u32 received;	     /* DCTCP's receiver: rcv_nxt at the last packet, and whether that was marked */
 	bool marks;
+	struct IntHop hop;   /* the last telemetry, with a clock and a counter of 64 bits */
 	struct burst bursts[BURSTS];
 };
 
@@ -194,6 +211,16 @@ struct {
 	__type(key, int);
 	__type(value, struct flow);
 } flows SEC(".maps");
+
+#if ECHO != ECHO_NONE
+/* Shared with the program of options.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct echo);
+} incast_echoes SEC(".maps");
+#endif
 
 static __always_inline struct flow *flow_of(struct sock *sk)
 {
@@ -257,6 +284,33 @@ static __always_inline void apply(struct sock *sk, struct flow *flow)
 	sk->sk_pacing_rate = rate ? rate : 1;
 }
 
+#if ECHO != ECHO_NONE
+/* From now on segments of this connection carry requests. */
+static __always_inline void ask(struct sock *sk)
+{
+	struct echo *echo = bpf_sk_storage_get(&incast_echoes, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	int flags = 0;
+
+	if (!echo)
+		return;
+	echo->sends = 1;
+	bpf_getsockopt(sk, LEVEL_TCP, CALLBACK_FLAGS, &flags, sizeof(flags));
+	flags |= BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	bpf_setsockopt(sk, LEVEL_TCP, CALLBACK_FLAGS, &flags, sizeof(flags));
+}
+
+/* The answer that came with this acknowledgement, or null. */
+static __always_inline struct echo *answer(struct sock *sk)
+{
+	struct echo *echo = incast_echoing ? bpf_sk_storage_get(&incast_echoes, sk, 0, 0) : 0;
+
+	if (!echo || !echo->answered)
+		return 0;
+	echo->answered = 0;
+	return echo;
+}
+#endif
+
 SEC("struct_ops/incast_init")
 void BPF_PROG(incast_init, struct sock *sk)
 {
@@ -273,6 +327,11 @@ void BPF_PROG(incast_init, struct sock *sk)
 	flow->head = flow->tail = 0;
 	flow->received = tp->rcv_nxt;
 	flow->marks = false;
+	__builtin_memset(&flow->hop, 0, sizeof(flow->hop));
+#if ECHO != ECHO_NONE
+	if (incast_echoing)
+		ask(sk);
+#endif
 	start(&flow->state, setup(), bpf_ktime_get_ns() * 1000);
 	tp->snd_ssthresh = INFINITE_SSTHRESH;
 	if (sk->sk_pacing_status == PACING_NONE)
@@ -336,6 +395,54 @@ static __always_inline void lose(struct sock *sk, struct flow *flow, __u32 kind,
 	on_loss(&flow->state, setup(), loss);
 }
 
+#if ECHO == ECHO_DELAY
+/* Times of the segment that is answered. Where there is no answer, or one that cannot be, the way there is the round
+ * trip less the way back without queues. */
+static __always_inline void time_delay(struct sock *sk, struct Ack *ack, __u64 now)
+{
+	struct echo *echo = answer(sk);
+
+	ack->received = ack->now - incast_way_back;
+	if (ack->received < ack->sent)
+		ack->received = ack->sent;
+	if (echo) {
+		__u32 age = (__u32)now - echo->answer[0];
+
+		if (echo->answer[1] <= age) {
+			ack->sent = (now - age) * 1000;
+			ack->received = ack->sent + echo->answer[1] * 1000ULL;
+		}
+	}
+}
+#endif
+
+#if ECHO == ECHO_TELEMETRY
+/* The record that came back, if one did, as the whole of `telemetry`. Its clock and its counter have 32 bits: what they
+ * went on by is added. */
+static __always_inline void record(struct sock *sk, struct flow *flow, struct IntStack *telemetry)
+{
+	struct IntHop *hop = &flow->hop;
+	struct echo *echo = answer(sk);
+	__u64 at = hop->at / 1000;
+
+	__builtin_memset(telemetry, 0, sizeof(*telemetry));
+	if (!echo || !echo->hops)
+		return;
+	if (!hop->at) {
+		/* So far from the start that a record from before the first one is not below it. */
+		at = (1ULL << 32) + echo->answer[0];
+		hop->transmitted = (1ULL << 32) + echo->answer[2];
+	}
+	at += (__s32)(echo->answer[0] - (__u32)at);
+	hop->at = at * 1000;
+	hop->queue = echo->answer[1];
+	hop->transmitted += (__s32)(echo->answer[2] - (__u32)hop->transmitted);
+	hop->rate = echo->answer[3] * 1000ULL;
+	telemetry->count = 1;
+	telemetry->hops[0] = *hop;
+}
+#endif
+
 /* An acknowledgement has come, and the kernel has done what it does with it. */
 SEC("struct_ops/incast_control")
 void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, const struct rate_sample *rs)
@@ -376,7 +483,11 @@ void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, con
 		}
 		ack->now = now * 1000;
 		ack->sent = (now - rtt) * 1000;
+#if ECHO == ECHO_DELAY
+		time_delay(sk, ack, now);
+#else
 		ack->received = ack->now; /* no algorithm that reads it is loaded */
+#endif
 		ack->held = 0;
 		ack->acked = flow->packets * wire;
 		ack->sequence = sequence(tp, flow);
@@ -393,7 +504,15 @@ void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, con
 		ack->hole = tp->sacked_out > 0;
 		ack->circuit = false;
 		flow->packets = flow->marked = 0;
+#if ECHO == ECHO_TELEMETRY
+		/* On the stack, where the verifier knows that there is one record at most. */
+		struct IntStack telemetry;
+
+		record(sk, flow, &telemetry);
+		on_ack(&flow->state, setup(), ack, &telemetry);
+#else
 		on_ack(&flow->state, setup(), ack, (const struct IntStack *)&incast_no_telemetry);
+#endif
 	}
 	flow->acked_to = tp->snd_una;
 	apply(sk, flow);

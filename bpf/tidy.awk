@@ -3,6 +3,8 @@
 #     they call. Constants go into .rodata.
 #   * A function's name in the type information is that in the source, without the prefix of its symbol: the
 #     prefix goes.
+#   * A move of 32 bits into 64 is written with the name of the whole register, which older assemblers do not read;
+#     the instruction is that of 32 bits, which clears the others.
 #   * Functions that C calls become hidden: the verifier then follows the calls with what is known of the
 #     arguments, instead of verifying each function for any.
 
@@ -10,5 +12,6 @@
 /^[ \t]*\.section[ \t]+\.rodata/ { print "\t.section\t.rodata,\"a\",@progbits"; next }
 /^[ \t]*\.section[ \t]/ { types = $2 ~ /^\.BTF/ }
 !types { gsub(prefix, "") }
+/^[ \t]*r[0-9]+ = w[0-9]+$/ { sub(/r/, "w") }
 /^[ \t]*\.globl[ \t]/ { print; print "\t.hidden\t" $2; next }
 { print }

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: the command `incast`, and small scenarios."""
+"""What the end-to-end tests share: the command `incast`, small scenarios, and the right to use the kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers import SMALL, Incast
+from helpers import SMALL, Incast, wait_until
+from incast import kernel
+from loading import lacking
+
+_LOADS = "loads programs into the kernel"
+"""The property of a test that does, or would where the machine lets it."""
 
 
 @pytest.fixture
@@ -33,3 +38,39 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture
+def root(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The right to load algorithms into the kernel; none stays loaded."""
+    request.node.user_properties.append((_LOADS, True))
+    missing = lacking()
+    if missing:
+        pytest.skip(missing)
+    if kernel.loaded():
+        pytest.skip("something is loaded already, which may be in use: incast kernel unload all")
+    yield
+    for one in kernel.loaded():
+        if one.selectable:
+            kernel.unload(one.name)
+    wait_until(lambda: not kernel.loaded())
+    kernel.clear()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which of the tests that load programs into the kernel ran, which depends on the machine."""
+    ran: list[str] = []
+    skipped = 0
+    for outcome in ("passed", "failed", "skipped"):
+        for report in terminalreporter.stats.get(outcome, []):
+            if (_LOADS, True) not in map(tuple, getattr(report, "user_properties", ())):
+                continue
+            if outcome == "skipped":
+                skipped += 1
+            else:
+                ran.append(f"{report.nodeid.rpartition('::')[2]} {outcome}")
+    if ran or skipped:
+        terminalreporter.section("tests in the Linux kernel")
+        terminalreporter.line(f"{len(ran)} ran, {skipped} were skipped, for the reasons above")
+        for name in ran:
+            terminalreporter.line(f"  {name}")

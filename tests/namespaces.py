@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
+from helpers import wait_until
 from incast import kernel
 from incast.kernel.image import patched
 
@@ -72,6 +75,63 @@ class Network:
             finally:
                 _run("umount", folder)
 
+    def stamp(self, rate_kbps: int, bpftool: str) -> None:
+        """Writes telemetry of the slow link, whose rate this is, into packets that leave its queue."""
+        program = (kernel.OBJECTS / "stamp.bpf.o").read_bytes()
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
+            file.write(patched(program, {"incast_port_kbps": rate_kbps.to_bytes(4, "little")}))
+            file.flush()
+            _run("mount", "-t", "bpf", "bpf", folder)
+            try:
+                _run(bpftool, "prog", "loadall", file.name, f"{folder}/stamp")
+                for name, device, side, program_name in (
+                    (self.sender, "to-b", "egress", "incast_port"),
+                    (self.receiver, "to-a", "ingress", "incast_stamp"),
+                ):
+                    tc = (*_enter(name), "tc")
+                    _run(*tc, "qdisc", "add", "dev", device, "clsact")
+                    pinned = f"{folder}/stamp/{program_name}"
+                    _run(*tc, "filter", "add", "dev", device, side, "bpf", "da", "pinned", pinned)
+            finally:
+                _run("umount", folder)
+
+    @contextlib.contextmanager
+    def queue_on_the_way_back(self, rate: str, limit: int) -> Iterator[None]:
+        """A queue of so many bytes before a link of this rate on the way back, kept full by other packets."""
+        tc = (*_enter(self.receiver), "tc", "qdisc")
+        _run(*tc, "add", "dev", "to-a", "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit))
+        flood = subprocess.Popen([*_enter(self.receiver), sys.executable, "-c", _FLOOD])
+        try:
+            yield
+        finally:
+            flood.kill()
+            flood.wait()
+            _run(*tc, "delete", "dev", "to-a", "root")
+
+    @contextlib.contextmanager
+    def captured(self) -> Iterator[list[tuple[bool, bytes]]]:
+        """The packets of the receiver's device, in the list when this ends: whether they go out, and bytes.
+
+        Those that come are captured before telemetry is written into them.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            ready, file = Path(folder) / "ready", Path(folder) / "packets"
+            command = [*_enter(self.receiver), sys.executable, "-c", _CAPTURE, str(ready), str(file)]
+            capture = subprocess.Popen(command, stdin=subprocess.PIPE)
+            packets: list[tuple[bool, bytes]] = []
+            try:
+                wait_until(ready.exists)
+                yield packets
+                capture.communicate(timeout=60)
+                data = file.read_bytes()
+            finally:
+                capture.kill()
+                capture.wait()
+        while data:
+            end = 5 + int.from_bytes(data[:4], "little")
+            packets.append((data[4] == socket.PACKET_OUTGOING, data[5:end]))
+            data = data[end:]
+
     def flow(self, control: str, size: int, both: bool = False) -> Flow:
         """Sends so many bytes under a congestion control.
 
@@ -121,6 +181,8 @@ def network(rate: str = "100mbit", limit: int = 300_000) -> Iterator[Network]:
         _run("ip", "-n", b, "route", "change", "10.77.0.0/24", "dev", "to-a", "src", ADDRESS, "quickack", "1")
         tc = (*_enter(a), "tc", "qdisc", "add", "dev", "to-b", "root")
         _run(*tc, "tbf", "rate", rate, "burst", "20000", "limit", str(limit))
+        # The sender's kernel writes whole checksums, which the receiver's then checks.
+        _run(*_enter(a), sys.executable, "-c", _NO_OFFLOAD, "to-b")
         yield Network(a, b)
     finally:
         for name in made:
@@ -136,6 +198,45 @@ def _run(*words: str) -> None:
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
 
+
+_NO_OFFLOAD = """
+import ctypes, fcntl, socket, struct, sys
+SIOCETHTOOL, ETHTOOL_STXCSUM = 0x8946, 0x17
+wanted = bytearray(struct.pack("<II", ETHTOOL_STXCSUM, 0))
+place = ctypes.addressof(ctypes.c_char.from_buffer(wanted))
+request = struct.pack("<16sQ16x", sys.argv[1].encode(), place)
+fcntl.ioctl(socket.socket(), SIOCETHTOOL, request)
+"""
+
+_FLOOD = """
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("10.77.0.1", 9))
+while True:
+    for _ in range(10):
+        try:
+            s.send(bytes(958))
+        except OSError:
+            pass
+    time.sleep(0.001)
+"""
+
+_CAPTURE = """
+import select, socket, struct, sys
+from pathlib import Path
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE
+s.bind(("to-a", 0))
+Path(sys.argv[1]).touch()
+with open(sys.argv[2], "wb") as file:
+    while True:
+        readable = select.select([s, sys.stdin], [], [])[0]
+        if s in readable:
+            packet, (_, _, kind, *_) = s.recvfrom(1 << 16)
+            file.write(struct.pack("<IB", len(packet), kind) + packet)
+        elif readable:
+            break
+"""
 
 _RECEIVER = """
 import socket, sys

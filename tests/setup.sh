@@ -4,7 +4,7 @@
 #                and tshark, which reads the captures
 #   setup.sh c   the tests of the C library: compilers, valgrind, pkg-config. What cannot be installed those
 #                tests leave out, and say so
-#   setup.sh bpf what `make bpf` builds the algorithms for the Linux kernel with
+#   setup.sh bpf what `make bpf` builds the algorithms for the Linux kernel with, and what their tests make networks with
 set -euo pipefail
 
 missing=()
@@ -18,6 +18,7 @@ elif [ "${1:-}" = bpf ]; then
     [[ $'\n'$(compgen -c clang)$'\n' =~ $'\n'clang(-[0-9]+)?$'\n' ]] || [ -n "${CLANG:-}" ] || missing+=(clang)
     PATH="$PATH:/usr/sbin" command -v bpftool > /dev/null || [ -n "${BPFTOOL:-}" ] || missing+=(bpftool)
     [ -f /usr/include/bpf/bpf_helpers.h ] || missing+=(libbpf-dev)
+    PATH="$PATH:/usr/sbin:/sbin" command -v tc > /dev/null || missing+=(iproute2)
     refuse() { echo "the kernel's algorithms need ${missing[*]}: $1" >&2; exit 1; }
 else
     [ -x /usr/bin/chromium ] || missing+=(chromium)

@@ -68,13 +68,14 @@ impl<const N: usize> Order<N> {
         if age != Time::NEVER {
             leaving = leaving.max(self.aged(now, age));
         }
+        let (before, leaving) = (self.any(before), self.any(leaving));
         self.latest = now;
         let hole = match leaving {
             0 => before,
-            1 => self.rank_of_oldest(),
-            _ => self.leave(leaving),
+            1 => self.rank_of_oldest(before),
+            _ => self.leave(before, leaving),
         };
-        let kept = before - leaving;
+        let kept = self.any(before - leaving);
         let oldest = (usize::from(self.oldest) + leaving) & Self::LAST;
         let place = (oldest + kept) & Self::LAST;
         self.oldest = oldest as u16;
@@ -100,6 +101,18 @@ impl<const N: usize> Order<N> {
         self.delays[usize::from(self.ranks[rank & Self::LAST]) & Self::LAST]
     }
 
+    /// The same number, which is at most `N`. The kernel's verifier, which follows every number that a loop can end with,
+    /// takes it for any from here on: what comes after is then looked at once, and not once for each of `N` ends.
+    #[inline]
+    fn any(&self, number: usize) -> usize {
+        if cfg!(target_arch = "bpf") {
+            let other = usize::from(self.oldest) & Self::LAST;
+            (core::hint::black_box(number ^ other) ^ other) & (2 * N - 1)
+        } else {
+            number
+        }
+    }
+
     /// How many are older than `age`.
     fn aged(&self, now: Time, age: Time) -> usize {
         let age = (age.ps() >> STEP).min(OLDEST);
@@ -116,25 +129,24 @@ impl<const N: usize> Order<N> {
             }
             aged += 1;
         }
-        aged
+        self.any(aged)
     }
 
-    /// The rank of the oldest: that of the first of its delay, as it came before its equals.
-    fn rank_of_oldest(&self) -> usize {
+    /// The rank of the oldest of `count`: that of the first of its delay, as it came before its equals.
+    fn rank_of_oldest(&self, count: usize) -> usize {
         let delay = self.delays[usize::from(self.oldest) & Self::LAST];
         let mut below = 0;
         for bit in (0..N.trailing_zeros()).rev() {
             let more = below + (1 << bit);
-            if more < self.count() && self.delay(more - 1) < delay {
+            if more < count && self.delay(more - 1) < delay {
                 below = more;
             }
         }
-        below
+        self.any(below)
     }
 
-    /// Takes the `leaving` oldest from the list. Returns how many are left.
-    fn leave(&mut self, leaving: usize) -> usize {
-        let count = self.count();
+    /// Takes the `leaving` oldest of `count` from the list. Returns how many are left.
+    fn leave(&mut self, count: usize, leaving: usize) -> usize {
         let mut left = 0;
         for rank in 0..N {
             if rank == count {
@@ -143,7 +155,7 @@ impl<const N: usize> Order<N> {
             let place = self.ranks[rank];
             if (usize::from(place) + N - (usize::from(self.oldest) & Self::LAST)) & Self::LAST >= leaving {
                 self.ranks[left & Self::LAST] = place;
-                left += 1;
+                left = self.any(left + 1);
             }
         }
         left
@@ -156,14 +168,15 @@ impl<const N: usize> Order<N> {
                 break;
             }
             self.ranks[hole & Self::LAST] = self.ranks[(hole - 1) & Self::LAST];
-            hole -= 1;
+            hole = self.any(hole - 1);
         }
+        hole = self.any(hole);
         for _ in 0..N {
             if hole + 1 >= self.count() || self.delay(hole + 1) > delay {
                 break;
             }
             self.ranks[hole & Self::LAST] = self.ranks[(hole + 1) & Self::LAST];
-            hole += 1;
+            hole = self.any(hole + 1);
         }
         self.ranks[hole & Self::LAST] = place as u16;
     }

@@ -8,8 +8,9 @@ use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameter
 use incast_units::{Bytes, Time};
 
 /// Parameters of [`Target`], shared by all flows that use it. Ratios are in 1/256, so that all
-/// arithmetic is in whole numbers and the same on every machine.
+/// arithmetic is in whole numbers and the same on every machine. Laid out as in C, for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct TargetParams {
     /// Target of the round-trip time, in 1/256 of the base RTT.
     pub target: u64,
@@ -25,6 +26,7 @@ impl Default for TargetParams {
 
 /// The state of one flow.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Target {
     window: Bytes,
 }

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import _core, store
+from incast import _core, kernel, store
 from incast._terminal import cells
 from incast.cli.table import number, pad, paragraph
 from incast.runner import cores
@@ -77,6 +77,7 @@ def examine() -> list[Finding]:
         machine(),
         disk(Path()),
         locks(Path()),
+        linux(),
         *(package(name, why, extra) for name, why, extra in _PACKAGES),
         *(program(names, why, how) for names, why, how in _PROGRAMS),
     ]
@@ -142,6 +143,20 @@ def locks(folder: Path) -> Finding:
         pass
     help_ = "do not let two processes write the same result, or use another folder"
     return Finding("file locks", "this folder has none", "missing", help_)
+
+
+def linux() -> Finding:
+    """Whether algorithms can be loaded into this machine's kernel."""
+    try:
+        now = kernel.loaded()
+    except kernel.KernelError as error:
+        return Finding("Linux kernel", "algorithms cannot be loaded into it", "missing", str(error))
+    missing = [known.algorithm for known in kernel.CONTROLS if not (kernel.OBJECTS / known.object).exists()]
+    if missing:
+        text = f"would take algorithms, but these are not built: {', '.join(missing)}"
+        return Finding("Linux kernel", text, "missing", "build them in a checkout: make bpf")
+    names = ", ".join(sorted({one.name for one in now})) or "none"
+    return Finding("Linux kernel", f"takes algorithms; loaded: {names}")
 
 
 _PACKAGES = (

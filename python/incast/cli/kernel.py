@@ -56,6 +56,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.set_defaults(act=load)
 
     act = acts.add_parser(
+        "load-own",
+        help="load an algorithm of your own",
+        description="Loads an algorithm of your own, built with bpf/build.sh --own.",
+    )
+    act.add_argument("object", type=Path, metavar="FILE", help="the object, like target.bpf.o")
+    act.add_argument("name", metavar="NAME", help="its name in the kernel, like incast_target")
+    act.add_argument(
+        "--setup", required=True, type=bytes.fromhex, metavar="HEX", help="its setup, as it lies in memory"
+    )
+    act.add_argument(
+        "--header", type=size, default=90, metavar="SIZE", help="headers of a packet (default: 90B)"
+    )
+    act.set_defaults(act=load_own)
+
+    act = acts.add_parser(
         "list", help="list what is loaded", description="Lists the algorithms that are loaded."
     )
     act.set_defaults(act=show)
@@ -76,27 +91,48 @@ def load(options: argparse.Namespace) -> int:
     return 0
 
 
+def load_own(options: argparse.Namespace) -> int:
+    """Loads an algorithm of the user's own."""
+    try:
+        kernel.load_own(options.name, options.object, options.setup, options.header)
+    except KernelError as error:
+        return refuse(error)
+    print(f"{options.name} is loaded.")
+    return 0
+
+
 def show(options: argparse.Namespace) -> int:
     """Lists what is loaded."""
     del options
     try:
-        found = kernel.loaded()
+        kernel.clear()
+        found = [(one, state(one)) for one in kernel.loaded()]
     except KernelError as error:
         return refuse(error)
-    for one in found:
-        print(f"{one.name:15}  {'loaded' if one.selectable else 'being unloaded; connections use it'}")
+    for one, text in found:
+        print(f"{one.name:15}  {text}")
     if not found:
         print("nothing is loaded", file=sys.stderr)
     return 0
 
 
+def state(one: kernel.Loaded) -> str:
+    """What is to be said of one."""
+    if not one.selectable:
+        return "being unloaded; connections use it"
+    if not kernel.complete(one):
+        return "loaded in part: it has no signals; unload it"
+    return "loaded"
+
+
 def unload(options: argparse.Namespace) -> int:
     """Unloads one or all."""
     try:
+        kernel.clear()
         every = options.algorithm == "all"
         names = [one.name for one in kernel.loaded() if one.selectable] if every else [options.algorithm]
         for name in names:
-            known = kernel.control(name).name
+            known = kernel.kernel_name(name)
             if kernel.unload(name):
                 print(f"{known} is unloaded.")
             else:

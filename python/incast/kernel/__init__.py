@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import _core
-from incast.kernel import machine
+from incast.kernel import machine, options
 from incast.kernel.image import ImageError, patched
 from incast.kernel.machine import KernelError
+from incast.kernel.options import Option
 
 __all__ = [
     "CONTROLS",
@@ -22,9 +23,15 @@ __all__ = [
     "KernelError",
     "Link",
     "Loaded",
+    "clear",
+    "complete",
     "control",
+    "kernel_name",
     "load",
+    "load_own",
     "loaded",
+    "option",
+    "prepared",
     "setup",
     "unload",
 ]
@@ -41,11 +48,13 @@ class Control:
         algorithm: Its name in scenario files.
         name: Its name in the kernel.
         signals: What it may need beyond send and receive times, because the kernel tells it.
+        option: The TCP option that brings it such a signal, where it needs that.
     """
 
     algorithm: str
     name: str
     signals: frozenset[str] = frozenset()
+    option: options.Option | None = None
 
     @property
     def object(self) -> str:
@@ -54,10 +63,13 @@ class Control:
 
 
 CONTROLS = (
-    Control("oscar", "incast_oscar"),
+    Control("oscar", "incast_oscar", frozenset({"one_way_delay"}), options.DELAY),
     Control("ccc", "incast_ccc"),
     Control("theta-powertcp", "incast_theta"),
+    Control("powertcp", "incast_powertcp", frozenset({"int"}), options.TELEMETRY),
+    Control("hpcc", "incast_hpcc", frozenset({"int"}), options.TELEMETRY),
     Control("swift", "incast_swift"),
+    Control("mswift", "incast_mswift"),
     Control("timely", "incast_timely"),
     Control("sqcc", "incast_sqcc"),
     Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
@@ -78,7 +90,7 @@ class Link:
         base_rtt_ps: Round-trip time without queues, in picoseconds.
         line_rate_bps: Rate of the sender's link, in bit/s.
         packet_bytes: A full packet on the wire, with all headers.
-        payload_bytes: Payload of a full packet.
+        payload_bytes: Payload of a full packet, without a TCP option of Incast's own.
         base_owd_ps: The part of the round-trip time on the way there, in picoseconds; None: half of it.
         hops: Links from sender to receiver.
     """
@@ -141,6 +153,15 @@ def control(name: str) -> Control:
     raise KernelError(f"there is no {name!r} for the kernel; known: {names}")
 
 
+def kernel_name(name: str) -> str:
+    """The name in the kernel of what has this name there or in scenario files.
+
+    Raises:
+        KernelError: When there is none, and it cannot be that of an algorithm of the user's own.
+    """
+    return name if name.startswith(_PREFIX) else control(name).name
+
+
 def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
     """What an algorithm derives from parameters and path, as its code in the kernel reads it.
 
@@ -153,22 +174,52 @@ def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
         KernelError: When it needs a signal that the kernel does not give.
         ScenarioError: When there is no such preset or parameter.
     """
+    return _setup(algorithm, parameters, link)[0]
+
+
+def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | None:
+    """The TCP option that an algorithm needs with these parameters; None: it needs none.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+
+    Raises:
+        KernelError: When it needs a signal that the kernel does not give.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    return _setup(algorithm, parameters, link)[1]
+
+
+def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes, Option | None, int]:
+    """The same, with the TCP option that it needs and the bytes of headers in a full packet."""
     known = control(algorithm.partition(":")[0])
     full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
     text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
     scenario = _core.Scenario.from_toml(text, "kernel", [])
     scenario = scenario.with_algorithm(full, list(parameters))
     owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
-    made = scenario.kernel_setup(
-        link.base_rtt_ps, owd, link.line_rate_bps, link.packet_bytes, link.payload_bytes, link.hops
-    )
-    if made is None:
-        raise KernelError(f"{full} is not an algorithm of Incast's own")
-    signals, data = made
-    for signal in signals:
-        if signal not in known.signals:
-            raise KernelError(f"{full} needs {_UNTOLD.get(signal, f'the signal {signal}, which TCP lacks')}")
-    return data
+    wanted, payload = None, link.payload_bytes
+    # Once to learn what it needs, and again if that takes room in packets.
+    for _ in range(2):
+        made = scenario.kernel_setup(
+            link.base_rtt_ps, owd, link.line_rate_bps, link.packet_bytes, payload, link.hops
+        )
+        if made is None:
+            raise KernelError(f"{full} is not an algorithm of Incast's own")
+        signals, data = made
+        for signal in signals:
+            if signal not in known.signals:
+                said = _UNTOLD.get(signal, f"the signal {signal}, which TCP lacks")
+                raise KernelError(f"{full} needs {said}")
+        if known.option is None or known.option.signal not in signals:
+            break
+        wanted = known.option
+        payload = link.payload_bytes - wanted.request_bytes
+        if payload <= 0:
+            raise KernelError(f"{full} needs a payload above {wanted.request_bytes}B: its TCP option")
+    return data, wanted, link.packet_bytes - payload
 
 
 _ANY = """\
@@ -186,7 +237,6 @@ size = "1KB"
 _MARKING = ', ecn = { kmin = "10KB", kmax = "10KB", pmax = 1 }'
 
 _UNTOLD = {
-    "one_way_delay": "one-way delays, which TCP does not measure; take a preset with round-trip times",
     "receiver_flows": "the number of flows at the receiver, which TCP lacks; add --set count=estimate",
 }
 
@@ -205,27 +255,111 @@ def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | 
         ScenarioError: When there is no such preset or parameter.
     """
     known = control(algorithm.partition(":")[0])
-    data = setup(algorithm, parameters, link)
-    bpftool = machine.ready()
-    source = (objects or OBJECTS) / known.object
-    if not source.is_file():
-        raise KernelError(f"{source} is missing: build it with `make bpf`, or name its folder with --objects")
+    wanted = option(algorithm, parameters, link)
+    bpftool = machine.ready(options.OLDEST if wanted else machine.OLDEST)
+    folder = objects or OBJECTS
+    _read(folder / known.object)
     if known.name in machine.available():
         raise KernelError(f"{known.name} is loaded already: `incast kernel unload {known.name}` first")
-    header = link.packet_bytes - link.payload_bytes
-    values = {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
-    try:
-        image = patched(source.read_bytes(), values)
-    except ImageError as error:
-        raise KernelError(f"{source} does not fit this version of Incast ({error}): run `make bpf`") from None
-    with tempfile.TemporaryDirectory(prefix="incast-") as folder:
+    image = prepared(algorithm, parameters, link, folder)
+    source = _read(folder / _OPTIONS) if wanted else b""
+    if known.option:
+        _remove_unused(bpftool)
+    _register(bpftool, known.name, image)
+    if wanted:
+        number = max(number for name, number in machine.registered() if name == known.name)
+        try:
+            options.attach(bpftool, source, wanted, number)
+        except BaseException as error:
+            machine.call(bpftool, "struct_ops", "unregister", "id", str(number))
+            if isinstance(error, ImageError):
+                raise _misfit(folder / _OPTIONS, error) from None
+            raise
+    return known
+
+
+def _register(bpftool: str, name: str, image: bytes) -> None:
+    with tempfile.TemporaryDirectory(prefix="incast-") as place:
         # The kernel shows the first letters of the file's name with its map of constants.
-        path = Path(folder) / f"{known.name}.o"
+        path = Path(place) / f"{name}.o"
         path.write_bytes(image)
         machine.call(bpftool, "struct_ops", "register", str(path))
-    if known.name not in machine.available():
-        raise KernelError(f"the kernel took {known.name} but does not list it; see `bpftool struct_ops show`")
-    return known
+    if name not in machine.available():
+        raise KernelError(f"the kernel took {name} but does not list it; see `bpftool struct_ops show`")
+
+
+def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
+    """Loads an algorithm of the user's own, which ``bpf/build.sh --own`` has built.
+
+    Args:
+        name: Its name in the kernel, with which it was built.
+        source: The object.
+        data: Its setup, as it lies in memory.
+        header: Bytes of headers in a packet on the wire.
+
+    Raises:
+        KernelError: When it cannot be; the text says what to do.
+    """
+    if not name.startswith(_PREFIX) or any(name == known.name for known in CONTROLS):
+        raise KernelError(
+            f"{name!r} is no name for an algorithm of one's own: {_PREFIX} and one that is free"
+        )
+    bpftool = machine.ready()
+    if not source.is_file():
+        raise KernelError(f"{source} is missing: build it with `bpf/build.sh --own`")
+    if name in machine.available():
+        raise KernelError(f"{name} is loaded already: `incast kernel unload {name}` first")
+    try:
+        image = patched(
+            source.read_bytes(), {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
+        )
+    except ImageError as error:
+        raise KernelError(f"{source} and the setup do not belong together ({error})") from None
+    _register(bpftool, name, image)
+
+
+_PREFIX = "incast_"
+"""What the names of all congestion controls of Incast begin with."""
+
+
+def prepared(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | None = None) -> bytes:
+    """The object of an algorithm with parameters and path in it, as it is loaded.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+        objects: The folder of the objects, by default the package's own.
+
+    Raises:
+        KernelError: When the object is missing or does not fit; the text says what to do.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    known = control(algorithm.partition(":")[0])
+    data, wanted, header = _setup(algorithm, parameters, link)
+    source = (objects or OBJECTS) / known.object
+    values = {"incast_setup": data, "incast_header": header.to_bytes(8, "little")}
+    if wanted:
+        owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
+        values["incast_echoing"] = b"\1"
+        values["incast_way_back"] = (link.base_rtt_ps - owd).to_bytes(8, "little")
+    try:
+        return patched(_read(source), values)
+    except ImageError as error:
+        raise _misfit(source, error) from None
+
+
+_OPTIONS = "options.bpf.o"
+
+
+def _read(source: Path) -> bytes:
+    if not source.is_file():
+        raise KernelError(f"{source} is missing: build it with `make bpf`, or name its folder with --objects")
+    return source.read_bytes()
+
+
+def _misfit(source: Path, error: ImageError) -> KernelError:
+    return KernelError(f"{source} does not fit this version of Incast ({error}): run `make bpf`")
 
 
 def loaded() -> list[Loaded]:
@@ -234,12 +368,35 @@ def loaded() -> list[Loaded]:
     Raises:
         KernelError: When the kernel cannot be asked; the text says what to do.
     """
-    ours = {known.name for known in CONTROLS}
     selectable = machine.available()
-    found = [(name, number) for name, number in machine.registered() if name in ours]
+    found = [(name, number) for name, number in machine.registered() if name.startswith(_PREFIX)]
     # Under the same name there is one at most that is not being unloaded: the last.
     newest = dict(sorted(found))
     return [Loaded(name, n, name in selectable and n == newest[name]) for name, n in sorted(found)]
+
+
+def clear() -> None:
+    """Takes away what processes left that were killed: programs for TCP options without a congestion control.
+
+    Raises:
+        KernelError: When it cannot be; the text says why.
+    """
+    _remove_unused(machine.ready())
+
+
+def complete(one: Loaded) -> bool:
+    """Whether a congestion control has all that it was loaded with, and so was loaded to the end.
+
+    Raises:
+        KernelError: When the kernel cannot be asked; the text says what to do.
+    """
+    with_option = {known.name for known in CONTROLS if known.option}
+    return one.name not in with_option or options.complete(machine.ready(), one.id)
+
+
+def _remove_unused(bpftool: str) -> None:
+    with_option = {known.name for known in CONTROLS if known.option}
+    options.remove_unused(bpftool, [number for name, number in machine.registered() if name in with_option])
 
 
 def unload(name: str) -> bool:
@@ -254,14 +411,15 @@ def unload(name: str) -> bool:
     Raises:
         KernelError: When it is not loaded or cannot be unloaded; the text says what to do.
     """
-    known = control(name)
+    known = kernel_name(name)
     bpftool = machine.ready()
-    found = [one for one in loaded() if one.name == known.name]
+    found = [one for one in loaded() if one.name == known]
     if not found:
-        raise KernelError(f"{known.name} is not loaded")
+        raise KernelError(f"{known} is not loaded")
     new = [one for one in found if one.selectable]
     if not new:
-        raise KernelError(f"{known.name} is unloaded already; it goes with the last connection that uses it")
+        raise KernelError(f"{known} is unloaded already; it goes with the last connection that uses it")
     for one in new:
         machine.call(bpftool, "struct_ops", "unregister", "id", str(one.id))
-    return known.name not in dict(machine.registered())
+    _remove_unused(bpftool)
+    return known not in dict(machine.registered())

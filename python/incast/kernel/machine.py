@@ -35,8 +35,11 @@ class KernelError(OSError):
     """Something about the kernel cannot be done. The text says why, and what helps."""
 
 
-def ready() -> str:
+def ready(oldest: tuple[int, int] | None = None) -> str:
     """Checks kernel, rights and tools.
+
+    Args:
+        oldest: The version of the kernel that is needed; None: that of every congestion control here.
 
     Returns:
         The path of bpftool.
@@ -47,8 +50,8 @@ def ready() -> str:
     if platform.system() != "Linux":
         raise KernelError(f"this is {platform.system()}: only the Linux kernel can load congestion controls")
     found = re.match(r"(\d+)\.(\d+)", platform.release())
-    if found and (int(found[1]), int(found[2])) < OLDEST:
-        needed = ".".join(map(str, OLDEST))
+    if found and (int(found[1]), int(found[2])) < (oldest or OLDEST):
+        needed = ".".join(map(str, oldest or OLDEST))
         raise KernelError(f"Linux {platform.release()} is too old: {needed} or newer is needed")
     rights = capabilities()
     if not (rights >> _SYS_ADMIN & 1 or rights >> _BPF & 1) or not rights >> _NET_ADMIN & 1:
