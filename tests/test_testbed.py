@@ -335,6 +335,11 @@ def test_the_command_refuses_before_it_makes_anything(tmp_path: Path, incast: In
     assert not (tmp_path / "incast-results").exists()
     recorded(tmp_path / "real")
     (tmp_path / "star.toml").write_text(STAR)
+    against = incast.here("testbed", "star.toml", "--against", "real")
+    assert (against.returncode, "was measured on a testbed" in against.stderr) == (1, True)
+    scenario("traffic.two.size=2MB").run(tmp_path / "other")
+    against = incast.here("testbed", "star.toml", "--against", "other")
+    assert (against.returncode, "the result of another scenario" in against.stderr) == (1, True)
     taken = incast.here("testbed", "star.toml", "--out", "real")
     assert (taken.returncode, "--fresh replaces it" in taken.stderr) == (1, True)
 

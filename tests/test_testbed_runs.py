@@ -96,6 +96,10 @@ def goodput(result: incast.Result) -> float:
     return float(flows.column("acked_bytes").sum()) * 8e12 / float(flows.column("finish_ps").max())
 
 
+def incast_open(folder: Path) -> incast.Result:
+    return incast.Result.open(folder)
+
+
 def mean_queue(result: incast.Result) -> float:
     """The mean queue while both flows ran, in bytes."""
     series = result.port("to h2")
@@ -176,6 +180,18 @@ def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Inc
     assert incast.here("show", "real").returncode == 0
     assert incast.here("report", "real", simulated, "--out", "both.html").returncode == 0
     assert "Distance of the testbed" in (tmp_path / "both.html").read_text()
+
+
+def test_algorithms_are_compared_on_a_testbed(tmp_path: Path, incast: Incast) -> None:
+    (tmp_path / "star.toml").write_text(STAR.replace('"2MB"', '"300KB"'))
+    done = incast("compare", "star.toml", "--cc", "oscar,newreno,hpcc", "--testbed", "--out", "all")
+    assert "hpcc failed:" in done.stderr
+    assert done.returncode == 1
+    assert "2 of 3 algorithms ran" in done.stdout
+    rows = {line.split("  ")[0] for line in done.stdout.splitlines()}
+    assert {"OSCAR", "New Reno"} <= rows
+    for name in ("oscar", "newreno"):
+        assert "testbed" in incast_open(tmp_path / "all" / name).info
 
 
 def test_what_a_killed_testbed_leaves_is_gone_after_the_next(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from incast.cli import (
     wire,
 )
 from incast.cli.options import run_options, scenario_options
+from incast.kernel import KernelError
 
 OK = 0
 FAILED = 1
@@ -83,7 +84,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    except (ResultError, PluginError) as error:
+    except (ResultError, PluginError, KernelError) as error:
         print(f"incast: {error}", file=sys.stderr)
         return FAILED
 
@@ -121,6 +122,9 @@ def parser() -> argparse.ArgumentParser:
     )
     run_options(sub)
     sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
+    sub.add_argument(
+        "--testbed", action="store_true", help="with real kernels, as `incast testbed`; each run is made anew"
+    )
     sub.set_defaults(act=compare.act)
 
     sweep.add(commands)

@@ -13,12 +13,14 @@ from pathlib import Path
 import incast
 from incast._terminal import WIDTH, cells
 from incast.choice import Choice, choose
+from incast.cli import testbed
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
 from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
+from incast.kernel import KernelError
 from incast.progress import Series
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -81,22 +83,23 @@ def run_all(outcome: Outcome, options: argparse.Namespace) -> None:
     scenarios = outcome.chosen.scenarios
     folders = {label: _folder(label, scenario, options) for label, scenario in scenarios.items()}
     check_free({folders[label]: scenario for label, scenario in scenarios.items()}, options)
+    run = testbed.run if options.testbed else run_one
     series = Series(len(scenarios))
     for label, scenario in scenarios.items():
         try:
-            outcome.results[label] = run_one(scenario, label, folders[label], options, series)
+            outcome.results[label] = run(scenario, label, folders[label], options, series)
         except Exception as error:
             if len(scenarios) == 1:
                 raise
             outcome.failed.append(label)
-            if not isinstance(error, incast.ResultError | incast.ScenarioError):
+            if not isinstance(error, incast.ResultError | incast.ScenarioError | KernelError):
                 traceback.print_exception(error)
             say(f"{label} failed: {error}")
 
 
 def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path:
     if options.out is None:
-        return place(scenario, options)
+        return testbed.place(scenario) if options.testbed else place(scenario, options)
     parent: Path = options.out
     return parent / folder_name(label)
 

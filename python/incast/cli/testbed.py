@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import time
 from pathlib import Path
 
 from incast import ResultError, store
@@ -13,8 +13,7 @@ from incast.cli.outcome import ending, totals
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import queue_table, slowdown_table
-from incast.kernel import KernelError
-from incast.progress import ProgressLine
+from incast.progress import ProgressLine, Series
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 from incast.store import folder_name
@@ -60,13 +59,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result, the distances and where they are saved."""
-    from incast import testbed
-
     scenario = load(options)
     label = f"{store.label(scenario)} on the testbed"
     if not options.quiet:
         warn(scenario)
-    other = None if options.against is None else Result.open(options.against)
+    other = None if options.against is None else simulated(options.against, scenario)
     folder = options.out or place(scenario)
     if options.out is not None and is_complete(folder) and not options.fresh:
         raise ResultError(
@@ -74,13 +71,7 @@ def act(options: argparse.Namespace) -> int:
             "    help: --fresh replaces it, --out names another folder"
         )
     try:
-        with ProgressLine(label, options.quiet) as progress:
-            result = testbed.run(
-                scenario, folder, switch=options.switch, fresh=True, progress=progress, waiting=say
-            )
-    except (KernelError, testbed.TestbedError) as error:
-        print(f"incast: {error}", file=sys.stderr)
-        return 1
+        result = run(scenario, label, folder, options)
     except Interrupted as stop:
         show(label, stop.result)
         raise
@@ -94,10 +85,48 @@ def act(options: argparse.Namespace) -> int:
     return 0 if result.sound else 1
 
 
+def run(
+    scenario: Scenario, label: str, folder: Path, options: argparse.Namespace, series: Series | None = None
+) -> Result:
+    """Runs a scenario on a testbed, with a progress line.
+
+    Args:
+        scenario: What to run.
+        label: Its label.
+        folder: Where to save its result; what is there is replaced.
+        options: The options of the command.
+        series: The runs of which this is one; it is counted there.
+    """
+    from incast import testbed
+
+    began = time.monotonic()
+    try:
+        with ProgressLine(label, options.quiet, series=series) as progress:
+            switch = getattr(options, "switch", "auto")
+            return testbed.run(scenario, folder, switch=switch, fresh=True, progress=progress, waiting=say)
+    finally:
+        if series is not None:
+            series.ended(time.monotonic() - began)
+
+
 def place(scenario: Scenario) -> Path:
     """The default folder of a testbed's result; the next one of the same scenario replaces it."""
     simulated = store.place(store.DEFAULT, scenario, store.named_files(scenario))
     return simulated.with_name(f"testbed-{simulated.name}")
+
+
+def simulated(folder: Path, scenario: Scenario) -> Result:
+    """A result of the simulator to compare with.
+
+    Raises:
+        ResultError: When it is none, or one of another scenario.
+    """
+    result = Result.open(folder)
+    if "testbed" in result.info:
+        raise ResultError(f"{folder} was measured on a testbed: name a result of the simulator")
+    if (folder / "scenario.toml").read_text(encoding="utf-8") != scenario.to_toml():
+        raise ResultError(f"{folder} is the result of another scenario: compare the two scenario.toml")
+    return result
 
 
 def simulate(scenario: Scenario, options: argparse.Namespace) -> Result:

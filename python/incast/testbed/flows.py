@@ -282,7 +282,7 @@ class _Loop:
         if self.probed:
             self.at(first, self.flows, first)
         self.at(0, self.check, None)
-        self.open_ended = not any(c.flow.size is not None or c.flow.stop_ps is not None for c in connections)
+        self.endless = sum(c.flow.size is None and c.flow.stop_ps is None for c in connections)
 
     def now(self) -> int:
         """The time in ns from the start of the scenario."""
@@ -311,11 +311,11 @@ class _Loop:
                     self.happened(descriptor, event)
 
     def over(self, until: int | None) -> bool:
-        open_left = [c for c in self.active.values() if c.flow.size is None and c.flow.stop_ps is None]
-        if not self.left or (not self.open_ended and self.left == len(open_left)):
-            return not open_left or until is None or self.now() >= until
+        if self.left == self.endless:
+            # What is left has no end of its own.
+            return not self.endless or until is None or self.now() >= until
         if until is not None and self.now() >= until:
-            self.measured.end = "finished" if self.left == len(open_left) else "time limit"
+            self.measured.end = "time limit"
             return True
         return self.measured.end == "stalled"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from incast import _core
 from incast.testbed.machine import TestbedError
-from incast.testbed.network import Network, device, join, pair, spaces
+from incast.testbed.network import UNLIMITED, Network, device, join, mtu, pair, spaces
 from incast.testbed.plan import Plan
 from incast.testbed.spaces import Space
 
@@ -22,6 +22,8 @@ _IPV4 = 0x0800
 _PACKET = 263
 """The level of options of packet sockets."""
 _IGNORE_OUTGOING, _QDISC_BYPASS = 23, 20
+_BUCKET = 5_000
+"""Bytes that a host may give to the switch at once."""
 _RECEIVE_BYTES = 4_000_000
 _RECEIVE_BYTES_FORCED = 33
 
@@ -50,11 +52,23 @@ def forwarding(plan: Plan, seed: int) -> Iterator[Network]:
                     far = f"to-{plan.name(link.node)}"
                     pair(plan, made.hosts[link.node], device(plan, link), middle, far)
                     join(made.hosts[link.node], link.node, device(plan, link), timer)
+                    _hold(plan, made.hosts[link.node], device(plan, link), link.rate_bps)
                     sockets.append(stack.enter_context(_socket(middle, far)))
             made.switch = _switch(plan, sockets, seed)
         yield made
     finally:
         made.close()
+
+
+def _hold(plan: Plan, space: Space, name: str, rate_bps: int) -> None:
+    """Keeps packets in the host until its link has room for them, as a network card does.
+
+    The kernel holds connections back that have packets waiting there. What it gives to the switch waits
+    where no connection knows of it.
+    """
+    bucket = max(_BUCKET, 4 * (mtu(plan) + 14))
+    tbf = f"qdisc add dev {name} root tbf rate {rate_bps}bit burst {bucket} limit {UNLIMITED}"
+    space.run(["tc", "-batch", "-"], [tbf])
 
 
 def _socket(space: Space, name: str) -> socket.socket:

@@ -24,7 +24,7 @@ _PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Where tools for administrators are, which a user's PATH can lack."""
 
 
-class TestbedError(OSError):
+class TestbedError(machine.KernelError):
     """A testbed cannot be made. The text says why, and what helps."""
 
     __test__ = False  # no test of pytest's, though it is called one

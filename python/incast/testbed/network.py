@@ -20,7 +20,7 @@ __all__ = ["Network", "network"]
 _MAC = "02:00:00:00:00:01"
 """The address of every device: packets find their way by IP, and no device asks for another's address."""
 
-_UNLIMITED = 64_000_000
+UNLIMITED = 64_000_000
 """Bytes before a port without a limit."""
 
 _QUIET: dict[str, str | int] = {
@@ -209,7 +209,7 @@ def _limit(plan: Plan, made: Network, link: Link) -> None:
     """Makes the queue and the rate of one direction of a link."""
     space, name = of(made, link.node), device(plan, link)
     limit = plan.limit() if link.node >= plan.core.hosts else None
-    most = _UNLIMITED if limit is None else max(limit, mtu(plan) + 14)
+    most = UNLIMITED if limit is None else max(limit, mtu(plan) + 14)
     tbf = f"qdisc add dev {name} root tbf rate {link.rate_bps}bit burst {BUCKET} limit {most}"
     space.run(["tc", "-batch", "-"], [tbf])
     counter = None
