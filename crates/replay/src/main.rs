@@ -1,0 +1,68 @@
+//! `incast-replay [ALGORITHM…] [--calls N]` replays traces of the algorithms (of all, without names) through every
+//! target that this machine can build, and compares. It ends with 1 at a difference.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use incast_cc::any::CATALOGUE;
+use incast_replay::agree::agree;
+use incast_replay::record::Pool;
+use incast_replay::targets;
+
+/// What is replayed of every algorithm, at least.
+const CALLS: u64 = 1_000_000;
+/// Random events that the traces are made of.
+const EVENTS: usize = 1 << 17;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match compare(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(arguments: &[String]) -> Result<(), String> {
+    let (mut names, mut calls, mut rest) = (Vec::new(), CALLS, arguments.iter());
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--calls" => {
+                let number = rest.next().ok_or("--calls needs a number")?;
+                calls = number.parse().map_err(|error| format!("--calls {number}: {error}"))?;
+            }
+            name if CATALOGUE.iter().any(|info| info.name == name) => names.push(name),
+            other => {
+                return Err(format!(
+                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N]"
+                ));
+            }
+        }
+    }
+    if names.is_empty() {
+        names = CATALOGUE.iter().map(|info| info.name).collect();
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/replay");
+    let (targets, lacking) = targets::all(&folder)?;
+    lacking.iter().for_each(|reason| println!("left out: {reason}"));
+    let pool = Pool::new(EVENTS)?;
+    println!("algorithm        simulated    random  state (padding)  equal in");
+    for name in names {
+        let began = Instant::now();
+        let found = agree(name, calls, &pool, &targets, &folder, None)?;
+        let equal: Vec<&str> = targets.iter().map(|target| target.name).collect();
+        println!(
+            "{name:<16} {:>9} {:>9}  {:>5} ({:>2}) bytes  native {} ({:.1} s)",
+            found.simulated,
+            found.random,
+            found.state,
+            found.padding,
+            equal.join(" "),
+            began.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
