@@ -57,8 +57,10 @@ pub fn agree(
     let file = folder.join(format!("{algorithm}.trace"));
     let wrong = |error| format!("{}: {error}", file.display());
     fs::write(&file, trace::whole(&mask, &records.writer)).map_err(wrong)?;
+    let setups = file.with_extension("setups");
+    fs::write(&setups, native::setups(records.writer.bytes())?).map_err(wrong)?;
     let (ours, changes) = digests(records.writer.bytes(), &mask)?;
-    let compared = targets.iter().try_for_each(|target| {
+    let compared = targets.iter().filter(|target| target.has(algorithm)).try_for_each(|target| {
         let flip =
             flip.filter(|flip| flip.target == target.name).map_or([NEVER, 0], |flip| [flip.step, flip.bit]);
         let theirs = target.run(&file, [EVERY, 0, 0, flip[0], flip[1]])?;
@@ -71,7 +73,7 @@ pub fn agree(
         let found = difference(records.writer.bytes(), &mask, target.name, &theirs, from, to)?;
         Err(format!("{algorithm}: {found}"))
     });
-    fs::remove_file(&file).map_err(wrong)?;
+    [&file, &setups].into_iter().try_for_each(fs::remove_file).map_err(wrong)?;
     compared?;
     let padding = mask.iter().filter(|byte| **byte == 0).count();
     let Records { simulated, random, .. } = records;

@@ -46,14 +46,20 @@ fn compare(arguments: &[String]) -> Result<(), String> {
         names = CATALOGUE.iter().map(|info| info.name).collect();
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/replay");
-    let (targets, lacking) = targets::all(&folder)?;
+    let (targets, lacking) = targets::all(&folder, &names)?;
     lacking.iter().for_each(|reason| println!("left out: {reason}"));
+    for target in &targets {
+        for (name, reason) in &target.lacking {
+            println!("left out: {name} in {}: {reason}", target.name);
+        }
+    }
     let pool = Pool::new(EVENTS)?;
     println!("algorithm        simulated    random  state (padding)  equal in");
     for name in names {
         let began = Instant::now();
         let found = agree(name, calls, &pool, &targets, &folder, None)?;
-        let equal: Vec<&str> = targets.iter().map(|target| target.name).collect();
+        let equal: Vec<&str> =
+            targets.iter().filter(|target| target.has(name)).map(|target| target.name).collect();
         println!(
             "{name:<16} {:>9} {:>9}  {:>5} ({:>2}) bytes  native {} ({:.1} s)",
             found.simulated,

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::hint::black_box;
 
 use incast_cc::any::Visitor;
-use incast_cc::{AnyParams, CongestionControl, Setup};
+use incast_cc::{AnyParams, CongestionControl, Path, Setup};
 use incast_units::Time;
 
 use crate::trace::{Call, Parameters, Reader, Record, plain};
@@ -178,6 +178,38 @@ impl<C: CongestionControl + Copy + Debug> Inner for Typed<'_, C> {
         let flow: C = unsafe { state.as_ptr().cast::<C>().read_unaligned() };
         format!("{flow:#?}")
     }
+}
+
+/// The setup of every flow of these records, in their order: the bytes of one (4 bytes), 0 (4 bytes), then all.
+///
+/// # Errors
+/// As [`replay`].
+pub fn setups(records: &[u8]) -> Result<Vec<u8>, String> {
+    struct Bytes(Path);
+    impl Visitor for Bytes {
+        type Output = Vec<u8>;
+        fn visit<C: CongestionControl>(self, params: &C::Params) -> Vec<u8> {
+            let setup = Box::new(Setup::new(params.clone(), self.0));
+            let pointer = black_box(&raw const *setup).cast::<u8>();
+            // SAFETY: a setup, whose address nothing is known of here.
+            unsafe { std::slice::from_raw_parts(pointer, size_of_val(&*setup)) }.to_vec()
+        }
+    }
+    let (mut all, mut now) = (Vec::new(), None);
+    for record in Reader::new(records) {
+        match record {
+            Record::Parameters(parameters) => now = Some(params(&parameters)?),
+            Record::Start(path, _) => {
+                let setup = now.ok_or("a flow without parameters")?.visit(Bytes(path));
+                if all.is_empty() {
+                    all.extend_from_slice(&(setup.len() as u64).to_le_bytes());
+                }
+                all.extend_from_slice(&setup);
+            }
+            Record::Call(_) => {}
+        }
+    }
+    Ok(all)
 }
 
 /// For each byte of a state 255, or 0 for padding.

@@ -23,11 +23,21 @@ pub struct Target {
     pub name: &'static str,
     /// Program and first arguments.
     command: Vec<String>,
+    /// The folder of the objects for the kernel, of the target that has them.
+    objects: Option<PathBuf>,
+    /// Algorithms that it does not have, each with the reason.
+    pub lacking: Vec<(String, String)>,
     /// A variable of its environment.
     environment: Option<(&'static str, PathBuf)>,
 }
 
 impl Target {
+    /// Whether it has this algorithm.
+    #[must_use]
+    pub fn has(&self, algorithm: &str) -> bool {
+        self.lacking.iter().all(|(name, _)| name != algorithm)
+    }
+
     /// Runs it; what it wrote, in 8-byte numbers.
     ///
     /// # Errors
@@ -35,6 +45,11 @@ impl Target {
     pub fn run(&self, trace: &Path, numbers: [u64; 5]) -> Result<Vec<u64>, String> {
         let out = trace.with_extension(self.name);
         let mut command = Command::new(&self.command[0]);
+        if let Some(objects) = &self.objects {
+            let algorithm = trace.file_stem().map(|stem| stem.to_string_lossy().replace('-', "_"));
+            command.arg(objects.join(format!("{}.bpf.o", algorithm.unwrap_or_default())));
+            command.arg(trace.with_extension("setups"));
+        }
         command.args(&self.command[1..]).arg(trace).arg(&out).args(numbers.map(|number| number.to_string()));
         command.envs(self.environment.clone());
         run(&mut command)?;
@@ -45,14 +60,15 @@ impl Target {
     }
 }
 
-/// The targets that this machine can build, in `folder`, and a sentence for each of the others.
+/// The targets that this machine can build, in `folder`, and a sentence for each of the others. `kernel` names the
+/// algorithms that are wanted in the kernel; without any that target is left out.
 ///
 /// # Errors
 /// When one that could be built is not.
-pub fn all(folder: &Path) -> Result<(Vec<Target>, Vec<String>), String> {
+pub fn all(folder: &Path, kernel: &[&str]) -> Result<(Vec<Target>, Vec<String>), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (mut found, mut lacking) = (Vec::new(), Vec::new());
-    for target in [c(folder)?, wasm(folder)?] {
+    for target in [c(folder)?, wasm(folder)?, bpf(folder, kernel)?] {
         match target {
             Ok(target) => found.push(target),
             Err(reason) => lacking.push(reason),
@@ -91,7 +107,13 @@ fn c(folder: &Path) -> Result<Found, String> {
     command.arg("-L").arg(folder).arg("-lincast_cc");
     run(&mut command)?;
     let command = vec![program.display().to_string()];
-    Ok(Ok(Target { name: "c", command, environment: Some(("LD_LIBRARY_PATH", folder.to_owned())) }))
+    Ok(Ok(Target {
+        name: "c",
+        command,
+        objects: None,
+        lacking: Vec::new(),
+        environment: Some(("LD_LIBRARY_PATH", folder.to_owned())),
+    }))
 }
 
 /// The library that was built with this program: in its folder, or beside that.
@@ -117,7 +139,7 @@ fn wasm(folder: &Path) -> Result<Found, String> {
     };
     let command =
         vec!["node".to_owned(), file("wasm/node.mjs").display().to_string(), module.display().to_string()];
-    Ok(Ok(Target { name: "wasm", command, environment: None }))
+    Ok(Ok(Target { name: "wasm", command, objects: None, lacking: Vec::new(), environment: None }))
 }
 
 /// Builds the C interface for WebAssembly, or says what is missing.
@@ -144,6 +166,40 @@ fn module(folder: &Path) -> Result<Result<PathBuf, String>, String> {
     Ok(Ok(target.join(TARGET).join("release/incast_capi.wasm")))
 }
 
+/// The functions of the kernel's congestion control, in the kernel.
+fn bpf(folder: &Path, algorithms: &[&str]) -> Result<Found, String> {
+    if cfg!(not(target_os = "linux")) {
+        return Ok(Err("bpf: this is not Linux".to_owned()));
+    }
+    if algorithms.is_empty() {
+        return Ok(Err("bpf: no algorithm is asked for".to_owned()));
+    }
+    // One for all who build it.
+    let objects = folder.with_file_name("bpf");
+    let said = run(Command::new(file("bpf/build.sh")).arg(&objects))?;
+    if let Some(what) = said.lines().find_map(|line| line.strip_prefix("missing: ")) {
+        return Ok(Err(format!("bpf: there is no {what}")));
+    }
+    let program = objects.join("replay").display().to_string();
+    // Whether the kernel loads them, and for this user.
+    let loads = |algorithm: &str| {
+        let object = objects.join(format!("{}.bpf.o", algorithm.replace('-', "_")));
+        let loaded = run(Command::new(&program).arg(object));
+        // What the verifier says of it, if it is that.
+        let said = |reason: String| {
+            let limit = reason.lines().find(|line| line.contains("(limit "));
+            limit.or(reason.lines().last()).unwrap_or_default().trim().to_owned()
+        };
+        loaded.err().map(said)
+    };
+    if let Some(reason) = loads("constant") {
+        return Ok(Err(format!("bpf: the kernel loads nothing: {reason}")));
+    }
+    let lacking = algorithms.iter().filter_map(|name| Some(((*name).to_owned(), loads(name)?)));
+    let lacking = lacking.collect();
+    Ok(Ok(Target { name: "bpf", command: vec![program], objects: Some(objects), lacking, environment: None }))
+}
+
 /// A file of this crate.
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -153,11 +209,11 @@ fn there(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs a command, which must succeed.
-fn run(command: &mut Command) -> Result<(), String> {
+/// What a command prints. It must succeed.
+fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(format!("{command:?}: {}: {}", output.status, said.trim()))
