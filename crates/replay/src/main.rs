@@ -1,14 +1,18 @@
+//! `incast-replay --costs [ALGORITHM…]` prints what an acknowledgement costs in WebAssembly and in the kernel.
 //! `incast-replay [ALGORITHM…] [--calls N]` replays traces of the algorithms (of all, without names) through every
 //! target that this machine can build, and compares. It ends with 1 at a difference.
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use incast_cc::AnyParams;
 use incast_cc::any::CATALOGUE;
 use incast_replay::agree::agree;
-use incast_replay::record::Pool;
-use incast_replay::targets;
+use incast_replay::record::{Pool, acknowledged};
+use incast_replay::targets::{self, Target};
+use incast_replay::{native, trace};
 
 /// What is replayed of every algorithm, at least.
 const CALLS: u64 = 1_000_000;
@@ -27,9 +31,10 @@ fn main() -> ExitCode {
 }
 
 fn compare(arguments: &[String]) -> Result<(), String> {
-    let (mut names, mut calls, mut rest) = (Vec::new(), CALLS, arguments.iter());
+    let (mut names, mut calls, mut costs, mut rest) = (Vec::new(), CALLS, false, arguments.iter());
     while let Some(argument) = rest.next() {
         match argument.as_str() {
+            "--costs" => costs = true,
             "--calls" => {
                 let number = rest.next().ok_or("--calls needs a number")?;
                 calls = number.parse().map_err(|error| format!("--calls {number}: {error}"))?;
@@ -37,7 +42,7 @@ fn compare(arguments: &[String]) -> Result<(), String> {
             name if CATALOGUE.iter().any(|info| info.name == name) => names.push(name),
             other => {
                 return Err(format!(
-                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N]"
+                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N | --costs]"
                 ));
             }
         }
@@ -52,6 +57,9 @@ fn compare(arguments: &[String]) -> Result<(), String> {
         for (name, reason) in &target.lacking {
             println!("left out: {name} in {}: {reason}", target.name);
         }
+    }
+    if costs {
+        return print_costs(&names, &targets, &folder);
     }
     let pool = Pool::new(EVENTS)?;
     println!("algorithm        simulated    random  state (padding)  equal in");
@@ -69,6 +77,40 @@ fn compare(arguments: &[String]) -> Result<(), String> {
             equal.join(" "),
             began.elapsed().as_secs_f64()
         );
+    }
+    Ok(())
+}
+
+/// Acknowledgements that are measured, and how often each.
+const MEASURED: usize = 16_384;
+const RUNS: u32 = 30;
+
+/// Prints nanoseconds of an acknowledgement, of every preset.
+fn print_costs(names: &[&str], targets: &[Target], folder: &Path) -> Result<(), String> {
+    println!("algorithm,preset,wasm_ns,bpf_ns");
+    for name in names {
+        let mut presets = Vec::new();
+        let params = AnyParams::named(name, None).ok_or_else(|| format!("no algorithm {name}"))?;
+        params.presets(|preset, _| presets.push(preset));
+        for preset in presets {
+            let records = acknowledged(name, preset, MEASURED)?;
+            let file = folder.join(format!("{name}.trace"));
+            let mask = native::mask(records.bytes())?;
+            let setups = native::setups(records.bytes())?;
+            for (path, bytes) in
+                [(&file, trace::whole(&mask, &records)), (&file.with_extension("setups"), setups)]
+            {
+                fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+            let cost = |wanted| {
+                let Some(target) = targets.iter().find(|target| target.name == wanted && target.has(name))
+                else {
+                    return Ok(String::new());
+                };
+                target.cost(&file, RUNS).map(|ns| format!("{:.1}", ns / MEASURED as f64))
+            };
+            println!("{name},{preset},{},{}", cost("wasm")?, cost("bpf")?);
+        }
     }
     Ok(())
 }

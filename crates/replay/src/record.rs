@@ -26,6 +26,8 @@ use proptest::test_runner::TestRunner;
 
 use crate::trace::{Call, Parameters, Writer, plain};
 
+#[path = "../../../benches/src/acks/trace.rs"]
+mod acknowledgements;
 #[path = "../../sim/tests/common/mod.rs"]
 mod common;
 #[path = "../../cc/tests/storm/mod.rs"]
@@ -190,6 +192,52 @@ pub fn record(algorithm: &str, calls: u64, pool: &Pool) -> Result<Records, Strin
         params.visit(Random { name: algorithm, path, round, pool });
         records.random += keep(&mut records.writer);
     }
+    Ok(records)
+}
+
+/// Records what `incast-bench --acks` measures of a preset: a flow across five switch ports with so many
+/// acknowledgements, each after the timer if it is due; for an algorithm that is notified CNPs and timers. Packets that
+/// are sent are left out.
+///
+/// # Errors
+/// When there is no such algorithm or preset.
+pub fn acknowledged(algorithm: &str, preset: &str, events: usize) -> Result<Writer, String> {
+    struct Run(usize);
+    impl Visitor for Run {
+        type Output = ();
+        fn visit<C>(self, params: &C::Params)
+        where
+            C: CongestionControl + Copy + Debug,
+            C::Params: Described + Copy,
+        {
+            let setup = Setup::new(Recorded(*params), acknowledgements::PATH);
+            let mut clock = Time::from_us(50);
+            let mut flow = Recording::<C>::new(&setup, clock);
+            let notified = C::signals(params).contains(Signals::CNP);
+            for acknowledgements::Signal { mut ack, int } in acknowledgements::signals(self.0) {
+                ack.tag = flow.tag(&setup);
+                let due = flow.deadline();
+                if !notified {
+                    if ack.now >= due {
+                        flow.on_timer(&setup, ack.now);
+                    }
+                    flow.on_ack(&setup, &ack, &int);
+                } else if ack.marked > 0 || due == Time::NEVER {
+                    clock = (clock + us(50)).min(due);
+                    flow.on_cnp(&setup, clock);
+                } else {
+                    clock = due;
+                    flow.on_timer(&setup, clock);
+                }
+            }
+        }
+    }
+    let params =
+        AnyParams::named(algorithm, Some(preset)).ok_or_else(|| format!("no {algorithm} {preset}"))?;
+    let mut records = Writer::default();
+    describe(&params, preset, &mut records);
+    params.visit(Run(events));
+    records.append(&tapes());
     Ok(records)
 }
 

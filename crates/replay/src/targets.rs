@@ -44,19 +44,34 @@ impl Target {
     /// When it fails.
     pub fn run(&self, trace: &Path, numbers: [u64; 5]) -> Result<Vec<u64>, String> {
         let out = trace.with_extension(self.name);
+        let mut command = self.replay(trace);
+        command.arg(&out).args(numbers.map(|number| number.to_string()));
+        run(&mut command)?;
+        let bytes = fs::read(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        fs::remove_file(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let (numbers, _) = bytes.as_chunks();
+        Ok(numbers.iter().map(|number| u64::from_le_bytes(*number)).collect())
+    }
+
+    /// Nanoseconds that the calls of a trace take, the least of so many runs.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn cost(&self, trace: &Path, runs: u32) -> Result<f64, String> {
+        let said = run(self.replay(trace).arg(runs.to_string()))?;
+        said.trim().parse().map_err(|error| format!("{}: {said:?}: {error}", self.name))
+    }
+
+    /// The command, up to the trace.
+    fn replay(&self, trace: &Path) -> Command {
         let mut command = Command::new(&self.command[0]);
         if let Some(objects) = &self.objects {
             let algorithm = trace.file_stem().map(|stem| stem.to_string_lossy().replace('-', "_"));
             command.arg(objects.join(format!("{}.bpf.o", algorithm.unwrap_or_default())));
             command.arg(trace.with_extension("setups"));
         }
-        command.args(&self.command[1..]).arg(trace).arg(&out).args(numbers.map(|number| number.to_string()));
-        command.envs(self.environment.clone());
-        run(&mut command)?;
-        let bytes = fs::read(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-        fs::remove_file(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-        let (numbers, _) = bytes.as_chunks();
-        Ok(numbers.iter().map(|number| u64::from_le_bytes(*number)).collect())
+        command.args(&self.command[1..]).arg(trace).envs(self.environment.clone());
+        command
     }
 }
 
