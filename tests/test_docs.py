@@ -31,6 +31,7 @@ NOT_RUN = {
     "docs/dev/ci.md": 1,
     "docs/dev/documentation.md": 2,
     "docs/guide/kernel.md": 3,
+    "docs/guide/one-behaviour.md": 2,
     "docs/guide/own-algorithm.md": 1,
     "docs/guide/reproduce.md": 2,
     "docs/index.md": 1,

@@ -10,6 +10,7 @@
 //! * [`agree`]: the comparison, and the first difference in words.
 
 pub mod agree;
+mod browser;
 pub mod digest;
 pub mod native;
 pub mod record;

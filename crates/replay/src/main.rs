@@ -1,10 +1,11 @@
-//! `incast-replay --costs [ALGORITHM…]` prints what an acknowledgement costs in WebAssembly and in the kernel.
+//! `incast-replay --costs [--record] [ALGORITHM…]` prints what an acknowledgement costs in WebAssembly and in the kernel,
+//! and adds it to `benches/targets.csv`.
 //! `incast-replay [ALGORITHM…] [--calls N]` replays traces of the algorithms (of all, without names) through every
 //! target that this machine can build, and compares. It ends with 1 at a difference.
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use incast_cc::AnyParams;
@@ -31,10 +32,12 @@ fn main() -> ExitCode {
 }
 
 fn compare(arguments: &[String]) -> Result<(), String> {
-    let (mut names, mut calls, mut costs, mut rest) = (Vec::new(), CALLS, false, arguments.iter());
+    let (mut names, mut calls, mut rest) = (Vec::new(), CALLS, arguments.iter());
+    let (mut costs, mut record) = (false, false);
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--costs" => costs = true,
+            "--record" => record = true,
             "--calls" => {
                 let number = rest.next().ok_or("--calls needs a number")?;
                 calls = number.parse().map_err(|error| format!("--calls {number}: {error}"))?;
@@ -42,7 +45,7 @@ fn compare(arguments: &[String]) -> Result<(), String> {
             name if CATALOGUE.iter().any(|info| info.name == name) => names.push(name),
             other => {
                 return Err(format!(
-                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N | --costs]"
+                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N | --costs [--record]]"
                 ));
             }
         }
@@ -59,7 +62,7 @@ fn compare(arguments: &[String]) -> Result<(), String> {
         }
     }
     if costs {
-        return print_costs(&names, &targets, &folder);
+        return print_costs(&names, &targets, &folder, record);
     }
     let pool = Pool::new(EVENTS)?;
     println!("algorithm        simulated    random  state (padding)  equal in");
@@ -86,8 +89,9 @@ const MEASURED: usize = 16_384;
 const RUNS: u32 = 30;
 
 /// Prints nanoseconds of an acknowledgement, of every preset.
-fn print_costs(names: &[&str], targets: &[Target], folder: &Path) -> Result<(), String> {
-    println!("algorithm,preset,wasm_ns,bpf_ns");
+fn print_costs(names: &[&str], targets: &[Target], folder: &Path, record: bool) -> Result<(), String> {
+    let mut lines = Vec::new();
+    println!("{COLUMNS}");
     for name in names {
         let mut presets = Vec::new();
         let params = AnyParams::named(name, None).ok_or_else(|| format!("no algorithm {name}"))?;
@@ -109,8 +113,28 @@ fn print_costs(names: &[&str], targets: &[Target], folder: &Path) -> Result<(), 
                 };
                 target.cost(&file, RUNS).map(|ns| format!("{:.1}", ns / MEASURED as f64))
             };
-            println!("{name},{preset},{},{}", cost("wasm")?, cost("bpf")?);
+            lines.push(format!("{name},{preset},{},{}", cost("wasm")?, cost("bpf")?));
+            println!("{}", lines[lines.len() - 1]);
         }
     }
-    Ok(())
+    if record { keep(&lines) } else { Ok(()) }
+}
+
+const COLUMNS: &str = "algorithm,preset,wasm_ns,bpf_ns";
+
+/// Appends lines to the history, each with date, commit and machine before it.
+fn keep(lines: &[String]) -> Result<(), String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/targets.csv");
+    let mut text = fs::read_to_string(&path).unwrap_or_else(|_| format!("date,commit,machine,{COLUMNS}\n"));
+    let said = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output();
+        output.map_or("-".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let (date, commit) =
+        (said("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]), said("git", &["rev-parse", "--short", "HEAD"]));
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("-");
+    let machine = model.trim_start_matches([':', ' ', '\t']).replace(',', " ");
+    lines.iter().for_each(|line| text.push_str(&format!("{date},{commit},{machine},{line}\n")));
+    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -12,6 +12,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::browser::Browser;
 
 /// No step.
 pub const NEVER: u64 = u64::MAX;
@@ -25,6 +28,8 @@ pub struct Target {
     command: Vec<String>,
     /// The folder of the objects for the kernel, of the target that has them.
     objects: Option<PathBuf>,
+    /// The browser, of the target that runs in one.
+    browser: Option<Arc<Mutex<Browser>>>,
     /// Algorithms that it does not have, each with the reason.
     pub lacking: Vec<(String, String)>,
     /// A variable of its environment.
@@ -43,14 +48,17 @@ impl Target {
     /// # Errors
     /// When it fails.
     pub fn run(&self, trace: &Path, numbers: [u64; 5]) -> Result<Vec<u64>, String> {
+        if let Some(browser) = &self.browser {
+            let bytes = browser.lock().unwrap_or_else(PoisonError::into_inner).replay(trace, numbers);
+            return bytes.map(|bytes| plain(&bytes)).map_err(|reason| format!("{}: {reason}", self.name));
+        }
         let out = trace.with_extension(self.name);
         let mut command = self.replay(trace);
         command.arg(&out).args(numbers.map(|number| number.to_string()));
         run(&mut command)?;
         let bytes = fs::read(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         fs::remove_file(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-        let (numbers, _) = bytes.as_chunks();
-        Ok(numbers.iter().map(|number| u64::from_le_bytes(*number)).collect())
+        Ok(plain(&bytes))
     }
 
     /// Nanoseconds that the calls of a trace take, the least of so many runs.
@@ -83,13 +91,18 @@ impl Target {
 pub fn all(folder: &Path, kernel: &[&str]) -> Result<(Vec<Target>, Vec<String>), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (mut found, mut lacking) = (Vec::new(), Vec::new());
-    for target in [c(folder)?, wasm(folder)?, bpf(folder, kernel)?] {
+    for target in [c(folder)?, wasm(folder)?, chromium(folder)?, bpf(folder, kernel)?] {
         match target {
             Ok(target) => found.push(target),
             Err(reason) => lacking.push(reason),
         }
     }
     Ok((found, lacking))
+}
+
+/// Numbers of 8 bytes.
+fn plain(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)).collect()
 }
 
 /// A target, or what is missing for it.
@@ -126,6 +139,7 @@ fn c(folder: &Path) -> Result<Found, String> {
         name: "c",
         command,
         objects: None,
+        browser: None,
         lacking: Vec::new(),
         environment: Some(("LD_LIBRARY_PATH", folder.to_owned())),
     }))
@@ -154,7 +168,32 @@ fn wasm(folder: &Path) -> Result<Found, String> {
     };
     let command =
         vec!["node".to_owned(), file("wasm/node.mjs").display().to_string(), module.display().to_string()];
-    Ok(Ok(Target { name: "wasm", command, objects: None, lacking: Vec::new(), environment: None }))
+    Ok(Ok(Target {
+        name: "wasm",
+        command,
+        objects: None,
+        browser: None,
+        lacking: Vec::new(),
+        environment: None,
+    }))
+}
+
+/// The same in a browser.
+fn chromium(folder: &Path) -> Result<Found, String> {
+    let Some(program) = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| there(name, &["--version"]))
+    else {
+        return Ok(Err("chromium: there is none".to_owned()));
+    };
+    let module = match module(folder)? {
+        Ok(module) => module,
+        Err(reason) => return Ok(Err(format!("chromium: {reason}"))),
+    };
+    let browser = Browser::start(program, folder, &module, &file("wasm/replay.mjs"))?;
+    let browser = Some(Arc::new(Mutex::new(browser)));
+    let (command, objects, lacking) = (Vec::new(), None, Vec::new());
+    Ok(Ok(Target { name: "chromium", command, objects, browser, lacking, environment: None }))
 }
 
 /// Builds the C interface for WebAssembly, or says what is missing.
@@ -212,7 +251,14 @@ fn bpf(folder: &Path, algorithms: &[&str]) -> Result<Found, String> {
     }
     let lacking = algorithms.iter().filter_map(|name| Some(((*name).to_owned(), loads(name)?)));
     let lacking = lacking.collect();
-    Ok(Ok(Target { name: "bpf", command: vec![program], objects: Some(objects), lacking, environment: None }))
+    Ok(Ok(Target {
+        name: "bpf",
+        command: vec![program],
+        objects: Some(objects),
+        browser: None,
+        lacking,
+        environment: None,
+    }))
 }
 
 /// A file of this crate.
