@@ -42,6 +42,8 @@ test-rust: rust $(VENV)/.nextest
 
 .PHONY: test-release
 test-release: rust ## the same bits as a release build as with the checks of the tests; what takes long without it
+	./tests/setup.sh c
+	cargo test --release --quiet --package incast-replay
 	cargo test --release --quiet --package incast-sim --test determinism
 	cargo test --release --quiet --package incast-sim --test sqcc -- --ignored
 
@@ -83,6 +85,11 @@ format: $(VENV)/.dev ## bring every file into the form that lint asks for
 .PHONY: bench
 bench: rust ## speed on named workloads (the history is kept in benches/)
 	cargo run --release --quiet --package incast-bench
+
+.PHONY: replay
+replay: rust ## a million calls of each algorithm, the same in Rust, C, WebAssembly and BPF (what there is of them)
+	./tests/setup.sh c
+	cargo run --release --quiet --package incast-replay
 
 .PHONY: bench-record
 bench-record: rust ## the same, added to benches/history.csv

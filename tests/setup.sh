@@ -2,8 +2,8 @@
 # Installs what the tests need beside packages of Rust and Python. Does nothing where it is there.
 #   setup.sh     the Python tests: Chromium and the fonts that the stored pictures of the report were made with,
 #                and tshark, which reads the captures
-#   setup.sh c   the tests of the C library: compilers, valgrind, pkg-config. What cannot be installed those
-#                tests leave out, and say so
+#   setup.sh c   the tests of the C library: compilers, valgrind, pkg-config, and node for WebAssembly. What cannot
+#                be installed those tests leave out, and say so
 #   setup.sh bpf what `make bpf` builds the algorithms for the Linux kernel with, and what their tests make networks with
 set -euo pipefail
 
@@ -12,6 +12,7 @@ if [ "${1:-}" = c ]; then
     for tool in gcc g++ clang valgrind pkg-config; do
         command -v "$tool" > /dev/null || missing+=("$tool")
     done
+    command -v node > /dev/null || missing+=(nodejs)
     refuse() { echo "without ${missing[*]}: $1"; exit 0; }
 elif [ "${1:-}" = bpf ]; then
     # Any clang does, with whatever number; one that CLANG names is the user's own affair.

@@ -7,7 +7,7 @@ use incast_cc::{Ack, IntHop, IntStack, Path};
 use incast_units::{Bytes, Rate, Time};
 
 /// A path of OSCAR's fat-tree: hosts at 100 Gbps, switches at 400 Gbps, six links.
-pub(super) const PATH: Path = Path {
+pub(crate) const PATH: Path = Path {
     base_rtt: Time::from_us(12),
     base_owd: Time::from_us(6),
     line_rate: Rate::from_gbps(100),
