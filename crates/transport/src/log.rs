@@ -5,7 +5,7 @@
 pub struct Record {
     /// When it was last sent. (ps)
     pub sent: u64,
-    /// The tag of the congestion control ([`incast_cc::CongestionControl::tag`]).
+    /// The tag of the congestion control (`CongestionControl::tag` of `incast_cc`).
     pub tag: u32,
     /// Bytes in flight when it was sent, itself included.
     pub inflight: u32,

@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
 ///
 /// # Errors
 ///
-/// When they are none. Nothing but a packet that [`write`] can have written is accepted.
+/// When they are none. Nothing but a packet that [`write()`] can have written is accepted.
 pub fn read(bytes: &[u8]) -> Result<(u64, Packet<'_>), Unreadable> {
     let mut reader = Reader(bytes);
     if reader.u16()? != MAGIC {
