@@ -65,7 +65,7 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
         ("traffic.two.count=600", "traffic", "at most 1,000"),
-        ("cc.algorithm=hpcc", "cc", "there is no 'hpcc' for the kernel"),
+        ("cc.algorithm=hpcc", "cc", "needs in-band telemetry"),
         ("cc.algorithm=constant", "cc", "there is no 'constant' for the kernel"),
         ("cc.algorithm=sqcc", "cc", "count=estimate"),
         ('cc={algorithm="newreno",increase=2}', "cc", "the reno of Linux has no such parameter"),
