@@ -65,7 +65,6 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
         ("traffic.two.count=600", "traffic", "at most 1,000"),
-        ("cc.algorithm=hpcc", "cc", "there is no 'hpcc' for the kernel"),
         ("cc.algorithm=constant", "cc", "there is no 'constant' for the kernel"),
         ("cc.algorithm=sqcc", "cc", "count=estimate"),
         ('cc={algorithm="newreno",increase=2}', "cc", "the reno of Linux has no such parameter"),
@@ -134,6 +133,12 @@ def test_two_setups_of_one_algorithm_are_refused() -> None:
         "incast_dctcp": "dctcp:paper",
         "reno": "newreno:rfc",
     }
+
+
+def test_telemetry_comes_from_the_kernels_switch() -> None:
+    assert plan.read(scenario("cc.algorithm=hpcc")).controls["incast_hpcc"].telemetry
+    with pytest.raises(ScenarioError, match="only the kernel's switch writes"):
+        plan.read(scenario("cc.algorithm=hpcc", "topology.delay=1ms"))
 
 
 def test_delays_decide_what_forwards() -> None:

@@ -110,10 +110,8 @@ class Connection:
 
     def close(self) -> None:
         """Ends it at once, with nothing more in the network."""
-        for end in (self.sender, self.receiver):
-            with contextlib.suppress(OSError):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            end.close()
+        self.sender.close()
+        self.receiver.close()
 
     @property
     def waits(self) -> bool:
@@ -191,6 +189,10 @@ def _connect(network: Network, flow: Flow, listener: socket.socket, port: int) -
         sender.settimeout(10)
         sender.connect((address(flow.destination), port))
         receiver, _ = listener.accept()
+        for end in (sender, receiver):
+            # Closed, it is gone at once, also by a kill. Else it would go on sending to nobody for minutes,
+            # and keep its namespace and its algorithm.
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except TestbedError:
         raise
     except OSError as error:

@@ -14,7 +14,13 @@ from incast.kernel import machine
 
 __all__ = ["TestbedError", "check", "run", "tool"]
 
-TOOLS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mount": "mount"}
+TOOLS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "mount": "mount",
+}
 """The commands that are run, and the packages of Debian that have them."""
 
 _NET_ADMIN, _NET_RAW, _SYS_ADMIN = 12, 13, 21

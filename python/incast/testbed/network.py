@@ -102,6 +102,8 @@ def network(plan: Plan) -> Iterator[Network]:
         _routes(plan, made)
         for link in plan.links:
             _limit(plan, made, link)
+            if link.node >= plan.core.hosts and any(c.telemetry for c in plan.controls.values()):
+                _stamp(plan, made, link)
         for space in (*made.hosts, *made.switches.values()):
             _spread(space)
         yield made
@@ -218,17 +220,43 @@ def _limit(plan: Plan, made: Network, link: Link) -> None:
     made.queues[link.node, link.port] = Queue(space, name, counter)
 
 
-def _mark(space: Space, name: str, above: int) -> Counter:
-    """Marks packets that find more than so many bytes before a device; gives back what counts them."""
-    source = kernel.OBJECTS / "mark.bpf.o"
+def _object(name: str, constant: str, value: bytes) -> bytes:
+    """An object of the package with a constant in it."""
+    source = kernel.OBJECTS / name
     try:
-        image = patched(source.read_bytes(), {"incast_mark_above": above.to_bytes(8, "little")})
+        return patched(source.read_bytes(), {constant: value})
     except FileNotFoundError:
         raise TestbedError(f"{source} is missing: build it with `make bpf`") from None
     except ImageError as error:
         raise TestbedError(
             f"{source} does not fit this version of Incast ({error}): run `make bpf`"
         ) from None
+
+
+def _stamp(plan: Plan, made: Network, link: Link) -> None:
+    """Writes telemetry of a port into packets that leave its queue: where they come in at the far end."""
+    image = _object("stamp.bpf.o", "incast_port_kbps", (link.rate_bps // 1000).to_bytes(4, "little"))
+    far = f"to-{plan.name(link.node)}"
+    there = of(made, link.peer).path
+    words = ["sh", machine.ready(), tool("tc"), device(plan, link), far, there, tool("nsenter")]
+    of(made, link.node).run(["unshare", "--mount", "sh", "-ec", _STAMP, *words], data=image)
+
+
+_STAMP = """\
+mount -t bpf bpf /sys/fs
+mount -t tmpfs tmpfs /sys/class
+cat > /sys/class/stamp.o
+"$1" prog loadall /sys/class/stamp.o /sys/fs/stamp
+"$2" qdisc replace dev "$3" clsact
+"$2" filter add dev "$3" egress bpf da pinned /sys/fs/stamp/incast_port
+"$6" --net="$5" "$2" qdisc replace dev "$4" clsact
+"$6" --net="$5" "$2" filter add dev "$4" ingress bpf da pinned /sys/fs/stamp/incast_stamp
+"""
+
+
+def _mark(space: Space, name: str, above: int) -> Counter:
+    """Marks packets that find more than so many bytes before a device; gives back what counts them."""
+    image = _object("mark.bpf.o", "incast_mark_above", above.to_bytes(8, "little"))
     bpftool = machine.ready()
     # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own
     # that end with it.
@@ -248,7 +276,7 @@ mount -t bpf bpf /sys/fs
 mount -t tmpfs tmpfs /sys/class
 cat > /sys/class/mark.o
 "$1" prog load /sys/class/mark.o /sys/fs/mark
-"$2" qdisc add dev "$3" clsact
+"$2" qdisc replace dev "$3" clsact
 "$2" filter add dev "$3" egress bpf da pinned /sys/fs/mark
 "$1" prog show pinned /sys/fs/mark | sed -n 's/^\\([0-9]*\\):.*/\\1/p'
 """

@@ -105,12 +105,14 @@ class Control:
         label: The algorithm that it is, with its preset.
         wanted: How to load it; none for one that Linux has itself.
         ecn: Whether it needs ECN at both ends.
+        telemetry: Whether ports of switches must write telemetry into its packets.
     """
 
     name: str
     label: str
     wanted: Wanted | None
     ecn: bool
+    telemetry: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
     core = _core.plan(scenario._core)
     far = max(delay for *_, delay in core.links)
     user = switch == "user" or (switch == "auto" and far > DIRECT_PS)
-    controls, wrong = _controls(scenario, text, core)
+    controls, wrong = _controls(text, core, user)
     problems += [scenario._core.problem(key, why) for key, why in [*wrong, *_impossible(core, text, user)]]
     if problems:
         raise _core.scenario_error(problems)
@@ -310,7 +312,7 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
 
 
 def _controls(
-    scenario: Scenario, text: Mapping[str, Any], core: _core.Plan
+    text: Mapping[str, Any], core: _core.Plan, user: bool
 ) -> tuple[dict[int, Control], list[tuple[str, str]]]:
     """The kernel's congestion control for each algorithm, and what is wrong."""
     wrong: list[tuple[str, str]] = []
@@ -331,7 +333,7 @@ def _controls(
             if old is None or old.link.base_rtt_ps >= rtt:
                 continue
         try:
-            found[number] = control = _control(scenario, section, told)
+            found[number] = control = _control(section, told, user)
         except (KernelError, _core.ScenarioError) as error:
             if (key, str(error)) not in wrong:
                 wrong.append((key, str(error)))
@@ -345,7 +347,7 @@ def _controls(
     return found, list(dict.fromkeys(wrong))
 
 
-def _control(scenario: Scenario, section: Mapping[str, Any], told: Told) -> Control:
+def _control(section: Mapping[str, Any], told: Told, user: bool) -> Control:
     name, preset = section["algorithm"], section.get("preset")
     label = f"{name}:{preset}" if preset else name
     if name in OFFERED:
@@ -357,13 +359,15 @@ def _control(scenario: Scenario, section: Mapping[str, Any], told: Told) -> Cont
             raise KernelError(f"{changed[0]}: the {OFFERED[name]} of Linux has no such parameter")
         return Control(OFFERED[name], label, None, False)
     known = kernel.control(name)
-    if "int" in known.signals:
-        raise KernelError(f"{label} needs in-band telemetry, which the ports of a testbed do not write")
+    telemetry = "int" in known.signals
+    if telemetry and user:
+        why = "which only the kernel's switch writes: links without delay, or --switch kernel"
+        raise KernelError(f"{label} needs in-band telemetry, {why}")
     skip = ("algorithm", "preset")
     parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
     kernel.setup(label, parameters, told)
-    del scenario
-    return Control(known.name, label, Wanted(label, parameters, told), "ecn" in known.signals)
+    wanted = Wanted(label, parameters, told)
+    return Control(known.name, label, wanted, "ecn" in known.signals, telemetry)
 
 
 def _shown(value: object) -> str:
