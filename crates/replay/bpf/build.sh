@@ -47,7 +47,8 @@ flock 9
     "$root/crates/cc/bpf/src/lib.rs")
 modules=$*
 
-cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/replay" -lbpf
+cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/replay.new" -lbpf
+mv "$to/replay.new" "$to/replay" # another may be running it
 
 cd "$root"
 sources="crates/cc/src crates/cc/bpf crates/units/src crates/replay/bpf bpf/tidy.awk bpf/tidy_types.py"
