@@ -43,6 +43,7 @@ test-rust: rust $(VENV)/.nextest
 .PHONY: test-release
 test-release: rust ## the same bits as a release build as with the checks of the tests; what takes long without it
 	./tests/setup.sh c
+	./tests/setup.sh bpf || true
 	cargo test --release --quiet --package incast-replay
 	cargo test --release --quiet --package incast-sim --test determinism
 	cargo test --release --quiet --package incast-sim --test sqcc -- --ignored
@@ -89,6 +90,7 @@ bench: rust ## speed on named workloads (the history is kept in benches/)
 .PHONY: replay
 replay: rust ## a million calls of each algorithm, the same in Rust, C, WebAssembly and BPF (what there is of them)
 	./tests/setup.sh c
+	./tests/setup.sh bpf || true
 	cargo run --release --quiet --package incast-replay
 
 .PHONY: bench-record

@@ -10,9 +10,6 @@ to=$1
 shift
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
-# One at a time.
-exec 9>"$to/lock"
-flock 9
 CARGO_TARGET_DIR="$to/target"
 export CARGO_TARGET_DIR
 target=bpfel-unknown-none
@@ -34,16 +31,24 @@ done
 bpftool=${BPFTOOL:-$(PATH="$PATH:/usr/sbin" command -v bpftool || true)}
 [ -n "$bpftool" ] || missing "bpftool (apt install bpftool)"
 [ -f /usr/include/bpf/libbpf.h ] || missing "the headers of libbpf (apt install libbpf-dev)"
+for tool in cc python3 flock; do
+    command -v "$tool" >/dev/null || missing "$tool"
+done
 core="$(rustc --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs"
 [ -f "$core" ] || { command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; } || true
 [ -f "$core" ] || missing "the source of Rust's core library (rustup component add rust-src)"
+
+# One at a time.
+exec 9>"$to/lock"
+flock 9
 
 # All that are in the list of the functions.
 [ $# -gt 0 ] || set -- $(awk '/^algorithms! \{/ { ours = 1; next } /^\}/ { ours = 0 } ours { sub(/:/, ""); print $1 }' \
     "$root/crates/cc/bpf/src/lib.rs")
 modules=$*
 
-cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/replay" -lbpf
+cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/replay.new" -lbpf
+mv "$to/replay.new" "$to/replay" # another may be running it
 
 cd "$root"
 sources="crates/cc/src crates/cc/bpf crates/units/src crates/replay/bpf bpf/tidy.awk bpf/tidy_types.py"
