@@ -361,7 +361,8 @@ def _control(scenario: Scenario, section: Mapping[str, Any], told: Told) -> Cont
         raise KernelError(f"{label} needs in-band telemetry, which the ports of a testbed do not write")
     skip = ("algorithm", "preset")
     parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
-    kernel.setup(label, parameters, told)
+    if kernel.option(label, parameters, told):
+        raise KernelError(f"{label} needs one-way delays in a TCP option, which a testbed does not use")
     del scenario
     return Control(known.name, label, Wanted(label, parameters, told), "ecn" in known.signals)
 
