@@ -43,11 +43,11 @@ def test_every_object_passes_the_verifier_with_every_preset(known: kernel.Contro
     for preset in (name for name, _ in found.presets if (known.algorithm, name) not in UNTOLD):
         for link in paths:
             kernel.load(f"{known.algorithm}:{preset}", parameters, link)
-            assert [(one.name, one.selectable) for one in kernel.loaded()] == [(known.name, True)]
+            assert [one.selectable for one in kernel.loaded() if one.name == known.name] == [True]
             with pytest.raises(KernelError, match="is loaded already"):
                 kernel.load(known.algorithm, parameters, link)
             assert kernel.unload(known.algorithm)
-            assert kernel.loaded() == []
+            assert known.name not in [one.name for one in kernel.loaded()]
             assert known.name not in machine.available()
 
 

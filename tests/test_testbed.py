@@ -65,6 +65,7 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
         ("traffic.two.count=600", "traffic", "at most 1,000"),
+        ('cc={algorithm="oscar",preset="owd"}', "cc", "one-way delays in a TCP option"),
         ("cc.algorithm=constant", "cc", "there is no 'constant' for the kernel"),
         ("cc.algorithm=sqcc", "cc", "count=estimate"),
         ('cc={algorithm="newreno",increase=2}', "cc", "the reno of Linux has no such parameter"),

@@ -365,7 +365,8 @@ def _control(section: Mapping[str, Any], told: Told, user: bool) -> Control:
         raise KernelError(f"{label} needs in-band telemetry, {why}")
     skip = ("algorithm", "preset")
     parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
-    kernel.setup(label, parameters, told)
+    if kernel.option(label, parameters, told) and not telemetry:
+        raise KernelError(f"{label} needs one-way delays in a TCP option, which a testbed does not use")
     wanted = Wanted(label, parameters, told)
     return Control(known.name, label, wanted, "ecn" in known.signals, telemetry)
 
