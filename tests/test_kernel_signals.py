@@ -182,3 +182,18 @@ def test_the_option_takes_its_room_from_the_payload() -> None:
         assert (1538).to_bytes(8, "little") + payload.to_bytes(8, "little") in data
     with pytest.raises(KernelError, match="needs a payload above 24B"):
         kernel.setup("hpcc", [], Link(10**9, 10**9, packet_bytes=60, payload_bytes=24))
+
+
+def test_a_list_that_changes_while_it_is_made_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ['{"error":"get by id (7): No such file or directory"}'] * 2
+
+    def call(bpftool: str, *words: str) -> str:
+        if said:
+            raise KernelError(said.pop())
+        return '[{"id": 8}]'
+
+    monkeypatch.setattr(options, "call", call)
+    assert options._ask("bpftool", "prog", "show") == [{"id": 8}]
+    said.append("get by id (8): No such file or directory")
+    with pytest.raises(KernelError, match="get by id"):
+        options._ask("bpftool", "prog", "show", "id", "8")

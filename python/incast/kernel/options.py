@@ -155,7 +155,17 @@ def _maps(bpftool: str, number: int) -> list[int]:
 
 
 def _ask(bpftool: str, *words: str) -> list[Mapping[str, Any]]:
+    for _ in range(_TRIES - 1):
+        try:
+            return _rows(call(bpftool, "--json", *words))
+        except KernelError as error:
+            # Of a list one has gone while it was made.
+            if "get by id" not in str(error) or "id" in words:
+                raise
     return _rows(call(bpftool, "--json", *words))
+
+
+_TRIES = 5
 
 
 def _rows(text: str) -> list[Mapping[str, Any]]:
