@@ -156,7 +156,9 @@ def run(scenario: Scenario) -> compare.Outcome:
     """Runs one comparison and saves its data."""
     outcome = compare.Outcome(choice(scenario))
     parent = OUT / scenario.name
-    compare.run_all(outcome, argparse.Namespace(out=parent, fresh=True, quiet=False, threads=1))
+    compare.run_all(
+        outcome, argparse.Namespace(out=parent, fresh=True, quiet=False, threads=1, testbed=False)
+    )
     for label, result in outcome.results.items():
         if not result.sound:
             print(f"{scenario.name}: {ending(title(label), result)}")
