@@ -68,7 +68,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             if outcome == "skipped":
                 skipped += 1
             else:
-                ran.append(f"{report.nodeid.rpartition('::')[2]} {outcome}")
+                ran.append(f"{report.nodeid.rpartition('::')[2].partition('@')[0]} {outcome}")
     if ran or skipped:
         terminalreporter.section("tests in the Linux kernel")
         terminalreporter.line(f"{len(ran)} ran, {skipped} were skipped, for the reasons above")

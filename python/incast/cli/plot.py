@@ -180,7 +180,7 @@ def labelled(results: Sequence[Result]) -> dict[str, Result]:
     def names(*keys: Callable[[Result], object]) -> list[str]:
         return [described(result, *(key(result) for key in keys)) for result in results]
 
-    for found in (names(), names(made), names(made, _seed), names(_folder)):
+    for found in (names(), names(made), names(_seed), names(made, _seed), names(_folder)):
         if len(set(found)) == len(found):
             break
     return dict(zip(found, results, strict=True))
