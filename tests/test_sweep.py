@@ -368,8 +368,9 @@ def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: P
         "import io, sys, tarfile; from incast import __version__, sweep;"
         "from incast.runner.on_ray import make;"
         "task = sweep.Task(0, sys.argv[1], 'small.toml', '');"
-        "error, packed = make(task, __version__, [('mine.py', sys.argv[2].encode())]); assert error is None, error;"
-        "make(task, __version__, [('mine.py', sys.argv[2].encode())]);"
+        "plugins = [('mine.py', sys.argv[2].encode())];"
+        "error, packed = make(task, __version__, plugins); assert error is None, error;"
+        "make(task, __version__, plugins);"
         "tarfile.open(fileobj=io.BytesIO(packed)).extractall('result', filter='data');"
         "print(make(task, '0.0', []))"
     )
