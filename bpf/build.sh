@@ -6,8 +6,7 @@
 # incast_ and at most eight characters.
 # build.sh --check: only says which tool is missing, and fails then.
 #
-# The compiler of Rust writes assembly for BPF, and clang assembles it: the object files of both hold the code
-# of their own LLVM, and these versions do not read each other's. bpftool links that with glue.bpf.c.
+# compile.sh says how Rust becomes BPF; bpftool links that with glue.bpf.c.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,7 +30,6 @@ fi
 to=${1:-$root/python/incast/kernel/objects}
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/bpf"
 export CARGO_TARGET_DIR
-target=bpfel-unknown-none
 work="$CARGO_TARGET_DIR/objects"
 
 # Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN, and what it can want
@@ -54,36 +52,13 @@ fail() {
     exit 1
 }
 
-# Debian has clang with the number of its version.
-clang=${CLANG:-}
-for name in clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19; do
-    [ -n "$clang" ] || clang=$(command -v "$name" || true)
-done
-[ -n "$clang" ] || fail "clang is missing (apt install clang-14)"
-bpftool=${BPFTOOL:-$(PATH="$PATH:/usr/sbin" command -v bpftool || true)}
-[ -n "$bpftool" ] || fail "bpftool is missing (apt install bpftool)"
-[ -f /usr/include/bpf/bpf_helpers.h ] || fail "the headers of libbpf are missing (apt install libbpf-dev)"
-python=$(command -v python3 || true)
-[ -n "$python" ] || fail "python3 is missing"
-core="$(rustc --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs"
-[ -f "$core" ] || { command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; } || true
-[ -f "$core" ] || fail "the source of Rust's core library is missing (rustup component add rust-src)"
+missing() { fail "missing: $1"; }
+. "$here/compile.sh"
+find_tools
 
 ! "$check" || exit 0
 mkdir -p "$work" "$to"
 to=$(cd "$to" && pwd)
-
-# compile FROM TO OPTION…: C to BPF.
-compile() {
-    from=$1
-    object=$2
-    shift 2
-    "$clang" -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
-        "-I/usr/include/$(uname -m)-linux-gnu" "$@" -c "$from" -o "$object"
-}
-
-# The types of an object file, as text.
-types() { "$bpftool" btf dump file "$1" format raw; }
 
 # members NAME: the size of a struct, its members and their places, of what `types` prints.
 members() {
@@ -103,22 +78,10 @@ if [ -n "$own" ]; then
     crate=$own
     algorithms=$algorithm
 fi
-# The assembly of the crate, whatever its name.
-assembly="$CARGO_TARGET_DIR/$target/release/deps"
 
 printf '%s\n' "$algorithms" | while read -r module state ops ecn echo; do
     [ -n "$module" ] || continue
-    log="$work/$module.log"
-    rm -f "$assembly"/*.s
-    touch "$crate/src/lib.rs" # cargo would not write the assembly of what it has built before
-    # RUSTC_BOOTSTRAP lets the stable compiler build the core library; the crates use no unstable feature.
-    (cd "$crate" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
-        --release --target "$target" -Zbuild-std=core -- --emit=asm -C target-cpu=v3 --cfg one \
-        --cfg "$module") >"$log" 2>&1 || { cat "$log" >&2; fail "$module does not compile"; }
-    awk -v "prefix=incast_${module}_" -f "$here/tidy.awk" \
-        "$assembly"/*.s >"$work/$module.s"
-    "$clang" -target bpf -mcpu=v3 -c "$work/$module.s" -o "$work/$module.o"
-    "$python" "$here/tidy_types.py" "$work/$module.o"
+    assemble "$crate" "$module" "$work"
 
     types "$work/$module.o" >"$work/$module.types"
     setup=$(awk '$2 == "STRUCT" && $3 ~ /^.Setup_/ { gsub(/\047/, "", $3); print $3; exit }' \

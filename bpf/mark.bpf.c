@@ -8,29 +8,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "queue.h"
+
 char _license[] SEC("license") = "Dual MIT/GPL";
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct gnet_stats_queue {
-	__u32 backlog;
-};
-
-struct Qdisc {
-	struct gnet_stats_queue qstats;
-};
-
-struct net_device {
-	struct Qdisc *qdisc;
-};
-
-struct sk_buff {
-	struct net_device *dev;
-};
-
-#pragma clang attribute pop
-
-extern void *bpf_cast_to_kern_ctx(void *context) __ksym;
 
 /* In bytes; written into the object before it is loaded. */
 const volatile __u64 incast_mark_above = 30000;

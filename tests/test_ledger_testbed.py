@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from helpers import Incast
 from incast import Result, Scenario, testbed
 from incast.ledger import find, judge, run_figure
 from incast.ledger.testbeds import AbsentError, measure
+from incast.progress import Progress
+from incast.runner import State
 from incast.testbed import TestbedError
 
 SCENARIO = """\
@@ -80,8 +83,16 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
     """A testbed that simulates, and notes what it is asked for."""
     asked: list[Scenario] = []
 
-    def run(scenario: Scenario, out: Path | None = None, *, fresh: bool = False) -> Result:
+    def run(
+        scenario: Scenario,
+        out: Path | None = None,
+        *,
+        fresh: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Result:
         asked.append(scenario)
+        if progress is not None:
+            progress(Progress(10**9, 4 * 10**9, 0, 2, 0))
         return scenario.run(out, fresh=fresh)
 
     monkeypatch.setattr(testbed, "run", run)
@@ -128,6 +139,23 @@ def test_complete_results_of_a_testbed_are_reused(
     monkeypatch.setattr("incast.kernel.OBJECTS", objects)
     measure(figure, folder, fresh=False)
     assert len(made) == 7
+
+
+def test_their_progress_is_that_of_the_batch(papers: Path, made: list[Scenario], tmp_path: Path) -> None:
+    (figure,) = find(papers, ["some/real"])
+    seen: list[tuple[int, int, list[float]]] = []
+
+    def watch(state: State) -> None:
+        seen.append((state.done, state.runs, list(state.shares.values())))
+
+    for reused in (False, True):
+        seen.clear()
+        run_figure(figure, folder=tmp_path / "results", watch=watch)
+        # One run in the simulator, and then two on the testbed, each a quarter over when it reports.
+        running = [] if reused else [(1, 3, [0.25]), (2, 3, [0.25])]
+        assert [one for one in seen if one[2] == [0.25]] == running
+        assert seen[-1] == (3, 3, [])
+    assert len(made) == 2
 
 
 def test_a_machine_without_a_testbed_says_so(papers: Path, monkeypatch: pytest.MonkeyPatch) -> None:

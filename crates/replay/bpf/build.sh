@@ -1,7 +1,7 @@
 #!/bin/sh
 # build.sh FOLDER [MODULE…]: makes objects MODULE.bpf.o that replay traces in the kernel, of all algorithms or of those
 # whose modules of crates/cc are named, and the program `replay` that loads them. Says on a line beginning with
-# "missing: " what it lacks. The way is that of bpf/build.sh in the root folder, which explains it.
+# "missing: " what it lacks. bpf/compile.sh in the root folder says how Rust becomes BPF.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,6 @@ mkdir -p "$to"
 to=$(cd "$to" && pwd)
 CARGO_TARGET_DIR="$to/target"
 export CARGO_TARGET_DIR
-target=bpfel-unknown-none
 
 missing() {
     printf 'missing: %s\n' "$*"
@@ -23,20 +22,12 @@ fail() {
     exit 1
 }
 
-clang=${CLANG:-}
-for name in clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19; do
-    [ -n "$clang" ] || clang=$(command -v "$name" || true)
-done
-[ -n "$clang" ] || missing "clang (apt install clang-14)"
-bpftool=${BPFTOOL:-$(PATH="$PATH:/usr/sbin" command -v bpftool || true)}
-[ -n "$bpftool" ] || missing "bpftool (apt install bpftool)"
+. "$root/bpf/compile.sh"
+find_tools
 [ -f /usr/include/bpf/libbpf.h ] || missing "the headers of libbpf (apt install libbpf-dev)"
-for tool in cc python3 flock; do
+for tool in cc flock; do
     command -v "$tool" >/dev/null || missing "$tool"
 done
-core="$(rustc --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs"
-[ -f "$core" ] || { command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; } || true
-[ -f "$core" ] || missing "the source of Rust's core library (rustup component add rust-src)"
 
 # One at a time.
 exec 9>"$to/lock"
@@ -51,24 +42,13 @@ cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/repla
 mv "$to/replay.new" "$to/replay" # another may be running it
 
 cd "$root"
-sources="crates/cc/src crates/cc/bpf crates/units/src crates/replay/bpf bpf/tidy.awk bpf/tidy_types.py"
+sources="crates/cc/src crates/cc/bpf crates/units/src crates/replay/bpf bpf/compile.sh bpf/tidy.awk bpf/tidy_types.py"
 for module in $modules; do
     if [ -f "$to/$module.bpf.o" ] && [ -z "$(find $sources -newer "$to/$module.bpf.o" -type f)" ]; then
         continue
     fi
-    # cargo would not write the assembly of what it has built before.
-    rm -rf "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s \
-        "$CARGO_TARGET_DIR/$target"/release/.fingerprint/incast-cc-bpf-*
-    (cd "$root/crates/cc/bpf" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
-        --release --target "$target" -Zbuild-std=core -- --emit=asm -C target-cpu=v3 --cfg one \
-        --cfg "$module") >"$to/log" 2>&1 || { cat "$to/log" >&2; fail "$module does not compile"; }
-    # A move of 32 bits clears the other half; older versions of clang write the register so.
-    awk -v "prefix=incast_${module}_" -f "$root/bpf/tidy.awk" \
-        "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s |
-        sed -E 's/^([[:space:]]+)r([0-9]) = w([0-9])$/\1w\2 = w\3/' >"$to/$module.s"
-    "$clang" -target bpf -mcpu=v3 -c "$to/$module.s" -o "$to/$module.o"
-    python3 "$root/bpf/tidy_types.py" "$to/$module.o"
-    "$bpftool" btf dump file "$to/$module.o" format raw >"$to/types"
+    assemble "$root/crates/cc/bpf" "$module" "$to"
+    types "$to/$module.o" >"$to/types"
     # The types of the state and of the setup, with their sizes: those that the first two arguments of on_ack lead to.
     set -- $(awk '
         { id = substr($1, 2, length($1) - 2) }
@@ -90,8 +70,6 @@ for module in $modules; do
             }
         }' "$to/types")
     [ $# -eq 4 ] || fail "$module: the types of its state and setup are not found"
-    "$clang" -O2 -g -Wall -Werror -target bpf -mcpu=v3 "-I/usr/include/$(uname -m)-linux-gnu" \
-        -D"STATE=$1" -D"STATE_BYTES=$2" -D"SETUP=$3" -D"SETUP_BYTES=$4" \
-        -c "$here/replay.bpf.c" -o "$to/$module.glue.o"
+    compile "$here/replay.bpf.c" "$to/$module.glue.o" -D"STATE=$1" -D"STATE_BYTES=$2" -D"SETUP=$3" -D"SETUP_BYTES=$4"
     "$bpftool" gen object "$to/$module.bpf.o" "$to/$module.glue.o" "$to/$module.o"
 done

@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 __all__ = ["KernelError", "available", "call", "ready", "registered"]
@@ -99,9 +100,22 @@ def call(bpftool: str, *words: str) -> str:
     Raises:
         KernelError: When it fails.
     """
+    done = ran([bpftool, *words])
+    if done.returncode == 0:
+        return done.stdout
+    raise KernelError(reason(done.stderr + done.stdout))
+
+
+def ran(words: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, in a folder.
+
+    Raises:
+        KernelError: When it does not run, or does not end within two minutes.
+    """
     try:
-        done = subprocess.run(
-            [bpftool, *words],
+        return subprocess.run(
+            words,
+            cwd=folder,
             capture_output=True,
             text=True,
             errors="replace",
@@ -110,10 +124,7 @@ def call(bpftool: str, *words: str) -> str:
             pass_fds=INHERITED,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise KernelError(f"bpftool does not run: {error}") from None
-    if done.returncode == 0:
-        return done.stdout
-    raise KernelError(reason(done.stderr + done.stdout))
+        raise KernelError(f"{Path(words[0]).name} does not run: {error}") from None
 
 
 def reason(text: str) -> str:

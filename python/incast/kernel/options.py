@@ -11,7 +11,6 @@ import json
 import re
 import secrets
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from incast.kernel.image import patched
-from incast.kernel.machine import INHERITED, KernelError, call, reason
+from incast.kernel.machine import KernelError, call, ran, reason
 
 __all__ = ["DELAY", "TELEMETRY", "Option", "attach", "complete", "remove_unused"]
 
@@ -186,19 +185,8 @@ def _apart(command: str, words: Sequence[str]) -> str:
         raise KernelError("unshare is missing: install it (Debian: apt install util-linux)")
     with tempfile.TemporaryDirectory(prefix="incast-") as folder:
         script = "set -e; mkdir bpf cgroup; mount -t bpf bpf bpf; mount -t cgroup2 cgroup cgroup; " + command
-        try:
-            done = subprocess.run(
-                [unshare, "--mount", "--propagation", "private", "sh", "-c", script, "sh", *words],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=120,
-                check=False,
-                pass_fds=INHERITED,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise KernelError(f"unshare does not run: {error}") from None
+        mounted = [unshare, "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+        done = ran([*mounted, *words], folder)
     if done.returncode == 0:
         return done.stdout
     text = done.stderr + done.stdout

@@ -186,6 +186,7 @@ def run_figures(
         jobs.extend(_jobs(figure, folder))
         ranges.append((figure, range(first, len(jobs))))
     batch = Batch(jobs)
+    batch.state.runs += sum(map(testbeds.count, figures))
     left = list(ranges)
     waiting: list[tuple[Figure, range]] = []
 
@@ -206,7 +207,7 @@ def run_figures(
     failures = [f"{failure.label} failed: {failure.why}" for failure in batch.state.failures]
     for figure, indices in waiting:
         try:
-            measured = testbeds.measure(figure, folder, fresh)
+            measured = testbeds.measure(figure, folder, fresh, batch.state, watch)
         except testbeds.AbsentError as reason:
             if absent is None:
                 raise LedgerError(f"{figure.id}: not run here: {reason}") from None

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from incast import kernel, store, testbed
 from incast._core import ResultError, ScenarioError
 from incast.kernel import KernelError
 from incast.ledger.figure import Figure, LedgerError, RunSpec
+from incast.progress import Progress, share
 from incast.result import Result
+from incast.runner import State
+from incast.scenario import Scenario
 
 
 class AbsentError(Exception):
     """This machine cannot make runs on a testbed; the text says what it lacks."""
 
 
-def measure(figure: Figure, folder: Path | None, fresh: bool) -> Mapping[str, Sequence[Result]]:
+def count(figure: Figure) -> int:
+    """How many runs of a figure are on a testbed."""
+    return sum(len(spec.seeds) or 1 for spec in figure.runs if spec.testbed)
+
+
+def measure(
+    figure: Figure,
+    folder: Path | None,
+    fresh: bool,
+    state: State | None = None,
+    watch: Callable[[State], None] | None = None,
+) -> Mapping[str, Sequence[Result]]:
     """Makes the runs of a figure that are on a testbed, one after the other.
 
     Args:
         figure: The figure.
         folder: The folder of all results, of which existing ones are reused; None keeps them in memory.
         fresh: Make all runs again.
+        state: The progress of the batch that these runs end.
+        watch: Called with it when something has changed.
 
     Returns:
         The results by the name of the run: one for each repetition.
@@ -32,31 +48,57 @@ def measure(figure: Figure, folder: Path | None, fresh: bool) -> Mapping[str, Se
         AbsentError: When the machine lacks something.
         LedgerError: When a run fails, or a scenario is none for a testbed.
     """
-    return {
-        spec.name: [_one(figure, spec, seed, folder, fresh) for seed in spec.seeds or (None,)]
-        for spec in figure.runs
-        if spec.testbed
-    }
+    now = State(count(figure)) if state is None else state
+
+    def report(progress: Progress | None) -> None:
+        # One at a time: any number stands for it.
+        now.shares = {} if progress is None else {-1: share(progress)}
+        if watch is not None:
+            watch(now)
+
+    found: dict[str, list[Result]] = {}
+    try:
+        for spec in figure.runs:
+            if not spec.testbed:
+                continue
+            found[spec.name] = []
+            for seed in spec.seeds or (None,):
+                report(None)
+                result, reused = _one(figure, spec, seed, folder, fresh, report)
+                found[spec.name].append(result)
+                now.reused += reused
+                now.made += not reused
+    finally:
+        report(None)
+    return found
 
 
-def _one(figure: Figure, spec: RunSpec, seed: int | None, folder: Path | None, fresh: bool) -> Result:
+def _one(
+    figure: Figure,
+    spec: RunSpec,
+    seed: int | None,
+    folder: Path | None,
+    fresh: bool,
+    report: Callable[[Progress | None], None],
+) -> tuple[Result, bool]:
+    """The result of one run, and whether it was there already."""
     name = f"{figure.id}: the run {spec.name!r}" + ("" if seed is None else f", repetition {seed}")
     try:
         scenario = spec.load(seed)
         place = None
         if folder is not None:
             simulated = store.place(folder, scenario, store.named_files(scenario))
-            place = simulated.with_name(f"testbed-{simulated.name}-{_code()}")
+            place = simulated.with_name(f"testbed-{simulated.name}-{_code(scenario)}")
             if not fresh and (found := _complete(place)):
-                return found
-        result = testbed.run(scenario, place, fresh=True)
+                return found, True
+        result = testbed.run(scenario, place, fresh=True, progress=report)
     except ScenarioError as error:
         raise LedgerError(f"{name}: {error}") from None
     except (KernelError, testbed.TestbedError) as error:
         raise AbsentError(str(error)) from None
     if not result.sound:
         raise LedgerError(f"{name} failed: it ended {result.info['outcome']['end']}")
-    return result
+    return result, False
 
 
 def _complete(place: Path) -> Result | None:
@@ -67,9 +109,12 @@ def _complete(place: Path) -> Result | None:
     return result if result.state == "complete" and result.sound else None
 
 
-def _code() -> str:
-    """Identifies the kernel's algorithms as they are built here: a result of other code is not reused."""
+def _code(scenario: Scenario) -> str:
+    """Identifies the algorithms of a scenario as built here: a result of other code is not reused."""
+    used = {label.partition(":")[0] for label in scenario._core.algorithms()}
     digest = hashlib.sha256()
-    for file in sorted(kernel.OBJECTS.glob("*.o")):
-        digest.update(file.read_bytes())
+    for known in kernel.CONTROLS:
+        file = kernel.OBJECTS / known.object
+        if known.algorithm in used and file.exists():
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:8]

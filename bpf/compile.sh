@@ -1,0 +1,56 @@
+# shellcheck shell=sh
+# Read by the scripts that make BPF of algorithms: build.sh, and crates/replay/bpf/build.sh. They define `missing`,
+# which says what they lack and ends them, and `fail`, and export CARGO_TARGET_DIR.
+#
+# The compiler of Rust writes assembly for BPF, and clang assembles it: the object files of both hold the code
+# of their own LLVM, and these versions do not read each other's.
+
+scripts=$root/bpf
+target=bpfel-unknown-none
+
+# find_tools: sets clang, bpftool and python.
+find_tools() {
+    # Debian has clang with the number of its version.
+    clang=${CLANG:-}
+    for name in clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19; do
+        [ -n "$clang" ] || clang=$(command -v "$name" || true)
+    done
+    [ -n "$clang" ] || missing "clang (apt install clang-14)"
+    bpftool=${BPFTOOL:-$(PATH="$PATH:/usr/sbin" command -v bpftool || true)}
+    [ -n "$bpftool" ] || missing "bpftool (apt install bpftool)"
+    [ -f /usr/include/bpf/bpf_helpers.h ] || missing "the headers of libbpf (apt install libbpf-dev)"
+    python=$(command -v python3 || true)
+    [ -n "$python" ] || missing "python3"
+    core="$(rustc --print sysroot)/lib/rustlib/src/rust/library/core/src/lib.rs"
+    [ -f "$core" ] || { command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; } || true
+    [ -f "$core" ] || missing "the source of Rust's core library (rustup component add rust-src)"
+}
+
+# assemble CRATE MODULE FOLDER: the functions of one algorithm of a crate, as FOLDER/MODULE.o.
+assemble() {
+    crate=$1
+    package=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -n 1)
+    built=$CARGO_TARGET_DIR/$target/release
+    listing=$(printf '%s' "$package" | tr - _)
+    # cargo would not write the assembly of what it has built before.
+    rm -rf "$built/deps/$listing"*.s "$built/.fingerprint/$package"-*
+    # RUSTC_BOOTSTRAP lets the stable compiler build the core library; the crates use no unstable feature.
+    (cd "$crate" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
+        --release --target "$target" -Zbuild-std=core -- --emit=asm -C target-cpu=v3 --cfg one \
+        --cfg "$2") >"$3/$2.log" 2>&1 || { cat "$3/$2.log" >&2; fail "$2 does not compile"; }
+    awk -v "prefix=incast_$2_" -f "$scripts/tidy.awk" "$built/deps/$listing"*.s >"$3/$2.s"
+    "$clang" -target bpf -mcpu=v3 -c "$3/$2.s" -o "$3/$2.o"
+    "$python" "$scripts/tidy_types.py" "$3/$2.o"
+}
+
+# compile FROM TO OPTION…: C to BPF.
+compile() {
+    from=$1
+    object=$2
+    shift 2
+    "$clang" -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
+        "-I/usr/include/$(uname -m)-linux-gnu" "$@" -c "$from" -o "$object"
+}
+
+# types OBJECT: the types of an object file, as text.
+types() { "$bpftool" btf dump file "$1" format raw; }
