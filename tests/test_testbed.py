@@ -101,7 +101,6 @@ RING = STAR.replace("[probe]", '[[traffic]]\nname = "ring"\nkind = "ring-allredu
     ("text", "key", "said"),
     [
         (HOMA, "transport.kind", "there is no homa"),
-        (PAUSES, "switch.pfc", "pause"),
         (SPRAYED, "balancing.policy", "one path"),
         (RING, "traffic", "by the clock"),
     ],
@@ -151,6 +150,22 @@ def test_delays_decide_what_forwards() -> None:
     # With it marks between two thresholds are possible too.
     found = plan.read(scenario("switch.ecn.kmax=60KB", "switch.ecn.pmax=0.5"), "user")
     assert found.marks(10**8) == (30_000, 60_000, 0.5)
+
+
+def test_pauses_are_those_of_the_switch_in_user_space() -> None:
+    found = plan.read(scenario(text=PAUSES))
+    assert found.user
+    assert any("network card" in note for note in found.notes)
+    # Of each host's link into the switch: 1/4 of what is free; headroom for two delays of 5 us at 12.5 B/us,
+    # a packet of 1054 B, a frame of 64 B, and two packets (docs/network/pfc.md).
+    headroom = 125 + 1054 + 64 + 2 * 1054
+    assert found.core.pausing == [(host, 0, None, 1 << 30, 3072, headroom, 4096) for host in range(3)]
+    text = PAUSES.replace("pfc = {}", 'pfc = { xoff = "20KB", headroom = "9KB" }')
+    assert plan.read(scenario(text=text)).core.pausing[0][2:] == (20_000, 1 << 30, 3072, 9_000, 4096)
+    with pytest.raises(ScenarioError, match=r"switch\.pfc: the kernel pauses nobody"):
+        plan.read(scenario(text=PAUSES), "kernel")
+    with pytest.raises(ScenarioError, match=r"probe\.pauses: pauses are counted for each port"):
+        plan.read(scenario("probe.pauses=true", text=PAUSES))
 
 
 def test_paths_of_algorithms_are_those_of_the_simulator() -> None:
@@ -230,12 +245,14 @@ class Measurement:
         ]
     )
     port_samples: list[Any] = field(
-        default_factory=lambda: [(k * 10**9, 3, 2, 10_000 * k, 12_500 * k, 0, k) for k in range(4)]
+        default_factory=lambda: [(k * 10**9, 3, 2, 10_000 * k, 12_500 * k, 0, k, k == 1) for k in range(4)]
     )
     flow_samples: list[Any] = field(
         default_factory=lambda: [(10**9, 0, 20_000, None, 300_000_000, 9_000, 5_000)]
     )
-    ports: list[Any] = field(default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000)])
+    ports: list[Any] = field(
+        default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000, 10**9, 7)]
+    )
     testbed: str = json.dumps(
         {
             "switch": "kernel",
@@ -267,6 +284,10 @@ def test_what_is_measured_is_in_the_result() -> None:
     assert result.port("to h2").queue_bytes.tolist() == [0, 10_000, 20_000, 30_000]
     assert result.flow(0).rtt_ps.tolist() == [300_000_000]
     assert result.peak_queue_bytes("to h2") == 31_000
+    port = (result.ports.column("node") == "s0") & (result.ports.column("peer") == "h2")
+    assert result.ports.column("paused_ps")[port].tolist() == [10**9]
+    assert result.ports.column("pauses_sent")[port].tolist() == [7]
+    assert result.port_series.column("paused").tolist() == [False, True, False, False]
     outcome = result.info["outcome"]
     assert (outcome["packets_sent"], outcome["packets_dropped"], outcome["packets_in_flight"]) == (2001, 1, 0)
     assert (result.end, result.sound, outcome["wall_s"]) == ("finished", True, 0.2)

@@ -174,6 +174,30 @@ def test_a_switch_in_user_space_delays_and_marks() -> None:
     assert 0.8 < ratio < 3
 
 
+def test_pauses_in_place_of_losses() -> None:
+    small = ("switch.buffer=80KB", "topology.delay=200us")
+    lossy = testbed.run(scenario(*small), switch="user")
+    assert lossy.ports.column("dropped_packets").sum() > 0
+    assert lossy.ports.column("pauses_sent").sum() == 0
+    lossless = testbed.run(scenario(*small, "switch.pfc={}"))
+    assert (lossless.end, lossless.info["testbed"]["switch"]) == ("finished", "user")
+    ports = lossless.ports
+    assert ports.column("dropped_packets").sum() == 0
+    # Both senders are paused, by the switch, and nobody else is; each for a part of the time.
+    senders = np.isin(ports.column("node"), ["h0", "h1"])
+    assert ports.column("paused_ps")[senders].min() > 0
+    assert ports.column("paused_ps")[~senders].max() == 0
+    assert ports.column("paused_ps").max() < lossless.flows.column("finish_ps").max()
+    at_switch = np.isin(ports.column("peer"), ["h0", "h1"])
+    assert ports.column("pauses_sent")[at_switch].min() > 0
+    assert ports.column("pauses_sent")[~at_switch].max() == 0
+    # The simulator pauses the same ports.
+    simulated = scenario(*small, "switch.pfc={}").run()
+    for column in ("paused_ps", "pauses_sent"):
+        assert ((simulated.ports.column(column) > 0) == (ports.column(column) > 0)).all()
+    assert 0.3 < goodput(lossless) / goodput(simulated) < 1.1
+
+
 def test_a_dumbbell_shares_its_middle() -> None:
     text = STAR.replace("hosts = 3", "left = 2, right = 2, bottleneck_rate = '50Mbps'").replace(
         "star", "dumbbell"

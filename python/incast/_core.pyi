@@ -141,6 +141,13 @@ class Plan:
     def ecn(self) -> tuple[int, int, float, int | None, bool] | None:
         """Marks: kmin and kmax in bytes, pmax, reference rate, whether at dequeue."""
     @property
+    def pausing(self) -> list[tuple[int, int, int | None, int, int, int, int]]:
+        """When switches pause links into them.
+
+        Node and port; fixed threshold, part of what is free out of 2^32, how far below it resumes, headroom,
+        reserve.
+        """
+    @property
     def until_ps(self) -> int | None:
         """When it ends at the latest."""
     @property
@@ -174,6 +181,7 @@ class Switch:
         ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None]],
         buffer: tuple[int | None, float | None],
         seed: int,
+        pausing: Sequence[tuple[int, int, int | None, int, int, int, int]],
     ) -> Switch: ...
     def begin(
         self,
@@ -187,8 +195,8 @@ class Switch:
     def stop(
         self,
     ) -> tuple[
-        list[tuple[int, int, int, int, int, int, int]],
-        list[tuple[int, int, int, int, int, int, int, int]],
+        list[tuple[int, int, int, int, int, int, int, bool]],
+        list[tuple[int, int, int, int, int, int, int, int, int, int]],
         tuple[int, int, int, int, int],
     ]:
         """Stops forwarding. Samples and totals of ports, and what of its frames to hosts was late."""

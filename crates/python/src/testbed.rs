@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use incast_cc::Fixed;
 use incast_lab::results::info::TestbedInfo;
 use incast_lab::run::{self as lab, Job, Measured, RunOptions};
+use incast_sim::Simulation;
+use incast_sim::describe::network::Link as Described;
 use incast_sim::describe::switch::{Buffer, MarkingPoint};
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, PortTotals, Stall};
 use incast_units::{Bytes, Rate, Time};
@@ -21,6 +24,10 @@ type Flow = (u32, u32, Option<u64>, u64, Option<u64>, u16, u16);
 type Path = (u64, u64, u64, u64, u64, u32);
 /// ECN: kmin, kmax in bytes, pmax, reference rate in bit/s if there is one, whether at dequeue.
 type Ecn = (u64, u64, f64, Option<u64>, bool);
+
+/// When a switch pauses a link into it: node and port that are paused; the threshold in bytes if it is fixed, the part
+/// of what is free out of 2^32, how far below it resumes, headroom and reserve in bytes.
+type Pausing = (u32, u16, Option<u64>, u64, u64, u64, u64);
 
 /// What a scenario asks of a testbed. Times are in ps, rates in bit/s.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -44,6 +51,8 @@ pub(crate) struct Plan {
     /// The part of the free buffer that a queue may have; none: the limit is that of each port.
     buffer_alpha: Option<f64>,
     ecn: Option<Ecn>,
+    /// Links into switches with priority flow control; empty without it.
+    pausing: Vec<Pausing>,
     until_ps: Option<u64>,
     /// Time without progress after which it is given up.
     stall_after_ps: u64,
@@ -58,13 +67,13 @@ pub(crate) struct Plan {
 /// A flow: its number; start, finish, delivery in ps; payload acknowledged, packets, packets sent again, packets
 /// marked, timeouts.
 type MeasuredFlow = (u32, u64, Option<u64>, Option<u64>, u64, u64, u64, u64, u32);
-/// A sample of a port: time in ps, node, port, bytes queued, transmitted, dropped, packets marked.
-type PortRow = (u64, u32, u16, u64, u64, u64, u64);
+/// A sample of a port: time in ps, node, port, bytes queued, transmitted, dropped, packets marked, whether it is paused.
+type PortRow = (u64, u32, u16, u64, u64, u64, u64, bool);
 /// A sample of a flow: time in ps, flow, window in bytes, rate in bit/s, RTT in ps, bytes in flight, acknowledged.
 type FlowRow = (u64, u32, u64, Option<u64>, u64, u64, u64);
 /// Totals of a port: node, port, bytes and packets transmitted, packets and bytes dropped, packets marked, longest
-/// queue.
-type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64);
+/// queue, time paused in ps, pauses sent.
+type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// How it ended: `finished`, `time limit`, `interrupted` or `stalled`; when, in ps; data packets lost on the way;
 /// of a stall, flows with what they wait for.
@@ -128,6 +137,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
             let reference = ecn.reference.map(Rate::bps);
             (ecn.kmin.get(), ecn.kmax.get(), fraction(ecn.pmax), reference, at_dequeue)
         }),
+        pausing: pausing(simulation),
         until_ps: limit(simulation.until),
         stall_after_ps: simulation.stall_after.ps(),
         probed_ports: probes.ports.clone(),
@@ -137,6 +147,28 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
         probe_from_ps: probes.from.ps(),
         probe_until_ps: limit(probes.until),
     })
+}
+
+fn pausing(simulation: &Simulation) -> Vec<Pausing> {
+    let (network, switch, transport) = (&simulation.network, &simulation.switch, &simulation.transport);
+    let Some(pfc) = switch.pfc else { return Vec::new() };
+    let (alpha, reserve) = match switch.buffer {
+        Buffer::Shared { ingress_alpha, reserve, .. } => (ingress_alpha, reserve.get()),
+        Buffer::Unlimited | Buffer::PerPort(_) => (Fixed::ZERO, 0),
+    };
+    let packet = (transport.payload + transport.header).max(transport.smallest);
+    let of = |link: &Described| {
+        let alpha = switch.ingress_alpha_at(alpha, link.rate).bits();
+        let headroom = switch.headroom(link.rate, link.delay, packet).get();
+        (pfc.xoff.map(Bytes::get), u64::try_from(alpha).unwrap_or(0), pfc.xon_offset.get(), headroom, reserve)
+    };
+    let both = network.links.iter().flat_map(|link| [(link, link.a, link.b), (link, link.b, link.a)]);
+    both.filter(|(_, _, far)| far.0 >= network.hosts)
+        .map(|(link, (node, port), _)| {
+            let (xoff, alpha, xon_offset, headroom, reserve) = of(link);
+            (node, port, xoff, alpha, xon_offset, headroom, reserve)
+        })
+        .collect()
 }
 
 /// The result of what was measured of a scenario.
@@ -208,7 +240,7 @@ impl Measurement {
             port_samples: self
                 .port_samples
                 .into_iter()
-                .map(|(time, node, port, queue, transmitted, dropped, marked)| PortSample {
+                .map(|(time, node, port, queue, transmitted, dropped, marked, paused)| PortSample {
                     time: Time::from_ps(time),
                     node,
                     port,
@@ -216,7 +248,7 @@ impl Measurement {
                     transmitted: Bytes::new(transmitted),
                     dropped: Bytes::new(dropped),
                     marked,
-                    paused: false,
+                    paused,
                     samples: 1,
                 })
                 .collect(),
@@ -238,16 +270,20 @@ impl Measurement {
             ports: self
                 .ports
                 .into_iter()
-                .map(|(node, port, transmitted, packets, drops, dropped, marked, peak_queue)| PortTotals {
-                    node,
-                    port,
-                    transmitted: Bytes::new(transmitted),
-                    packets,
-                    drops,
-                    dropped: Bytes::new(dropped),
-                    marked,
-                    peak_queue: Bytes::new(peak_queue),
-                    ..PortTotals::default()
+                .map(|(node, port, transmitted, packets, drops, dropped, marked, peak, paused, sent)| {
+                    PortTotals {
+                        node,
+                        port,
+                        transmitted: Bytes::new(transmitted),
+                        packets,
+                        drops,
+                        dropped: Bytes::new(dropped),
+                        marked,
+                        peak_queue: Bytes::new(peak),
+                        paused: Time::from_ps(paused),
+                        pauses_sent: sent,
+                        trimmed: 0,
+                    }
                 })
                 .collect(),
         })
@@ -255,7 +291,7 @@ impl Measurement {
 }
 
 /// A parameter in units of 2^-32 as a number.
-fn fraction(value: incast_cc::Fixed) -> f64 {
+fn fraction(value: Fixed) -> f64 {
     value.bits() as f64 / f64::from(1_u16 << 15) / f64::from(1_u32 << 17)
 }
 
@@ -288,13 +324,15 @@ pub(crate) struct Switch {
 #[pymethods]
 impl Switch {
     /// Forwards between packet sockets, one for each host, which may be closed. The buffer is a limit in bytes and,
-    /// where it is that of a whole switch, the part of what is free that a queue may have.
+    /// where it is that of a whole switch, the part of what is free that a queue may have; with links that are paused
+    /// nothing but the size of the buffer counts.
     #[new]
     fn new(
         sockets: Vec<i32>,
         ports: Vec<SwitchPort>,
         buffer: (Option<u64>, Option<f64>),
         seed: u64,
+        pausing: Vec<Pausing>,
     ) -> PyResult<Self> {
         let hosts = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
         let buffer = match buffer {
@@ -303,7 +341,17 @@ impl Switch {
             (Some(size), Some(alpha)) => incast_switch::Buffer::Shared { size, alpha },
         };
         let names = ports.iter().map(|port| (port.0, port.1)).collect();
-        let ports = ports.into_iter().map(|(node, _, peer, rate, delay, marks)| incast_switch::Port {
+        let paused = |node, port| {
+            let rule = pausing.iter().find(|rule| (rule.0, rule.1) == (node, port));
+            rule.map(|&(_, _, xoff, alpha, xon_offset, headroom, reserve)| incast_switch::Pausing {
+                xoff,
+                alpha,
+                xon_offset,
+                headroom,
+                reserve,
+            })
+        };
+        let ports = ports.into_iter().map(|(node, port, peer, rate, delay, marks)| incast_switch::Port {
             node,
             peer,
             rate: Rate::from_bps(rate),
@@ -314,6 +362,7 @@ impl Switch {
                 probability: (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64,
                 at_dequeue,
             }),
+            pausing: paused(node, port),
         });
         let model = incast_switch::Model::new(hosts, ports.collect(), buffer, seed);
         let running = incast_switch::Switch::start(model, &sockets)?;
@@ -349,10 +398,21 @@ impl Switch {
         let samples = done.samples.iter().map(|s| {
             let (node, port) = self.names[s.port];
             let t = s.totals;
-            (s.time.ps(), node, port, s.queue, t.transmitted, t.dropped, t.marked)
+            (s.time.ps(), node, port, s.queue, t.transmitted, t.dropped, t.marked, s.paused)
         });
         let totals = self.names.iter().zip(&done.totals).map(|(&(node, port), t)| {
-            (node, port, t.transmitted, t.packets, t.drops, t.dropped, t.marked, t.peak)
+            (
+                node,
+                port,
+                t.transmitted,
+                t.packets,
+                t.drops,
+                t.dropped,
+                t.marked,
+                t.peak,
+                t.paused.ps(),
+                t.pauses,
+            )
         });
         let late = (done.delivered, done.late.0, done.late.1, done.latest.ps(), done.refused);
         Ok((samples.collect(), totals.collect(), late))

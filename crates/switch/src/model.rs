@@ -2,7 +2,8 @@
 //!
 //! Store and forward, as in the simulator: a packet is admitted to the queue of its port when its last bit has
 //! arrived, is sent when those before it are, takes its size over the rate for that, and arrives a delay later. A
-//! packet in transmission is not in the queue any more.
+//! packet in transmission is not in the queue any more. A switch may pause links into it ([`Pausing`]); the frames
+//! for that are sent before everything that waits, and never leave the model.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,6 +11,16 @@ use std::collections::{BinaryHeap, VecDeque};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::frame;
+use pauses::{Account, Admission, Pool};
+
+mod pauses;
+
+pub use pauses::Pausing;
+
+/// Bytes of a frame that pauses or resumes a link.
+const PAUSE_FRAME: u64 = 64;
+/// Where a host's own packet comes from.
+const NOWHERE: usize = usize::MAX;
 
 /// One direction of a link, with the queue before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +35,8 @@ pub struct Port {
     pub delay: Time,
     /// Which packets it marks; never those of a host.
     pub marks: Option<Marks>,
+    /// When the node that receives pauses it; never a host.
+    pub pausing: Option<Pausing>,
 }
 
 /// Random early marking on the length of the queue in bytes.
@@ -68,8 +81,12 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
-    /// Longest queue.
+    /// Longest queue, with a packet that has just come.
     pub peak: u64,
+    /// Time for which the far end has paused it.
+    pub paused: Time,
+    /// Frames by which it has paused the far end.
+    pub pauses: u64,
 }
 
 /// The state of a port at some time.
@@ -81,6 +98,8 @@ pub struct Sample {
     pub port: usize,
     /// Bytes in its queue.
     pub queue: u64,
+    /// Whether the far end has it paused.
+    pub paused: bool,
     /// Bytes transmitted, bytes dropped and packets marked so far.
     pub totals: Totals,
 }
@@ -98,14 +117,29 @@ enum Event {
     Sample,
 }
 
+/// What a link carries.
+#[derive(Debug)]
+enum Item {
+    Packet(Vec<u8>),
+    /// Pause the far end, or resume it.
+    Pause(bool),
+}
+
 #[derive(Debug, Default)]
 struct State {
-    queue: VecDeque<Vec<u8>>,
+    /// Packets that wait, each with the link over which it came.
+    queue: VecDeque<(Vec<u8>, usize)>,
     queued: u64,
-    /// The packet in transmission.
-    sending: Option<Vec<u8>>,
-    /// Packets on the link.
-    flying: VecDeque<Vec<u8>>,
+    /// What is in transmission.
+    sending: Option<Item>,
+    /// What is on the link.
+    flying: VecDeque<Item>,
+    /// Since when the far end has it paused.
+    paused: Option<Time>,
+    /// The pause or the resumption of the far end that waits.
+    order: Option<bool>,
+    /// What came over this link and is in the switch at its end.
+    account: Account,
     totals: Totals,
 }
 
@@ -131,10 +165,16 @@ pub struct Model {
     buffer: Buffer,
     /// Bytes in the queues of each node.
     used: Vec<u64>,
+    /// What the links into each node share.
+    pools: Vec<Pool>,
     /// For each node and destination the place of the port; `usize::MAX` where there is none.
     routes: Vec<usize>,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
-    /// Number of events so far: of those at the same time the older one comes first.
+    /// For each port the place of that of the other direction; `usize::MAX` where there is none.
+    back: Vec<usize>,
+    /// By time; at the same time ports become free before packets arrive, as in the simulator, and after that the older
+    /// event comes first.
+    events: BinaryHeap<Reverse<(Time, bool, u64, Event)>>,
+    /// Number of events so far.
     order: u64,
     sampling: Sampling,
     samples: Vec<Sample>,
@@ -162,8 +202,25 @@ impl Model {
                 }
             }
         }
+        let all = match buffer {
+            Buffer::Shared { size, .. } => Some(size),
+            Buffer::Unlimited | Buffer::PerPort(_) => None,
+        };
+        let into = |node| ports.iter().filter(move |port| port.peer == node).filter_map(|port| port.pausing);
+        let pools = (0..nodes).map(|node| Pool::of(all, into(node))).collect();
+        // Of several links between two nodes, the first belong together, and so on.
+        let nth = |place: usize, of: (u32, u32)| {
+            ports[..place].iter().filter(|port| (port.node, port.peer) == of).count()
+        };
+        let back = (0..ports.len()).map(|place| {
+            let (here, there) = (ports[place].node, ports[place].peer);
+            let mut others = (0..ports.len()).filter(|&at| (ports[at].node, ports[at].peer) == (there, here));
+            others.nth(nth(place, (here, there))).unwrap_or(usize::MAX)
+        });
         Self {
+            back: back.collect(),
             hosts,
+            pools,
             states: ports.iter().map(|_| State::default()).collect(),
             ports,
             buffer,
@@ -190,7 +247,7 @@ impl Model {
 
     /// A host has sent a frame. Times never go back. A frame for no host is ignored.
     pub fn send(&mut self, now: Time, host: u32, frame: Vec<u8>) {
-        self.enqueue(now, host, frame);
+        self.enqueue(now, host, frame, NOWHERE);
     }
 
     /// When something happens next.
@@ -201,7 +258,7 @@ impl Model {
 
     /// Lets everything happen up to a time. `deliver` is called with each frame that arrives at a host, and when.
     pub fn advance(&mut self, until: Time, deliver: &mut dyn FnMut(Time, u32, Vec<u8>)) {
-        while let Some(&Reverse((time, _, event))) = self.events.peek()
+        while let Some(&Reverse((time, _, _, event))) = self.events.peek()
             && time <= until
         {
             self.events.pop();
@@ -209,16 +266,16 @@ impl Model {
                 Event::Sent(place) => self.sent(time, place),
                 Event::Arrived(place) => {
                     let peer = self.ports[place].peer;
-                    if let Some(frame) = self.states[place].flying.pop_front() {
-                        if peer < self.hosts {
-                            deliver(time, peer, frame);
-                        } else {
-                            self.enqueue(time, peer, frame);
-                        }
+                    match self.states[place].flying.pop_front() {
+                        Some(Item::Packet(frame)) if peer < self.hosts => deliver(time, peer, frame),
+                        Some(Item::Packet(frame)) => self.enqueue(time, peer, frame, place),
+                        Some(Item::Pause(paused)) => self.paused(time, place, paused),
+                        None => {}
                     }
                 }
                 Event::Begin => self.states.iter_mut().for_each(|state| {
                     state.totals = Totals { peak: state.queued, ..Totals::default() };
+                    state.paused = state.paused.map(|_| time);
                 }),
                 Event::Sample => self.sample(time),
             }
@@ -231,22 +288,26 @@ impl Model {
         &self.samples
     }
 
-    /// What each port has done since counting began.
+    /// What each port has done since counting began; `now` is not before anything that has happened.
     #[must_use]
-    pub fn totals(&self) -> Vec<Totals> {
-        self.states.iter().map(|state| state.totals).collect()
+    pub fn totals(&self, now: Time) -> Vec<Totals> {
+        let of = |state: &State| {
+            let still = state.paused.map_or(Time::ZERO, |since| now - since);
+            Totals { paused: state.totals.paused + still, ..state.totals }
+        };
+        self.states.iter().map(of).collect()
     }
 
     fn at(&mut self, time: Time, event: Event) {
         self.order += 1;
-        self.events.push(Reverse((time, self.order, event)));
+        self.events.push(Reverse((time, !matches!(event, Event::Sent(_)), self.order, event)));
     }
 
     fn sample(&mut self, time: Time) {
         let states = &self.states;
         self.samples.extend(self.sampling.ports.iter().map(|&port| {
-            let State { queued, totals, .. } = states[port];
-            Sample { time, port, queue: queued, totals }
+            let State { queued, totals, paused, .. } = states[port];
+            Sample { time, port, queue: queued, paused: paused.is_some(), totals }
         }));
         let next = time + self.sampling.interval;
         if self.sampling.interval > Time::ZERO && next <= self.sampling.until {
@@ -254,15 +315,15 @@ impl Model {
         }
     }
 
-    /// A frame comes to the port by which a node reaches its destination.
-    fn enqueue(&mut self, now: Time, node: u32, mut frame: Vec<u8>) {
+    /// A frame that came over a link goes to the port by which a node reaches its destination.
+    fn enqueue(&mut self, now: Time, node: u32, mut frame: Vec<u8>, from: usize) {
         let Some(host) = frame::destination(&frame).filter(|host| *host < self.hosts) else { return };
         let Some(&place) = self.routes.get(node as usize * self.hosts as usize + host as usize) else {
             return;
         };
         let Some(&port) = self.ports.get(place) else { return };
         let size = frame.len() as u64;
-        let admitted = node < self.hosts || self.admits(node, self.states[place].queued, size);
+        let admitted = node < self.hosts || self.admits(now, from, place, size);
         let marked = port.marks.is_some_and(|m| !m.at_dequeue && self.marks(m, self.states[place].queued));
         let state = &mut self.states[place];
         if !admitted {
@@ -273,17 +334,26 @@ impl Model {
         if marked && frame::mark(&mut frame) {
             state.totals.marked += 1;
         }
-        state.queue.push_back(frame);
+        state.queue.push_back((frame, from));
         state.queued += size;
-        self.used[node as usize] += size;
-        if state.sending.is_none() {
-            self.transmit(now, place);
-        }
-        let state = &mut self.states[place];
+        // As in the simulator, with a packet that need not wait.
         state.totals.peak = state.totals.peak.max(state.queued);
+        self.used[node as usize] += size;
+        self.serve(now, place);
     }
 
-    fn admits(&self, node: u32, queued: u64, size: u64) -> bool {
+    /// Whether there is room for a packet that came over a link, in the queue of a port.
+    fn admits(&mut self, now: Time, from: usize, place: usize, size: u64) -> bool {
+        let node = self.ports[place].node;
+        if let Some(rule) = self.pausing(from) {
+            let pool = &mut self.pools[node as usize];
+            let admission = self.states[from].account.admit(&rule, pool, size);
+            if admission == Admission::StayAndPause {
+                self.order(now, from, true);
+            }
+            return admission != Admission::Drop;
+        }
+        let queued = self.states[place].queued;
         match self.buffer {
             Buffer::Unlimited => true,
             Buffer::PerPort(limit) => queued + size <= limit,
@@ -294,10 +364,49 @@ impl Model {
         }
     }
 
+    /// How a link is paused, if it is.
+    fn pausing(&self, link: usize) -> Option<Pausing> {
+        self.ports.get(link).and_then(|port| port.pausing)
+    }
+
+    /// The far end of a link into a switch is to pause or to resume; these alternate.
+    fn order(&mut self, now: Time, link: usize, pause: bool) {
+        let back = self.back[link];
+        let Some(State { order, .. }) = self.states.get_mut(back) else { return };
+        // One that still waits and its opposite cancel: the far end is already as the second one asks.
+        *order = if order.is_some() { None } else { Some(pause) };
+        self.serve(now, back);
+    }
+
+    /// A frame has arrived over a link that pauses or resumes its way back.
+    fn paused(&mut self, now: Time, link: usize, pause: bool) {
+        let back = self.back[link];
+        let Some(state) = self.states.get_mut(back) else { return };
+        if let Some(since) = state.paused.take() {
+            state.totals.paused += now - since;
+        }
+        state.paused = pause.then_some(now);
+        self.serve(now, back);
+    }
+
+    /// Begins to send what is first at a port, unless it is sending.
+    fn serve(&mut self, now: Time, place: usize) {
+        let state = &mut self.states[place];
+        if state.sending.is_some() {
+            return;
+        }
+        if let Some(pause) = state.order.take() {
+            state.totals.pauses += u64::from(pause);
+            self.transmit(now, place, Item::Pause(pause), PAUSE_FRAME);
+        } else if state.paused.is_none() {
+            self.transmit_first(now, place);
+        }
+    }
+
     /// Begins to send the first packet of a queue.
-    fn transmit(&mut self, now: Time, place: usize) {
+    fn transmit_first(&mut self, now: Time, place: usize) {
         let port = self.ports[place];
-        let Some(mut frame) = self.states[place].queue.pop_front() else { return };
+        let Some((mut frame, from)) = self.states[place].queue.pop_front() else { return };
         let size = frame.len() as u64;
         self.used[port.node as usize] -= size;
         let left = self.states[place].queued - size;
@@ -307,18 +416,29 @@ impl Model {
         if marked && frame::mark(&mut frame) {
             state.totals.marked += 1;
         }
+        self.transmit(now, place, Item::Packet(frame), size);
+        if let Some(rule) = self.pausing(from) {
+            let pool = &mut self.pools[port.node as usize];
+            if self.states[from].account.release(&rule, pool, size) {
+                self.order(now, from, false);
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Time, place: usize, item: Item, size: u64) {
+        let state = &mut self.states[place];
         state.totals.transmitted += size;
         state.totals.packets += 1;
-        state.sending = Some(frame);
-        self.at(now + port.rate.time_for(Bytes::new(size)), Event::Sent(place));
+        state.sending = Some(item);
+        self.at(now + self.ports[place].rate.time_for(Bytes::new(size)), Event::Sent(place));
     }
 
     fn sent(&mut self, now: Time, place: usize) {
-        if let Some(frame) = self.states[place].sending.take() {
-            self.states[place].flying.push_back(frame);
+        if let Some(item) = self.states[place].sending.take() {
+            self.states[place].flying.push_back(item);
             self.at(now + self.ports[place].delay, Event::Arrived(place));
         }
-        self.transmit(now, place);
+        self.serve(now, place);
     }
 
     /// Whether a packet is marked that finds or leaves a queue of this length.

@@ -133,7 +133,7 @@ impl Forwarding {
         for sample in &mut self.done.samples {
             sample.time -= start;
         }
-        self.done.totals = self.model.totals();
+        self.done.totals = self.model.totals(system::now());
         Ok(self.done)
     }
 

@@ -195,6 +195,7 @@ class _Run:
                     state.transmitted - old.transmitted,
                     (state.drops - old.drops) * self.packet,
                     marked - had,
+                    False,
                 )
             )
 
@@ -256,5 +257,7 @@ class _Run:
                     drops * self.packet,
                     marked - had,
                     max(self.peaks.get(key, 0), state.queued),
+                    0,
+                    0,
                 )
             )

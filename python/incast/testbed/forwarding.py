@@ -95,6 +95,6 @@ def _switch(plan: Plan, sockets: list[socket.socket], seed: int) -> _core.Switch
         ports.append((link.node, link.port, link.peer, link.rate_bps, link.delay_ps, of))
     try:
         buffer = (plan.core.buffer_bytes, plan.core.buffer_alpha)
-        return _core.Switch([of.fileno() for of in sockets], ports, buffer, seed)
+        return _core.Switch([of.fileno() for of in sockets], ports, buffer, seed, plan.core.pausing)
     except OSError as error:
         raise TestbedError(f"the switch does not start: {error}") from None

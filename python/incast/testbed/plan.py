@@ -195,7 +195,7 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
         raise _core.scenario_error(problems)
     core = _core.plan(scenario._core)
     far = max(delay for *_, delay in core.links)
-    user = switch == "user" or (switch == "auto" and far > DIRECT_PS)
+    user = switch == "user" or (switch == "auto" and (far > DIRECT_PS or bool(core.pausing)))
     controls, wrong = _controls(text, core, user)
     problems += [scenario._core.problem(key, why) for key, why in [*wrong, *_impossible(core, text, user)]]
     if problems:
@@ -275,18 +275,17 @@ def _refused(text: Mapping[str, Any]) -> _Found:
     for key, policy in policies:
         if policy != "ecmp":
             yield key, f"{policy}: there is one path in a testbed, over which nothing can be spread"
-    for key, what in (("internals", "internal quantities"), ("captures", "packets"), ("pauses", "pauses")):
+    for key, what in (("internals", "internal quantities"), ("captures", "packets")):
         if text["probe"].get(key):
             yield f"probe.{key}", f"{what} are recorded in the simulator only"
 
 
 _SWITCH = {
-    "pfc": "hosts of a testbed are kernels, which do not obey pause frames",
-    "bfc": "hosts of a testbed are kernels, which do not obey pause frames",
+    "bfc": "the switch of a testbed has one queue for each port, and pauses links, not flows",
     "trimming": "TCP does not understand packets without their payload",
     "buffers": "every switch of a testbed has the same buffer",
     "packed_telemetry": "TCP carries no in-band telemetry",
-    "egress_limit": "this is for PFC, which a testbed has not",
+    "egress_limit": "ports of a testbed drop nothing with PFC, or share the buffer without",
 }
 """Keys of switches that must be absent, and why."""
 
@@ -308,7 +307,10 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
         )
     if not user and any(delay > DIRECT_PS for *_, delay in core.links):
         yield "topology.delay", "the kernel cannot delay packets here (no netem): --switch user can"
-    del text
+    if core.pausing and not user:
+        yield "switch.pfc", "the kernel pauses nobody: --switch user does"
+    if core.pausing and text["probe"].get("pauses"):
+        yield "probe.pauses", "pauses are counted for each port on a testbed, but not recorded one by one"
 
 
 def _controls(
@@ -386,6 +388,8 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool) -> Iterator[st
     """What is otherwise than in the scenario."""
     if core.ecn is not None and core.ecn[4] and not user:
         yield "packets are marked when they come to a queue, and not when they leave it"
+    if core.pausing:
+        yield "what a paused host has sent waits in the switch, as in a network card, unknown to TCP"
     if not user:
         yield f"links are buckets of {BUCKET // 1000} KB: a packet alone is not slowed down to the rate"
         yield "delays of links are those of the kernel, and not those of the scenario"

@@ -92,7 +92,7 @@ impl Measured {
         }
         for s in &self.port_samples {
             add(&[s.time.ps(), u64::from(s.node), u64::from(s.port), s.queue.get(), s.transmitted.get()]);
-            add(&[s.dropped.get(), s.marked]);
+            add(&[s.dropped.get(), s.marked, u64::from(s.paused)]);
         }
         for s in &self.flow_samples {
             add(&[s.time.ps(), u64::from(s.flow), s.window.get(), s.rate.bps(), s.rtt.ps()]);
@@ -100,7 +100,7 @@ impl Measured {
         }
         for p in &self.ports {
             add(&[u64::from(p.node), u64::from(p.port), p.transmitted.get(), p.packets, p.drops]);
-            add(&[p.dropped.get(), p.marked, p.peak_queue.get()]);
+            add(&[p.dropped.get(), p.marked, p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
         }
         u64::from_str_radix(&digest.finish(), 16).unwrap_or(0)
     }

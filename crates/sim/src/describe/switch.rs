@@ -134,7 +134,8 @@ impl Switch {
     }
 
     /// `ingress_alpha` at a port of this rate.
-    pub(crate) fn ingress_alpha_at(&self, ingress_alpha: Fixed, rate: Rate) -> Fixed {
+    #[must_use]
+    pub fn ingress_alpha_at(&self, ingress_alpha: Fixed, rate: Rate) -> Fixed {
         let (mut alpha, mut bps) = (ingress_alpha, rate.bps());
         while self.ingress_alpha_rate.is_some_and(|reference| bps > reference.bps()) && alpha < Fixed::ONE {
             alpha = (alpha + alpha).min(Fixed::ONE);

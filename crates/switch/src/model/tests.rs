@@ -19,8 +19,14 @@ fn number(frame: &[u8]) -> u32 {
 
 fn ports(links: &[(u32, u32, u64, u64)], marks: Option<Marks>) -> Vec<Port> {
     let both = |&(a, b, mbps, us): &(u32, u32, u64, u64)| {
-        let port =
-            Port { node: a, peer: b, rate: Rate::from_mbps(mbps), delay: Time::from_us(us), marks: None };
+        let port = Port {
+            node: a,
+            peer: b,
+            rate: Rate::from_mbps(mbps),
+            delay: Time::from_us(us),
+            marks: None,
+            pausing: None,
+        };
         [port, Port { node: b, peer: a, marks, ..port }]
     };
     links.iter().flat_map(both).collect()
@@ -98,7 +104,7 @@ fn plain(sent: &[(u64, u32, u64)], limit: u64, above: u64) -> Fates {
         let begin = time.max(end);
         end = begin + took(size);
         accepted.push((begin, size));
-        peak = peak.max(if begin > time { queued + size } else { 0 });
+        peak = peak.max(queued + size);
         left.push((end + DELAY, place as u32));
     }
     (left, dropped, marked, peak)
@@ -139,7 +145,7 @@ fn queues_are_those_of_a_plain_model() {
         let mut marked = marked;
         marked.sort_unstable();
         assert_eq!(seen, marked);
-        let totals = model.totals()[5];
+        let totals = model.totals(Time::from_s(100))[5];
         assert_eq!((totals.drops, totals.marked), (dropped.len() as u64, marked.len() as u64));
         assert_eq!((totals.packets, totals.peak), (left.len() as u64, peak));
     }
@@ -155,13 +161,13 @@ fn marks_at_dequeue_count_what_stays() {
         model.send(Time::ZERO, 1, packet(2, 125, 100 + place));
     }
     let found = all(&mut model);
-    // When packet n begins to leave, n/2 + 1 pairs have come, and n + 1 packets have left: above 250 B stay from the
-    // sixth on, until three of twenty are left.
+    // When packet n begins to leave, n pairs have come, the next comes at the same time but after it, and n + 1 packets
+    // have left: above 250 B stay from the fifth on, until three of twenty are left.
     let marked: Vec<usize> = (0..20).filter(|n| found[*n].2[15] == 3).collect();
     let expected: Vec<usize> = (0..20)
         .filter(|n| {
-            let come = 2 * (n + 1).min(10);
-            come - (n + 1) > 2
+            let come = 2 * *n.min(&10);
+            come > *n + 3
         })
         .collect();
     assert_eq!(marked, expected);
@@ -187,7 +193,7 @@ fn a_shared_buffer_keeps_the_same_part_free() {
         model.send(Time::ZERO, 1, packet(2, 500, place));
     }
     all(&mut model);
-    let totals = model.totals()[5];
+    let totals = model.totals(Time::from_s(100))[5];
     assert!((4_500..=5_000).contains(&totals.peak), "{}", totals.peak);
     assert_eq!(totals.drops + totals.packets, 80);
     assert!(totals.drops > 0);
@@ -215,5 +221,52 @@ fn counting_and_samples_begin_when_they_are_asked_to() {
         .map(|s| ((s.time.ps() / US) - 1000, s.port, s.queue, s.totals.transmitted))
         .collect();
     assert_eq!(seen, [(10, 5, 0, 0), (110, 5, 0, 0), (210, 5, 1250, 1250), (310, 5, 0, 2500)]);
-    assert_eq!(model.totals()[5], Totals { transmitted: 2500, packets: 2, peak: 1250, ..Totals::default() });
+    assert_eq!(
+        model.totals(Time::from_s(100))[5],
+        Totals { transmitted: 2500, packets: 2, peak: 1250, ..Totals::default() }
+    );
+}
+
+/// A sender of 100 Mbps, a receiver of 10 Mbps, 50 us each; a switch that pauses above 2000 B and resumes 500 B below.
+fn slow_receiver(buffer: Buffer, headroom: u64) -> Model {
+    let rule = Pausing { xoff: Some(2_000), alpha: 0, xon_offset: 500, headroom, reserve: 0 };
+    let mut ports = ports(&[(0, 2, 100, 50), (1, 2, 10, 50)], None);
+    for port in ports.iter_mut().filter(|port| port.peer == 2) {
+        port.pausing = Some(rule);
+    }
+    let mut model = Model::new(2, ports, buffer, 1);
+    for number in 0..6 {
+        model.send(Time::ZERO, 0, packet(1, 1250, number));
+    }
+    model
+}
+
+#[test]
+fn a_link_is_paused_and_resumed() {
+    // Packets are at the switch from 150 us on, every 100 us, and leave it every 1000 us. The first leaves at once; the
+    // second is the first in the account, the third, at 350 us, would make it 2500 B. The pause takes 5.12 us and the
+    // delay: at 405.12 us the sender is at its fifth packet, and holds the sixth. At 3150 us the fourth begins to leave,
+    // and 1250 B stay, which is more than 500 B below: the resumption arrives at 3205.12 us. The sixth packet is at the
+    // switch at 3355.12 us, and makes it 2500 B again: a pause from 3410.24 us on, until the fifth leaves, 4205.12 us.
+    let mut model = slow_receiver(Buffer::Unlimited, 0);
+    let found: Vec<_> = all(&mut model).iter().map(|(time, _, frame)| (time / US, number(frame))).collect();
+    assert_eq!(found, [(1200, 0), (2200, 1), (3200, 2), (4200, 3), (5200, 4), (6200, 5)]);
+    let totals = model.totals(Time::from_s(100));
+    assert_eq!((totals[0].paused, totals[0].pauses), (Time::from_ns(2_800_000 + 794_880), 0));
+    // Pauses and resumptions are sent on the way back.
+    assert_eq!((totals[1].pauses, totals[1].packets, totals[1].transmitted), (2, 4, 256));
+    assert_eq!((totals[3].peak, totals[3].drops), (5000, 0));
+}
+
+#[test]
+fn headroom_takes_what_comes_after_a_pause() {
+    // The third, fourth and fifth packet come into the headroom. Where there is none for any, nobody is paused, and all
+    // after the second are lost.
+    let drops = |headroom| {
+        let mut model = slow_receiver(Buffer::Shared { size: 100_000, alpha: 1.0 }, headroom);
+        (all(&mut model).len(), model.totals(Time::from_s(100))[3].drops)
+    };
+    assert_eq!(drops(3 * 1250), (6, 0));
+    assert_eq!(drops(3 * 1250 - 1), (5, 1));
+    assert_eq!(drops(1250 - 1), (2, 4));
 }
