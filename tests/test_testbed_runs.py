@@ -186,6 +186,75 @@ def test_a_dumbbell_shares_its_middle() -> None:
         assert result.peak_queue_bytes("s0->s1") > 20_000
 
 
+GRAPH = """\
+[topology]
+kind = "graph"
+hosts = ["h0-h2", "r"]
+switches = ["s0", "s1"]
+rate = "100Mbps"
+delay = "1ms"
+links = [
+    { between = ["h0", "s0"] },
+    { between = ["h1", "s0"], delay = "4ms" },
+    { between = ["h2", "s1"], rate = "20Mbps" },
+    { between = ["s0", "s1"], delay = "2ms" },
+    { between = ["r", "s1"] },
+]
+
+[switch]
+buffer = "unlimited"
+
+[cc]
+algorithm = "oscar"
+
+[[traffic]]
+name = "each"
+kind = "flows"
+from = ["h0", "h1", "h2"]
+to = "r"
+size = "500KB"
+
+[probe]
+ports = ["s1->r"]
+flows = ["each"]
+interval = "1ms"
+
+[run]
+until = "20s"
+"""
+"""Base RTTs of 8, 14 and 4 ms, but for transmissions."""
+
+
+def test_links_have_their_own_delays_and_rates() -> None:
+    result = testbed.run(incast.Scenario.from_toml(GRAPH, "graph.toml"))
+    assert result.end == "finished"
+    assert result.info["testbed"]["controls"] == {"oscar:paper": "incast_oscar, incast_osca2, incast_osca3"}
+    columns = {name: result.flows.column(name).tolist() for name in ("flow", "fct_ps", "base_rtt_ps")}
+    sources = result.flows.column("source").tolist()
+    rows = {source: {name: of[at] for name, of in columns.items()} for at, source in enumerate(sources)}
+    # Each measures its own path, and no other one has a base RTT as near.
+    for source, delay_ms in (("h0", 8), ("h1", 14), ("h2", 4)):
+        least = float(np.min(result.flow(rows[source]["flow"]).rtt_ps))
+        assert least >= delay_ms * 10**9
+        assert least / rows[source]["base_rtt_ps"] < 1.4
+    # 500 KB need 212 ms at 20 Mbps, and 42 ms at the rate of the others.
+    assert rows["h2"]["fct_ps"] > 200 * 10**9
+    ports = result.ports
+    port = (ports.column("node") == "h2") & (ports.column("peer") == "s1")
+    assert int(ports.column("transmitted_bytes")[port][0]) >= 500_000
+
+
+def test_the_kernel_forwards_a_graph() -> None:
+    text = GRAPH.replace('ms"', 'us"').replace('interval = "1us"', 'interval = "1ms"')
+    text = text.replace('"oscar"', '"newreno"')
+    result = testbed.run(incast.Scenario.from_toml(text, "graph.toml"), switch="kernel")
+    assert result.end == "finished"
+    slow = result.flows.column("source") == "h2"
+    # The bucket lets 20 KB pass at once.
+    assert result.flows.column("fct_ps")[slow][0] > 0.9 * 480_000 * 8 / 20e6 * 1e12
+    assert result.ports.column("node").tolist().count("s1") == 3
+
+
 def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Incast) -> None:
     (tmp_path / "star.toml").write_text(STAR)
     done = incast("testbed", "star.toml", "--simulate", "--out", "real")

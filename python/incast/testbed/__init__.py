@@ -158,12 +158,23 @@ class _Run:
             {
                 "switch": "kernel" if switch is None else "user",
                 "kernel": machine.release(),
-                "controls": {control.label: name for name, control in plan.controls.items()},
+                "controls": self._labelled(),
                 "notes": self.notes,
                 "wall_s": measured.now_ns / 1e9,
             }
         )
         return self.made
+
+    def _labelled(self) -> dict[str, str]:
+        """The names in the kernel of each algorithm: several where paths or parameters differ."""
+        found: dict[str, list[str]] = {}
+        for name, control in self.plan.controls.items():
+            found.setdefault(control.label, []).append(name)
+        # The usual one first, which has no digit at its end.
+        return {
+            label: ", ".join(sorted(names, key=lambda name: (name[-1].isdigit(), name)))
+            for label, names in found.items()
+        }
 
     def _switched(self, switch: _core.Switch, now_ps: int) -> None:
         """What the switch in user space has counted."""
