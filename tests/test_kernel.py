@@ -209,6 +209,26 @@ def test_what_is_built_is_what_can_be_loaded() -> None:
     }
 
 
+def little(*values: int) -> bytes:
+    """Whole numbers of 64 bits as they lie in memory."""
+    return b"".join((value & (1 << 64) - 1).to_bytes(8, "little") for value in values)
+
+
+def test_internals_are_told_from_the_bytes_of_a_state() -> None:
+    path = Link(10**10, 10**8)
+    # struct Timely: rate, last RTT in ps, gradient in units of 2^-32, bytes, position, increases in a row.
+    state = little(60_000_000, 12 * 10**9, -(1 << 30), 0, 0, 7)
+    # Ratio -1/4, time 12 ms, number 7, in the order of its list.
+    told = [(0, 3, (1 << 64) - (1 << 30)), (1, 0, 12 * 10**9), (2, 4, 7)]
+    before = little(60_000_000, -1, 0, 0, 0, 0)
+    found = kernel.internals("timely", (), path, [state + b"what comes after it", before])
+    # Before the first RTT there is none to show.
+    assert found == [told, [(0, 3, 0), (2, 4, 0)]]
+    assert kernel.state_bytes("timely") == kernel.state_bytes("incast_timel2") == len(state)
+    with pytest.raises(KernelError, match="a state of timely has 48 bytes"):
+        kernel.internals("timely", (), path, [state, state[:-1]])
+
+
 @pytest.fixture
 def able(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine that seems to have all that is needed, with a bpftool that answers what a test wants."""

@@ -60,7 +60,6 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("transport.payload=100B", "transport.payload", "500B to 8946B"),
         ("transport.ack_every=2", "transport.ack_every", "acknowledge each packet"),
         ("transport.counting=payload", "transport.counting", "with their headers"),
-        ("probe.internals=true", "probe.internals", "in the simulator only"),
         ('probe.captures=["to h2"]', "probe.captures", "in the simulator only"),
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
@@ -114,12 +113,12 @@ def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
 
 
 def test_everything_is_refused_at_once_and_placed_in_the_file() -> None:
-    text = STAR.replace("100Mbps", "1Gbps").replace('interval = "1ms"', "internals = true")
+    text = STAR.replace("100Mbps", "1Gbps").replace('interval = "1ms"', 'captures = ["to h2"]')
     with pytest.raises(ScenarioError) as refused:
         plan.read(scenario(text=text))
     first, second = refused.value.problems
     assert (first.file, first.line, first.key) == ("star.toml", 1, "topology.rate")
-    assert (second.file, second.line, second.key) == ("star.toml", 15, "probe.internals")
+    assert (second.file, second.line, second.key) == ("star.toml", 15, "probe.captures")
 
 
 def test_each_setup_of_an_algorithm_has_a_name_in_the_kernel() -> None:
@@ -355,6 +354,8 @@ class Measurement:
     flow_samples: list[Any] = field(
         default_factory=lambda: [(10**9, 0, 20_000, None, 300_000_000, 9_000, 5_000)]
     )
+    # The first internal quantity of DCTCP, alpha, as a ratio in units of 2^-32.
+    internals: list[Any] = field(default_factory=lambda: [(10**9, 1, 0, 3, 3 << 30)])
     ports: list[Any] = field(default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000)])
     testbed: str = json.dumps(
         {
@@ -393,6 +394,27 @@ def test_what_is_measured_is_in_the_result() -> None:
     assert result.info["testbed"]["controls"] == {"dctcp:paper": "incast_dctcp"}
     assert "testbed" not in simulated.info
     assert recorded().fingerprint == result.fingerprint
+
+
+def test_internals_are_in_the_table_of_the_simulator() -> None:
+    table = recorded().internals
+    assert [table.column(name).tolist() for name in ("time_ps", "flow", "value", "samples")] == [
+        [10**9],
+        [1],
+        [0.75],
+        [1],
+    ]
+    simulated = scenario("probe.internals=true").run().internals
+    assert table.column("name").tolist() == [simulated.column("name").tolist()[0]]
+    made = Measurement(internals=[(10**9, 1, 0, 9, 0)])
+    with pytest.raises(ValueError, match="no kind of values has the number 9"):
+        _core.record(scenario()._core, made, None, False, build())
+
+
+def test_internals_of_what_linux_has_itself_are_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"probe\.internals: newreno:rfc is the reno of Linux"):
+        plan.read(scenario("cc.algorithm=newreno", "probe.internals=true"))
+    assert plan.read(scenario("probe.internals=true")).core.internals
 
 
 def test_a_measured_result_is_never_taken_for_a_simulation(tmp_path: Path) -> None:

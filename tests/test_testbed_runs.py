@@ -255,6 +255,40 @@ def test_the_kernel_forwards_a_graph() -> None:
     assert result.ports.column("node").tolist().count("s1") == 3
 
 
+@pytest.mark.parametrize("algorithm", ["oscar", "swift", "dctcp", "mswift"])
+def test_internals_of_flows_are_those_of_their_windows(algorithm: str) -> None:
+    # Swift's delays are those of faster networks by default.
+    slow = ("cc.base_target=12ms", "cc.fs_range=4ms") if "swift" in algorithm else ()
+    probed = ("topology.delay=2ms", "probe.internals=true")
+    far = scenario(*MARKS, f"cc.algorithm={algorithm}", *slow, *probed)
+    result = testbed.run(far)
+    assert result.end == "finished"
+    simulated = far.run()
+    for flow in (0, 1):
+        series, internals = result.flow(flow), result.internals_of(flow)
+        assert set(internals) <= set(simulated.internals_of(flow))
+        for one in internals.values():
+            assert set(one.time_ps) <= set(series.time_ps)
+        if algorithm == "oscar":
+            # The window is u times 1.5 base BDPs, at most one, rounded up to packets; the rate is u times the
+            # line's. The kernel tells both some microseconds before.
+            u = internals["u"].value
+            assert len(u) == len(series.time_ps)
+            assert len(set(u)) > 5
+            assert u.max() <= 1
+            bdp = 100e6 / 8e12 * float(result.flows.column("base_rtt_ps")[0])
+            off = np.abs(series.window_bytes - np.minimum(1.5 * u, 1) * bdp)
+            assert np.mean(off <= 1060) > 0.9
+            assert np.mean(np.abs(series.rate_bps / 100e6 / u - 1) < 0.01) > 0.9
+        elif algorithm == "dctcp":
+            alpha = internals["alpha"].value
+            assert 0 <= alpha.min() < alpha.max() <= 1
+        else:
+            # The window of the algorithm itself, in bytes, which the kernel's is rounded up from.
+            cwnd = internals["cwnd_bytes"].value
+            assert np.mean(np.abs(series.window_bytes - np.maximum(cwnd, 1060)) <= 1060) > 0.9
+
+
 def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Incast) -> None:
     (tmp_path / "star.toml").write_text(STAR)
     done = incast("testbed", "star.toml", "--simulate", "--out", "real")

@@ -26,6 +26,7 @@ __all__ = [
     "clear",
     "complete",
     "control",
+    "internals",
     "kernel_name",
     "load",
     "load_own",
@@ -34,6 +35,7 @@ __all__ = [
     "option",
     "prepared",
     "setup",
+    "state_bytes",
     "unload",
 ]
 
@@ -204,11 +206,7 @@ def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | No
 
 def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes, Option | None, int]:
     """The same, with the TCP option that it needs and the bytes of headers in a full packet."""
-    known = control(algorithm.partition(":")[0])
-    full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
-    text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
-    scenario = _core.Scenario.from_toml(text, "kernel", [])
-    scenario = scenario.with_algorithm(full, list(parameters))
+    known, full, scenario = _scenario(algorithm, parameters)
     owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
     wanted, payload = None, link.payload_bytes
     # Once to learn what it needs, and again if that takes room in packets.
@@ -230,6 +228,66 @@ def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes
         if payload <= 0:
             raise KernelError(f"{full} needs a payload above {wanted.request_bytes}B: its TCP option")
     return data, wanted, link.packet_bytes - payload
+
+
+def _scenario(algorithm: str, parameters: Sequence[str]) -> tuple[Control, str, _core.Scenario]:
+    """A scenario with this algorithm, what is known of it for the kernel, and its full name."""
+    known = control(algorithm.partition(":")[0])
+    full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
+    text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
+    scenario = _core.Scenario.from_toml(text, "kernel", [])
+    return known, full, scenario.with_algorithm(full, list(parameters))
+
+
+def state_bytes(name: str) -> int:
+    """The bytes of the state that an algorithm keeps of each flow.
+
+    Args:
+        name: Its name in scenario files or in the kernel.
+
+    Raises:
+        KernelError: When there is none for the kernel.
+    """
+    known = _core.algorithm(control(name).algorithm)
+    assert known is not None
+    return known.state_bytes
+
+
+def internals(
+    algorithm: str, parameters: Sequence[str], link: Link, states: Sequence[bytes]
+) -> list[list[tuple[int, int, int]]]:
+    """The internal quantities of flows, as a probe of the simulator shows them.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+        states: States of flows, as the functions of this algorithm in the kernel have written them: no other
+            bytes can be read so.
+
+    Returns:
+        For each state the quantities that have a value: its place in the algorithm's list, and kind and
+        bits of the value.
+
+    Raises:
+        KernelError: When a state is shorter than those of the algorithm.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    _, full, scenario = _scenario(algorithm, parameters)
+    header = _setup(algorithm, parameters, link)[2]
+    owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
+    path = (
+        link.base_rtt_ps,
+        owd,
+        link.line_rate_bps,
+        link.packet_bytes,
+        link.packet_bytes - header,
+        link.hops,
+    )
+    found = scenario.kernel_internals(path, list(states))
+    if found is None:
+        raise KernelError(f"a state of {full} has {state_bytes(algorithm.partition(':')[0])} bytes")
+    return found
 
 
 _ANY = """\

@@ -286,7 +286,7 @@ def _refused(text: Mapping[str, Any]) -> _Found:
     for key, policy in policies:
         if policy != "ecmp":
             yield key, f"{policy}: there is one path in a testbed, over which nothing can be spread"
-    for key, what in (("internals", "internal quantities"), ("captures", "packets"), ("pauses", "pauses")):
+    for key, what in (("captures", "packets"), ("pauses", "pauses")):
         if text["probe"].get(key):
             yield f"probe.{key}", f"{what} are recorded in the simulator only"
 
@@ -312,6 +312,12 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
     end = max([core.until_ps or 0, *(flow[3] for flow in core.flows)])
     if end > LONGEST_PS:
         yield "run.until", "a testbed runs in real time, and at most for ten minutes"
+    if core.internals:
+        algorithms = {core.algorithms[core.flows[number][6]] for number in core.probed_flows}
+        for label in sorted(algorithms):
+            if (offered := OFFERED.get(label.partition(":")[0])) is not None:
+                why = "which has none of Incast's internal quantities"
+                yield "probe.internals", f"{label} is the {offered} of Linux, {why}"
     ecn = core.ecn
     if ecn is not None and ecn[0] != ecn[1] and not user:
         yield (
