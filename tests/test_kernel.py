@@ -18,7 +18,7 @@ from incast._core import algorithm
 from incast.cli import doctor
 from incast.cli import kernel as cli
 from incast.kernel import CONTROLS, KernelError, Link, machine, options
-from incast.kernel.image import ImageError, patched
+from incast.kernel.image import ImageError, patched, renamed
 from namespaces import network
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
@@ -174,8 +174,23 @@ def test_paths_that_there_cannot_be_are_refused(wrong: dict[str, int], said: str
 
 
 def test_names_fit_the_kernel() -> None:
-    assert len({known.name for known in CONTROLS}) == len(CONTROLS)
-    assert all(len(known.name) <= 15 for known in CONTROLS)
+    every = [name for known in CONTROLS for name in kernel.names(known)]
+    assert len(set(every)) == len(every) == 9 * len(CONTROLS)
+    assert all(len(name) <= 15 for name in every)
+    assert kernel.control("incast_osca3") == kernel.control("oscar")
+    with pytest.raises(KernelError, match="cannot be loaded as incast_swift"):
+        kernel.load("oscar", (), Link(10**9, 10**9), name="incast_swift")
+
+
+def test_an_object_is_renamed_wherever_its_name_is_whole() -> None:
+    image = b"\x7fELF..incast_oscar\0\0..incast_oscar_start\0..xincast_oscar\0"
+    assert renamed(image, "incast_oscar", "incast_osca2") == (
+        b"\x7fELF..incast_osca2\0\0..incast_oscar_start\0..xincast_osca2\0"
+    )
+    with pytest.raises(ImageError, match="has no incast_swift"):
+        renamed(image, "incast_swift", "incast_swif2")
+    with pytest.raises(ValueError, match="not as long"):
+        renamed(image, "incast_oscar", "incast_oscar2")
 
 
 def test_what_is_built_is_what_can_be_loaded() -> None:
@@ -192,6 +207,26 @@ def test_what_is_built_is_what_can_be_loaded() -> None:
         )
         for known in CONTROLS
     }
+
+
+def little(*values: int) -> bytes:
+    """Whole numbers of 64 bits as they lie in memory."""
+    return b"".join((value & (1 << 64) - 1).to_bytes(8, "little") for value in values)
+
+
+def test_internals_are_told_from_the_bytes_of_a_state() -> None:
+    path = Link(10**10, 10**8)
+    # struct Timely: rate, last RTT in ps, gradient in units of 2^-32, bytes, position, increases in a row.
+    state = little(60_000_000, 12 * 10**9, -(1 << 30), 0, 0, 7)
+    # Ratio -1/4, time 12 ms, number 7, in the order of its list.
+    told = [(0, 3, (1 << 64) - (1 << 30)), (1, 0, 12 * 10**9), (2, 4, 7)]
+    before = little(60_000_000, -1, 0, 0, 0, 0)
+    found = kernel.internals("timely", (), path, [state + b"what comes after it", before])
+    # Before the first RTT there is none to show.
+    assert found == [told, [(0, 3, 0), (2, 4, 0)]]
+    assert kernel.state_bytes("timely") == kernel.state_bytes("incast_timel2") == len(state)
+    with pytest.raises(KernelError, match="a state of timely has 48 bytes"):
+        kernel.internals("timely", (), path, [state, state[:-1]])
 
 
 @pytest.fixture

@@ -53,14 +53,13 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         (
             'topology={kind="leaf-spine",leaves=2,spines=2,hosts=2,rate="100Mbps",delay="1us"}',
             "topology.kind",
-            "a star or a dumbbell",
+            "a star, a dumbbell or a graph",
         ),
         ("switch.queues=2", "switch.queues", "one queue"),
         ("transport.header=60B", "transport.header", "54B"),
         ("transport.payload=100B", "transport.payload", "500B to 8946B"),
         ("transport.ack_every=2", "transport.ack_every", "acknowledge each packet"),
         ("transport.counting=payload", "transport.counting", "with their headers"),
-        ("probe.internals=true", "probe.internals", "in the simulator only"),
         ('probe.captures=["to h2"]', "probe.captures", "in the simulator only"),
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
@@ -113,26 +112,146 @@ def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
 
 
 def test_everything_is_refused_at_once_and_placed_in_the_file() -> None:
-    text = STAR.replace("100Mbps", "1Gbps").replace('interval = "1ms"', "internals = true")
+    text = STAR.replace("100Mbps", "1Gbps").replace('interval = "1ms"', 'captures = ["to h2"]')
     with pytest.raises(ScenarioError) as refused:
         plan.read(scenario(text=text))
     first, second = refused.value.problems
     assert (first.file, first.line, first.key) == ("star.toml", 1, "topology.rate")
-    assert (second.file, second.line, second.key) == ("star.toml", 15, "probe.internals")
+    assert (second.file, second.line, second.key) == ("star.toml", 15, "probe.captures")
 
 
-def test_two_setups_of_one_algorithm_are_refused() -> None:
+def test_each_setup_of_an_algorithm_has_a_name_in_the_kernel() -> None:
     block = '[[traffic]]\nname = "other"\nkind = "flows"\nfrom = "h2"\nto = "h0"\nsize = "1MB"\n'
     text = STAR.replace("[probe]", block + 'cc = { algorithm = "dctcp", g = 0.5 }\n[probe]')
-    with pytest.raises(
-        ScenarioError, match=r"traffic\.other\.cc: dctcp:paper: the kernel has incast_dctcp once"
-    ):
-        plan.read(scenario(text=text))
+    found = plan.read(scenario(text=text))
+    names = [flow.control.name for flow in sorted(found.flows, key=lambda flow: flow.source)]
+    assert names == ["incast_dctcp", "incast_dctcp", "incast_dctc2"]
+    wanted = {name: control.wanted for name, control in found.controls.items()}
+    parameters = {name: of.parameters[0] for name, of in wanted.items() if of is not None}
+    assert parameters == {"incast_dctcp": "g=0.0625", "incast_dctc2": "g=0.5"}
     found = plan.read(scenario(text=text.replace('"dctcp", g = 0.5', '"newreno"')))
     assert {name: control.label for name, control in found.controls.items()} == {
         "incast_dctcp": "dctcp:paper",
         "reno": "newreno:rfc",
     }
+
+
+GRAPH = """\
+[topology]
+kind = "graph"
+hosts = ["h0-h3", "r"]
+switches = ["left", "right"]
+rate = "100Mbps"
+delay = "1ms"
+links = [
+    { between = ["h0", "left"] },
+    { between = ["h1", "left"], delay = "3ms" },
+    { between = ["h2-h3", "right"], rate = "50Mbps" },
+    { between = ["left", "right"], delay = "2ms" },
+    { between = ["r", "right"] },
+]
+
+[switch]
+buffer = "unlimited"
+
+[cc]
+algorithm = "swift"
+
+[[traffic]]
+name = "each"
+kind = "flows"
+from = ["h0", "h1", "h2", "h3"]
+to = "r"
+size = "100KB"
+"""
+"""Four hosts on three kinds of paths to one."""
+
+
+def test_each_connection_is_told_of_its_own_path() -> None:
+    found = plan.read(scenario(text=GRAPH))
+    names = [flow.control.name for flow in sorted(found.flows, key=lambda flow: flow.source)]
+    # That of the longest path has the usual name. h2 and h3 have the same path, and so the same setup.
+    assert names == ["incast_swif2", "incast_swift", "incast_swif3", "incast_swif3"]
+    links = {name: control.wanted.link for name, control in found.controls.items() if control.wanted}
+    # A packet has 1054 B, an acknowledgement 64 B: 80 ns a byte at 100 Mbps, 160 ns at 50 Mbps.
+    far = 2 * (3 + 2 + 1) * 10**9 + 3 * (1054 + 64) * 80_000
+    assert links["incast_swift"].base_rtt_ps == far
+    assert links["incast_swif2"].base_rtt_ps == far - 4 * 10**9
+    assert links["incast_swif3"].base_rtt_ps == 4 * 10**9 + (1054 + 64) * (160_000 + 80_000)
+    assert [links[name].hops for name in ("incast_swift", "incast_swif3")] == [3, 2]
+    assert [links[name].line_rate_bps for name in ("incast_swift", "incast_swif3")] == [10**8, 5 * 10**7]
+    assert found.user
+
+
+def rate_of_all(rate: str) -> str:
+    return GRAPH.replace('"100Mbps"', f'"{rate}"')
+
+
+_HOSTS = "".join(f'    {{ between = ["h{n}", "s"], delay = "{n + 1}ms" }},\n' for n in range(10))
+
+MANY_PATHS = f"""\
+[topology]
+kind = "graph"
+hosts = ["h0-h9", "r"]
+switches = ["s"]
+rate = "100Mbps"
+links = [
+{_HOSTS}    {{ between = ["r", "s"], delay = "1ms" }},
+]
+
+[cc]
+algorithm = "swift"
+
+[[traffic]]
+kind = "flows"
+from = "h0-h9"
+to = "r"
+size = "100KB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "said"),
+    [
+        (rate_of_all("1Gbps"), "topology.rate", "1Mbps to 200Mbps"),
+        (GRAPH.replace('"50Mbps"', '"1Gbps"'), "topology.links.2.rate", "1Gbps: a testbed has links of"),
+        (GRAPH.replace("h0-h3", "h0-h70").replace("h2-h3", "h2-h70"), "topology.hosts", "at most 64 hosts"),
+        (GRAPH.replace('"left"', '"the_left_one"').replace('r"', 'r_0123456789ab"'), "topology.hosts", "12"),
+        (
+            GRAPH.replace('["left", "right"]\nrate', '["left", "right", "top"]\nrate').replace(
+                "links = [", 'links = [\n    { between = ["top", "left"] },'
+            ),
+            "topology.switches",
+            "at most 2",
+        ),
+        (
+            GRAPH.replace("links = [", 'links = [\n    { between = ["h0", "right"] },'),
+            "topology.links",
+            "h0 has several",
+        ),
+        (
+            GRAPH.replace('right"], delay = "2ms"', 'right"], parallel = 2'),
+            "topology.links",
+            "two switches of a testbed have one link",
+        ),
+        (MANY_PATHS, "cc", "the kernel can have it 9 times"),
+    ],
+    ids=["rate", "rate of a link", "hosts", "names", "switches", "two links", "two trunks", "paths"],
+)
+def test_graphs_that_a_testbed_cannot_make_are_refused(text: str, key: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        plan.read(scenario(text=text))
+    problems = {problem.key: str(problem) for problem in refused.value.problems}
+    assert said in problems.get(key, str(problems))
+
+
+def test_a_graph_of_links_without_delay_is_forwarded_by_the_kernel() -> None:
+    near = GRAPH.replace("ms", "us")
+    assert not plan.read(scenario(text=near)).user
+    text = GRAPH.replace('delay = "1ms"\nlinks', "links").replace('"] }', '"], delay = "1ms" }')
+    text = text.replace('rate = "50Mbps" }', 'rate = "50Mbps", delay = "1ms" }')
+    with pytest.raises(ScenarioError, match=r"topology\.links: the kernel cannot delay packets"):
+        plan.read(scenario(text=text), "kernel")
 
 
 def test_telemetry_comes_from_the_kernels_switch() -> None:
@@ -250,6 +369,8 @@ class Measurement:
     flow_samples: list[Any] = field(
         default_factory=lambda: [(10**9, 0, 20_000, None, 300_000_000, 9_000, 5_000)]
     )
+    # The first internal quantity of DCTCP, alpha, as a ratio in units of 2^-32.
+    internals: list[Any] = field(default_factory=lambda: [(10**9, 1, 0, 3, 3 << 30)])
     ports: list[Any] = field(
         default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000, 10**9, 7)]
     )
@@ -294,6 +415,27 @@ def test_what_is_measured_is_in_the_result() -> None:
     assert result.info["testbed"]["controls"] == {"dctcp:paper": "incast_dctcp"}
     assert "testbed" not in simulated.info
     assert recorded().fingerprint == result.fingerprint
+
+
+def test_internals_are_in_the_table_of_the_simulator() -> None:
+    table = recorded().internals
+    assert [table.column(name).tolist() for name in ("time_ps", "flow", "value", "samples")] == [
+        [10**9],
+        [1],
+        [0.75],
+        [1],
+    ]
+    simulated = scenario("probe.internals=true").run().internals
+    assert table.column("name").tolist() == [simulated.column("name").tolist()[0]]
+    made = Measurement(internals=[(10**9, 1, 0, 9, 0)])
+    with pytest.raises(ValueError, match="no kind of values has the number 9"):
+        _core.record(scenario()._core, made, None, False, build())
+
+
+def test_internals_of_what_linux_has_itself_are_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"probe\.internals: newreno:rfc is the reno of Linux"):
+        plan.read(scenario("cc.algorithm=newreno", "probe.internals=true"))
+    assert plan.read(scenario("probe.internals=true")).core.internals
 
 
 def test_a_measured_result_is_never_taken_for_a_simulation(tmp_path: Path) -> None:

@@ -210,6 +210,109 @@ def test_a_dumbbell_shares_its_middle() -> None:
         assert result.peak_queue_bytes("s0->s1") > 20_000
 
 
+GRAPH = """\
+[topology]
+kind = "graph"
+hosts = ["h0-h2", "r"]
+switches = ["s0", "s1"]
+rate = "100Mbps"
+delay = "1ms"
+links = [
+    { between = ["h0", "s0"] },
+    { between = ["h1", "s0"], delay = "4ms" },
+    { between = ["h2", "s1"], rate = "20Mbps" },
+    { between = ["s0", "s1"], delay = "2ms" },
+    { between = ["r", "s1"] },
+]
+
+[switch]
+buffer = "unlimited"
+
+[cc]
+algorithm = "oscar"
+
+[[traffic]]
+name = "each"
+kind = "flows"
+from = ["h0", "h1", "h2"]
+to = "r"
+size = "500KB"
+
+[probe]
+ports = ["s1->r"]
+flows = ["each"]
+interval = "1ms"
+
+[run]
+until = "20s"
+"""
+"""Base RTTs of 8, 14 and 4 ms, but for transmissions."""
+
+
+def test_links_have_their_own_delays_and_rates() -> None:
+    result = testbed.run(incast.Scenario.from_toml(GRAPH, "graph.toml"))
+    assert result.end == "finished"
+    assert result.info["testbed"]["controls"] == {"oscar:paper": "incast_oscar, incast_osca2, incast_osca3"}
+    columns = {name: result.flows.column(name).tolist() for name in ("flow", "fct_ps", "base_rtt_ps")}
+    sources = result.flows.column("source").tolist()
+    rows = {source: {name: of[at] for name, of in columns.items()} for at, source in enumerate(sources)}
+    # Each measures its own path, and no other one has a base RTT as near.
+    for source, delay_ms in (("h0", 8), ("h1", 14), ("h2", 4)):
+        least = float(np.min(result.flow(rows[source]["flow"]).rtt_ps))
+        assert least >= delay_ms * 10**9
+        assert least / rows[source]["base_rtt_ps"] < 1.4
+    # 500 KB need 212 ms at 20 Mbps, and 42 ms at the rate of the others.
+    assert rows["h2"]["fct_ps"] > 200 * 10**9
+    ports = result.ports
+    port = (ports.column("node") == "h2") & (ports.column("peer") == "s1")
+    assert int(ports.column("transmitted_bytes")[port][0]) >= 500_000
+
+
+def test_the_kernel_forwards_a_graph() -> None:
+    text = GRAPH.replace('ms"', 'us"').replace('interval = "1us"', 'interval = "1ms"')
+    text = text.replace('"oscar"', '"newreno"')
+    result = testbed.run(incast.Scenario.from_toml(text, "graph.toml"), switch="kernel")
+    assert result.end == "finished"
+    slow = result.flows.column("source") == "h2"
+    # The bucket lets 20 KB pass at once.
+    assert result.flows.column("fct_ps")[slow][0] > 0.9 * 480_000 * 8 / 20e6 * 1e12
+    assert result.ports.column("node").tolist().count("s1") == 3
+
+
+@pytest.mark.parametrize("algorithm", ["oscar", "swift", "dctcp", "mswift"])
+def test_internals_of_flows_are_those_of_their_windows(algorithm: str) -> None:
+    # Swift's delays are those of faster networks by default.
+    slow = ("cc.base_target=12ms", "cc.fs_range=4ms") if "swift" in algorithm else ()
+    probed = ("topology.delay=2ms", "probe.internals=true")
+    far = scenario(*MARKS, f"cc.algorithm={algorithm}", *slow, *probed)
+    result = testbed.run(far)
+    assert result.end == "finished"
+    simulated = far.run()
+    for flow in (0, 1):
+        series, internals = result.flow(flow), result.internals_of(flow)
+        assert set(internals) <= set(simulated.internals_of(flow))
+        for one in internals.values():
+            assert set(one.time_ps) <= set(series.time_ps)
+        if algorithm == "oscar":
+            # The window is u times 1.5 base BDPs, at most one, rounded up to packets; the rate is u times the
+            # line's. The kernel tells both some microseconds before.
+            u = internals["u"].value
+            assert len(u) == len(series.time_ps)
+            assert len(set(u)) > 5
+            assert u.max() <= 1
+            bdp = 100e6 / 8e12 * float(result.flows.column("base_rtt_ps")[0])
+            off = np.abs(series.window_bytes - np.minimum(1.5 * u, 1) * bdp)
+            assert np.mean(off <= 1060) > 0.9
+            assert np.mean(np.abs(series.rate_bps / 100e6 / u - 1) < 0.01) > 0.9
+        elif algorithm == "dctcp":
+            alpha = internals["alpha"].value
+            assert 0 <= alpha.min() < alpha.max() <= 1
+        else:
+            # The window of the algorithm itself, in bytes, which the kernel's is rounded up from.
+            cwnd = internals["cwnd_bytes"].value
+            assert np.mean(np.abs(series.window_bytes - np.maximum(cwnd, 1060)) <= 1060) > 0.9
+
+
 def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Incast) -> None:
     (tmp_path / "star.toml").write_text(STAR)
     done = incast("testbed", "star.toml", "--simulate", "--out", "real")

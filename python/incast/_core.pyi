@@ -84,6 +84,9 @@ class Scenario:
         payload_bytes: int,
         hops: int,
     ) -> tuple[list[str], bytes] | None: ...
+    def kernel_internals(
+        self, path: tuple[int, int, int, int, int, int], states: list[bytes]
+    ) -> list[list[tuple[int, int, int]]] | None: ...
     def algorithms(self) -> list[str]: ...
     def warnings(self) -> list[Problem]: ...
     def problem(self, key: str, problem: str) -> Problem: ...
@@ -165,6 +168,9 @@ class Plan:
     @property
     def flow_interval_ps(self) -> int:
         """Time between two samples of a flow."""
+    @property
+    def internals(self) -> bool:
+        """Whether internal quantities of the algorithms are sampled with their flows."""
     @property
     def probe_from_ps(self) -> int:
         """When the first sample is taken."""

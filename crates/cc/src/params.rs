@@ -24,6 +24,37 @@ pub enum Value {
     Choice(usize),
 }
 
+impl Value {
+    /// Which kind it is, in the order above from 0 on, and its 64 bits.
+    #[must_use]
+    pub const fn bits(self) -> (u8, u64) {
+        match self {
+            Self::Time(time) => (0, time.ps()),
+            Self::Bytes(bytes) => (1, bytes.get()),
+            Self::Rate(rate) => (2, rate.bps()),
+            Self::Ratio(ratio) => (3, ratio.bits().cast_unsigned()),
+            Self::Count(count) => (4, count),
+            Self::Flag(flag) => (5, flag as u64),
+            Self::Choice(choice) => (6, choice as u64),
+        }
+    }
+
+    /// The value with these [`bits`](Self::bits); `None` for a kind that there is not.
+    #[must_use]
+    pub const fn from_bits(kind: u8, bits: u64) -> Option<Self> {
+        Some(match kind {
+            0 => Self::Time(Time::from_ps(bits)),
+            1 => Self::Bytes(Bytes::new(bits)),
+            2 => Self::Rate(Rate::from_bps(bits)),
+            3 => Self::Ratio(Fixed::from_bits(bits.cast_signed())),
+            4 => Self::Count(bits),
+            5 => Self::Flag(bits != 0),
+            6 => Self::Choice(bits as usize),
+            _ => return None,
+        })
+    }
+}
+
 /// What kind of value a parameter takes, and its range (both ends allowed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -231,6 +262,19 @@ pub(crate) use choice;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_the_same_after_their_bits() {
+        // Kinds are numbered in their order; a negative ratio is in two's complement.
+        let minus = Value::Ratio(Fixed::from_bits(-3));
+        assert_eq!(minus.bits(), (3, u64::MAX - 2));
+        assert_eq!(Value::Flag(true).bits(), (5, 1));
+        for value in one(7).into_iter().chain([minus, Value::Flag(true), Value::Choice(2)]) {
+            let (kind, bits) = value.bits();
+            assert_eq!(Value::from_bits(kind, bits), Some(value));
+        }
+        assert_eq!(Value::from_bits(7, 0), None);
+    }
 
     /// A value of each kind.
     fn one(x: u64) -> [Value; 5] {

@@ -1,4 +1,4 @@
-//! The setup of an algorithm as the functions in the kernel read it.
+//! The setup of an algorithm as the functions in the kernel read it, and the state of a flow as they leave it.
 
 use incast_cc::any::Visitor;
 use incast_cc::params::Described;
@@ -40,6 +40,54 @@ impl Visitor for Memory {
         C::Params: Described + Copy,
     {
         bytes(&Setup::<C::Params>::new(*params, self.0))
+    }
+}
+
+/// An internal quantity of a flow: its index in [`CongestionControl::INTERNALS`], and the kind and the bits of its value
+/// ([`Value::bits`](incast_cc::params::Value::bits)).
+pub(crate) type InternalValue = (u16, u8, u64);
+
+/// The internal quantities that have a value in each of these states of flows on this path, as they lie in memory: what a
+/// probe of the simulator shows of such a flow. Nothing where one is shorter than a state.
+///
+/// # Safety
+/// Each must have been written by this algorithm's functions, in this version: every field is then a value of its type.
+/// Bytes after the state are ignored.
+#[expect(unsafe_code, reason = "states of the kernel come as bytes")]
+pub(crate) unsafe fn internals(
+    params: &AnyParams,
+    path: Path,
+    states: &[Vec<u8>],
+) -> Option<Vec<Vec<InternalValue>>> {
+    params.visit(Shown(path, states))
+}
+
+struct Shown<'a>(Path, &'a [Vec<u8>]);
+
+impl Visitor for Shown<'_> {
+    type Output = Option<Vec<Vec<InternalValue>>>;
+
+    fn visit<C>(self, params: &C::Params) -> Self::Output
+    where
+        C: CongestionControl + Copy + core::fmt::Debug,
+        C::Params: Described + Copy,
+    {
+        let Self(path, states) = self;
+        let setup = Setup::<C::Params>::new(*params, path);
+        let of = |bytes: &Vec<u8>| {
+            if bytes.len() < size_of::<C>() {
+                return None;
+            }
+            // SAFETY: there are enough bytes, at any address, and `internals` requires that they are those of a `C`.
+            #[expect(unsafe_code, reason = "states of the kernel come as bytes")]
+            let state = unsafe { bytes.as_ptr().cast::<C>().read_unaligned() };
+            let value = |index: u16| {
+                let (kind, bits) = state.probe(&setup, usize::from(index))?.bits();
+                Some((index, kind, bits))
+            };
+            Some((0..C::INTERNALS.len() as u16).filter_map(value).collect())
+        };
+        states.iter().map(of).collect()
     }
 }
 

@@ -11,6 +11,7 @@ use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
 use crate::error::{PluginError, PyProblem};
+use crate::kernel::InternalValue;
 use crate::result::Result;
 use crate::{error, kernel, plugin};
 
@@ -94,6 +95,31 @@ impl Scenario {
             hops,
         };
         Some((kernel::signals(&params), Cow::Owned(kernel::setup(&params, path))))
+    }
+
+    /// The internal quantities of the algorithm in flows of the kernel on such a path, from their states as they lie in
+    /// memory: of each its index, kind and value. Nothing for an algorithm that is not built in, or of a state that is too
+    /// short. The states must be those of this algorithm, from an object of this version: no others can be told from them.
+    fn kernel_internals(
+        &self,
+        path: (u64, u64, u64, u64, u64, u32),
+        states: Vec<Vec<u8>>,
+    ) -> Option<Vec<Vec<InternalValue>>> {
+        let (base_rtt_ps, base_owd_ps, line_rate_bps, packet_bytes, payload_bytes, hops) = path;
+        let params = self.0.parameters()?;
+        let path = FlowPath {
+            base_rtt: Time::from_ps(base_rtt_ps),
+            base_owd: Time::from_ps(base_owd_ps),
+            line_rate: Rate::from_bps(line_rate_bps),
+            packet: Bytes::new(packet_bytes),
+            payload: Bytes::new(payload_bytes),
+            hops,
+        };
+        // SAFETY: whoever calls it from Python has these from the kernel's map, where the functions of this algorithm write.
+        #[expect(unsafe_code, reason = "states of the kernel come as bytes")]
+        unsafe {
+            kernel::internals(&params, path, &states)
+        }
     }
 
     /// The algorithms in use, each with its preset.

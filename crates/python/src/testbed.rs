@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use incast_cc::Fixed;
+use incast_cc::params::Value;
 use incast_lab::results::info::TestbedInfo;
 use incast_lab::run::{self as lab, Job, Measured, RunOptions};
 use incast_sim::Simulation;
 use incast_sim::describe::network::Link as Described;
 use incast_sim::describe::switch::{Buffer, MarkingPoint};
-use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, PortTotals, Stall};
+use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, PortSample, PortTotals, Stall};
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
@@ -60,6 +61,8 @@ pub(crate) struct Plan {
     port_interval_ps: u64,
     probed_flows: Vec<u32>,
     flow_interval_ps: u64,
+    /// Whether internal quantities of the algorithms are sampled with their flows.
+    internals: bool,
     probe_from_ps: u64,
     probe_until_ps: Option<u64>,
 }
@@ -71,6 +74,8 @@ type MeasuredFlow = (u32, u64, Option<u64>, Option<u64>, u64, u64, u64, u64, u32
 type PortRow = (u64, u32, u16, u64, u64, u64, u64, bool);
 /// A sample of a flow: time in ps, flow, window in bytes, rate in bit/s, RTT in ps, bytes in flight, acknowledged.
 type FlowRow = (u64, u32, u64, Option<u64>, u64, u64, u64);
+/// A sample of an internal quantity: time in ps, flow, index in the algorithm's list, kind and value.
+type InternalRow = (u64, u32, u16, u8, u64);
 /// Totals of a port: node, port, bytes and packets transmitted, packets and bytes dropped, packets marked, longest
 /// queue, time paused in ps, pauses sent.
 type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64, u64, u64);
@@ -86,6 +91,7 @@ pub(crate) struct Measurement {
     flows: Vec<MeasuredFlow>,
     port_samples: Vec<PortRow>,
     flow_samples: Vec<FlowRow>,
+    internals: Vec<InternalRow>,
     ports: Vec<PortTotal>,
     /// The testbed, in JSON.
     testbed: String,
@@ -144,6 +150,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
         port_interval_ps: probes.port_interval.ps(),
         probed_flows: probes.flows.clone(),
         flow_interval_ps: probes.flow_interval.ps(),
+        internals: probes.internals,
         probe_from_ps: probes.from.ps(),
         probe_until_ps: limit(probes.until),
     })
@@ -267,6 +274,18 @@ impl Measurement {
                     samples: 1,
                 })
                 .collect(),
+            internals: self
+                .internals
+                .into_iter()
+                .map(|(time, flow, internal, kind, bits)| {
+                    let value = Value::from_bits(kind, bits).ok_or_else(|| {
+                        pyo3::exceptions::PyValueError::new_err(format!(
+                            "no kind of values has the number {kind}"
+                        ))
+                    })?;
+                    Ok(InternalSample { time: Time::from_ps(time), flow, internal, value, samples: 1 })
+                })
+                .collect::<PyResult<_>>()?,
             ports: self
                 .ports
                 .into_iter()

@@ -1,4 +1,4 @@
-"""Figure 16 of OSCAR: the updates of u around the edges of a burst."""
+"""Figure 16 of OSCAR, simulated and on a testbed: the updates of u around the edges of a burst."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def steps(
     return int(there[there >= moves[0]][0] - moves[0]) + 1
 
 
-def points(results: Results, at: int, flow: str, start: str, end: str) -> tuple[Floats, Floats]:
+def points(
+    results: Results, at: int, flow: str, start: str, end: str, runs: str = "oscar"
+) -> tuple[Floats, Floats]:
     """The ratio u over time in us, as steps, with the burst from so many us on."""
-    time, u = _updates(results, f"oscar/{at}", flow, start, end)
+    time, u = _updates(results, f"{runs}/{at}", flow, start, end)
     return np.append(np.repeat(time, 2)[1:], np.nan), np.append(np.repeat(u, 2)[:-1], np.nan)

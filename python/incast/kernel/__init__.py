@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast import _core
 from incast.kernel import machine, options
-from incast.kernel.image import ImageError, patched
+from incast.kernel.image import ImageError, patched, renamed
 from incast.kernel.machine import KernelError
 from incast.kernel.options import Option
 
@@ -26,13 +26,16 @@ __all__ = [
     "clear",
     "complete",
     "control",
+    "internals",
     "kernel_name",
     "load",
     "load_own",
     "loaded",
+    "names",
     "option",
     "prepared",
     "setup",
+    "state_bytes",
     "unload",
 ]
 
@@ -147,10 +150,19 @@ def control(name: str) -> Control:
         KernelError: When there is none for the kernel.
     """
     for known in CONTROLS:
-        if name in (known.algorithm, known.name):
+        if name == known.algorithm or name in names(known):
             return known
-    names = ", ".join(known.algorithm for known in CONTROLS)
-    raise KernelError(f"there is no {name!r} for the kernel; known: {names}")
+    listed = ", ".join(known.algorithm for known in CONTROLS)
+    raise KernelError(f"there is no {name!r} for the kernel; known: {listed}")
+
+
+def names(known: Control) -> tuple[str, ...]:
+    """The names under which an algorithm can be loaded, each time with another setup: the usual one first.
+
+    The others end with a digit in place of the last letter. They have the same length, because a name is
+    replaced where it stands in the object.
+    """
+    return (known.name, *(f"{known.name[:-1]}{digit}" for digit in "23456789"))
 
 
 def kernel_name(name: str) -> str:
@@ -194,11 +206,7 @@ def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | No
 
 def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes, Option | None, int]:
     """The same, with the TCP option that it needs and the bytes of headers in a full packet."""
-    known = control(algorithm.partition(":")[0])
-    full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
-    text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
-    scenario = _core.Scenario.from_toml(text, "kernel", [])
-    scenario = scenario.with_algorithm(full, list(parameters))
+    known, full, scenario = _scenario(algorithm, parameters)
     owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
     wanted, payload = None, link.payload_bytes
     # Once to learn what it needs, and again if that takes room in packets.
@@ -222,6 +230,66 @@ def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes
     return data, wanted, link.packet_bytes - payload
 
 
+def _scenario(algorithm: str, parameters: Sequence[str]) -> tuple[Control, str, _core.Scenario]:
+    """A scenario with this algorithm, what is known of it for the kernel, and its full name."""
+    known = control(algorithm.partition(":")[0])
+    full = known.algorithm + algorithm[len(algorithm.partition(":")[0]) :]
+    text = _ANY % (known.algorithm, _MARKING if "ecn" in known.signals else "")
+    scenario = _core.Scenario.from_toml(text, "kernel", [])
+    return known, full, scenario.with_algorithm(full, list(parameters))
+
+
+def state_bytes(name: str) -> int:
+    """The bytes of the state that an algorithm keeps of each flow.
+
+    Args:
+        name: Its name in scenario files or in the kernel.
+
+    Raises:
+        KernelError: When there is none for the kernel.
+    """
+    known = _core.algorithm(control(name).algorithm)
+    assert known is not None
+    return known.state_bytes
+
+
+def internals(
+    algorithm: str, parameters: Sequence[str], link: Link, states: Sequence[bytes]
+) -> list[list[tuple[int, int, int]]]:
+    """The internal quantities of flows, as a probe of the simulator shows them.
+
+    Args:
+        algorithm: ``name`` or ``name:preset``.
+        parameters: Parameters like ``u_ai=0.002``.
+        link: The path.
+        states: States of flows, as the functions of this algorithm in the kernel have written them: no other
+            bytes can be read so.
+
+    Returns:
+        For each state the quantities that have a value: its place in the algorithm's list, and kind and
+        bits of the value.
+
+    Raises:
+        KernelError: When a state is shorter than those of the algorithm.
+        ScenarioError: When there is no such preset or parameter.
+    """
+    _, full, scenario = _scenario(algorithm, parameters)
+    header = _setup(algorithm, parameters, link)[2]
+    owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
+    path = (
+        link.base_rtt_ps,
+        owd,
+        link.line_rate_bps,
+        link.packet_bytes,
+        link.packet_bytes - header,
+        link.hops,
+    )
+    found = scenario.kernel_internals(path, list(states))
+    if found is None:
+        raise KernelError(f"a state of {full} has {state_bytes(algorithm.partition(':')[0])} bytes")
+    return found
+
+
 _ANY = """\
 topology = { kind = "star", hosts = 2, rate = "100Gbps", delay = "1us" }
 cc = { algorithm = "%s" }
@@ -241,7 +309,13 @@ _UNTOLD = {
 }
 
 
-def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | None = None) -> Control:
+def load(
+    algorithm: str,
+    parameters: Sequence[str],
+    link: Link,
+    objects: Path | None = None,
+    name: str | None = None,
+) -> Control:
     """Loads an algorithm into the kernel, for connections of every network namespace to select.
 
     Args:
@@ -249,19 +323,23 @@ def load(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | 
         parameters: Parameters like ``u_ai=0.002``.
         link: The path.
         objects: The folder of the objects, by default the package's own.
+        name: One of its :func:`names` in the kernel, by default the first.
 
     Raises:
         KernelError: When it cannot be; the text says what to do.
         ScenarioError: When there is no such preset or parameter.
     """
-    known = control(algorithm.partition(":")[0])
+    own = control(algorithm.partition(":")[0])
+    known = own if name is None else replace(own, name=name)
+    if known.name not in names(own):
+        raise KernelError(f"{own.algorithm} cannot be loaded as {known.name}, but as {', '.join(names(own))}")
     wanted = option(algorithm, parameters, link)
     bpftool = machine.ready(options.OLDEST if wanted else machine.OLDEST)
     folder = objects or OBJECTS
     _read(folder / known.object)
     if known.name in machine.available():
         raise KernelError(f"{known.name} is loaded already: `incast kernel unload {known.name}` first")
-    image = prepared(algorithm, parameters, link, folder)
+    image = renamed(prepared(algorithm, parameters, link, folder), own.name, known.name)
     source = _read(folder / _OPTIONS) if wanted else b""
     if known.option:
         _remove_unused(bpftool)
@@ -300,7 +378,7 @@ def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
     Raises:
         KernelError: When it cannot be; the text says what to do.
     """
-    if not name.startswith(_PREFIX) or any(name == known.name for known in CONTROLS):
+    if not name.startswith(_PREFIX) or any(name in names(known) for known in CONTROLS):
         raise KernelError(
             f"{name!r} is no name for an algorithm of one's own: {_PREFIX} and one that is free"
         )
@@ -390,13 +468,17 @@ def complete(one: Loaded) -> bool:
     Raises:
         KernelError: When the kernel cannot be asked; the text says what to do.
     """
-    with_option = {known.name for known in CONTROLS if known.option}
-    return one.name not in with_option or options.complete(machine.ready(), one.id)
+    return one.name not in _with_option() or options.complete(machine.ready(), one.id)
 
 
 def _remove_unused(bpftool: str) -> None:
-    with_option = {known.name for known in CONTROLS if known.option}
+    with_option = _with_option()
     options.remove_unused(bpftool, [number for name, number in machine.registered() if name in with_option])
+
+
+def _with_option() -> set[str]:
+    """The names of congestion controls that can want a TCP option."""
+    return {name for known in CONTROLS if known.option for name in names(known)}
 
 
 def unload(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-__all__ = ["ImageError", "patched"]
+__all__ = ["ImageError", "patched", "renamed"]
 
 _SYMBOLS = 2
 """The type of a section with symbols."""
@@ -36,6 +36,21 @@ def patched(image: bytes, values: Mapping[str, bytes]) -> bytes:
             raise ImageError(f"{name} has {size} bytes, not {len(value)}")
         new[start : start + size] = value
     return bytes(new)
+
+
+def renamed(image: bytes, old: str, new: str) -> bytes:
+    """The object with another name of the same length: in its data, its symbols and its types.
+
+    Raises:
+        ImageError: When the name is not in it.
+    """
+    if len(old) != len(new):
+        raise ValueError(f"{new} is not as long as {old}")
+    # With the byte that ends a string: names that only begin like it are others.
+    was = old.encode() + b"\0"
+    if was not in image:
+        raise ImageError(f"it has no {old}")
+    return image.replace(was, new.encode() + b"\0")
 
 
 def _places(image: bytes) -> dict[str, tuple[int, int]]:

@@ -20,7 +20,7 @@ from typing import Any
 from incast.kernel.image import patched
 from incast.kernel.machine import KernelError, call, ran, reason
 
-__all__ = ["DELAY", "TELEMETRY", "Option", "attach", "complete", "remove_unused"]
+__all__ = ["DELAY", "TELEMETRY", "Option", "attach", "complete", "maps", "remove_unused"]
 
 OLDEST = (6, 12)
 """The first kernel in which a congestion control can ask for the calls of such a program
@@ -87,7 +87,7 @@ def attach(bpftool: str, source: bytes, option: Option, number: int) -> None:
 def complete(bpftool: str, number: int) -> bool:
     """Whether the congestion control of this number has the program that it was loaded for."""
     wants = False
-    for one in _maps(bpftool, number):
+    for one in maps(bpftool, number):
         if str(_ask(bpftool, "map", "show", "id", str(one))[0].get("name", "")).endswith(".rodata"):
             constants = call(bpftool, "--json", "map", "dump", "id", str(one))
             wants = wants or re.search(r'"incast_echoing": ?(true|1)\b', constants) is not None
@@ -138,13 +138,13 @@ def _is_shared(bpftool: str, number: int) -> bool:
 
 def _map_of(bpftool: str, number: int) -> int:
     """The map that the congestion control of this number shares."""
-    for one in _maps(bpftool, number):
+    for one in maps(bpftool, number):
         if _is_shared(bpftool, one):
             return one
     raise KernelError(f"the congestion control with the number {number} has no map for TCP options")
 
 
-def _maps(bpftool: str, number: int) -> list[int]:
+def maps(bpftool: str, number: int) -> list[int]:
     """The maps of a congestion control: those of its function for acknowledgements."""
     text = call(bpftool, "--json", "struct_ops", "dump", "id", str(number))
     program = text.partition(f"{_USER}/prog_id:")[2].partition('"')[0]

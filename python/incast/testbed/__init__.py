@@ -6,6 +6,7 @@ under the kernel's congestion control, and measures what the simulator would hav
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from incast import _core
+from incast import _core, kernel
 from incast._build import build
 from incast.progress import Progress
 from incast.result import Result
@@ -27,6 +28,7 @@ from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, network
 from incast.testbed.plan import Plan
 from incast.testbed.queues import Totals
+from incast.testbed.states import States
 
 __all__ = ["TestbedError", "clear", "run"]
 
@@ -97,6 +99,7 @@ class _Measurement:
     flows: list[tuple[Any, ...]] = field(default_factory=list)
     port_samples: list[tuple[int, ...]] = field(default_factory=list)
     flow_samples: list[tuple[int | None, ...]] = field(default_factory=list)
+    internals: list[tuple[int, ...]] = field(default_factory=list)
     ports: list[tuple[int, ...]] = field(default_factory=list)
     testbed: str = ""
 
@@ -105,7 +108,15 @@ def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None)
     with forwarding(plan, seed) if plan.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
-            return _Run(plan, net, connections).measure(progress)
+            with contextlib.ExitStack() as stack:
+                states = {}
+                for name in (
+                    {plan.flows[n].control.name for n in plan.core.probed_flows}
+                    if plan.core.internals
+                    else ()
+                ):
+                    states[name] = stack.enter_context(contextlib.closing(States(name)))
+                return _Run(plan, net, connections, states).measure(progress)
         finally:
             for connection in connections:
                 connection.close()
@@ -114,10 +125,14 @@ def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None)
 class _Run:
     """One run on a network that stands."""
 
-    def __init__(self, plan: Plan, net: Network, connections: list[Connection]) -> None:
+    def __init__(
+        self, plan: Plan, net: Network, connections: list[Connection], states: dict[str, States]
+    ) -> None:
         self.plan = plan
         self.net = net
         self.connections = connections
+        self.states = states
+        self.read: dict[str, list[tuple[int, int, bytes]]] = {}
         self.packet = flows.packet(plan)
         self.made = _Measurement()
         self.notes = list(plan.notes)
@@ -133,17 +148,19 @@ class _Run:
             if progress:
                 progress(Progress(max(0, now_ns) * 1000, until, finished, len(plan.flows), 0))
 
+        look = self._look if self.states else None
         start_ns = time.monotonic_ns() + _LEAD_NS
         if switch is None:
             self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
-            measured = flows.measure(plan, self.connections, self._sample, report, start_ns)
+            measured = flows.measure(plan, self.connections, self._sample, report, start_ns, look)
             self._ports()
         else:
             from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
             switch.begin(start_ns, plan.core.probed_ports, from_ps, plan.port_interval_ps, until_ps)
-            measured = flows.measure(plan, self.connections, None, report, start_ns)
+            measured = flows.measure(plan, self.connections, None, report, start_ns, look)
             self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)
+        self._internals()
         dropped = sum(row[4] for row in self.made.ports)
         waiting = [
             (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
@@ -158,12 +175,23 @@ class _Run:
             {
                 "switch": "kernel" if switch is None else "user",
                 "kernel": machine.release(),
-                "controls": {control.label: name for name, control in plan.controls.items()},
+                "controls": self._labelled(),
                 "notes": self.notes,
                 "wall_s": measured.now_ns / 1e9,
             }
         )
         return self.made
+
+    def _labelled(self) -> dict[str, str]:
+        """The names in the kernel of each algorithm: several where paths or parameters differ."""
+        found: dict[str, list[str]] = {}
+        for name, control in self.plan.controls.items():
+            found.setdefault(control.label, []).append(name)
+        # The usual one first, which has no digit at its end.
+        return {
+            label: ", ".join(sorted(names, key=lambda name: (name[-1].isdigit(), name)))
+            for label, names in found.items()
+        }
 
     def _switched(self, switch: _core.Switch, now_ps: int) -> None:
         """What the switch in user space has counted."""
@@ -198,6 +226,23 @@ class _Run:
                     False,
                 )
             )
+
+    def _look(self, now_ns: int, connection: Connection) -> None:
+        """Reads the state of a connection's algorithm."""
+        name = connection.flow.control.name
+        state = self.states[name].read(connection.sender)
+        self.read.setdefault(name, []).append((now_ns, connection.flow.number, state))
+
+    def _internals(self) -> None:
+        """What the states say, which takes longer than to read them."""
+        for name, samples in self.read.items():
+            wanted = self.plan.controls[name].wanted
+            assert wanted is not None
+            states = [state for _, _, state in samples]
+            told = kernel.internals(wanted.algorithm, wanted.parameters, wanted.link, states)
+            for (now_ns, flow, _), values in zip(samples, told, strict=True):
+                self.made.internals += [(now_ns * 1000, flow, *value) for value in values]
+        self.made.internals.sort()
 
     def _acked(self, connection: Connection) -> int:
         return flows.Info.of(connection.sender).acked - connection.begun.acked

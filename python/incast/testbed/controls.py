@@ -78,7 +78,7 @@ def _one(name: str, wanted: Wanted, waiting: Callable[[str], None]) -> Iterator[
         # bpftool may go on for a moment after this process was killed: the lock is its own too.
         machine.INHERITED.append(lock)
         try:
-            kernel.load(wanted.algorithm, wanted.parameters, wanted.link)
+            kernel.load(wanted.algorithm, wanted.parameters, wanted.link, name=name)
         finally:
             machine.INHERITED.remove(lock)
         _write(lock, {"id": max(one.id for one in kernel.loaded() if one.name == name and one.selectable)})

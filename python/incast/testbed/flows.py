@@ -180,6 +180,16 @@ def _control(end: socket.socket, flow: Flow) -> None:
         raise TestbedError(f"the kernel has no {name} (any more): somebody else has unloaded it") from None
 
 
+def _begin(connection: Connection) -> None:
+    """Starts the algorithm anew: its flow begins now, and not when the connection was made.
+
+    The kernel does so when another congestion control was selected meanwhile.
+    """
+    if connection.flow.control.wanted is not None:
+        connection.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+        _control(connection.sender, connection.flow)
+
+
 def _connect(network: Network, flow: Flow, listener: socket.socket, port: int) -> Connection:
     with network.hosts[flow.source].entered():
         sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -212,6 +222,7 @@ def measure(
     sample_ports: Callable[[int], None] | None,
     progress: Callable[[int, int], None],
     start_ns: int,
+    sample_flow: Callable[[int, Connection], None] | None = None,
 ) -> Measured:
     """Runs the flows.
 
@@ -221,11 +232,12 @@ def measure(
         sample_ports: Called with the time at each sample of the ports; none where the switch samples them.
         progress: Called with the time in ns and the number of finished flows, several times a second.
         start_ns: When the scenario starts, on the monotonic clock.
+        sample_flow: Called with the time and the connection at each sample of a flow.
 
     Returns:
         What came of them. What is not in it is in the connections.
     """
-    loop = _Loop(plan, connections, sample_ports, progress, start_ns)
+    loop = _Loop(plan, connections, sample_ports, progress, start_ns, sample_flow)
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -251,7 +263,9 @@ class _Loop:
         sample_ports: Callable[[int], None] | None,
         progress: Callable[[int, int], None],
         start_ns: int,
+        sample_flow: Callable[[int, Connection], None] | None,
     ) -> None:
+        self.sample_flow = sample_flow
         self.plan = plan
         self.connections = connections
         self.sample_ports = sample_ports
@@ -323,6 +337,7 @@ class _Loop:
 
     def start(self, connection: Connection) -> None:
         connection.started = True
+        _begin(connection)
         self.moved_ns = self.now()
         self.events.register(connection.sender, select.EPOLLOUT)
         self.send(connection)
@@ -415,6 +430,8 @@ class _Loop:
         for connection in self.probed:
             if connection.started and connection.finish_ns is None:
                 self.measured.samples.append((now, connection.flow.number, Info.of(connection.sender)))
+                if self.sample_flow is not None:
+                    self.sample_flow(now, connection)
         self.next(now, due, self.plan.flow_interval_ps // 1000, self.flows)
 
     def next(self, now: int, due: int, interval: int, act: Callable[[Any], None]) -> None:

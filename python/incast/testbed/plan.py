@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from incast import _core, kernel
@@ -28,6 +28,12 @@ SLOWEST_BPS = 1_000_000
 
 MOST_HOSTS = 64
 """Each is a network namespace."""
+
+MOST_SWITCHES = 2
+"""Every further hop shares the same processors."""
+
+LONGEST_NAME = 12
+"""Letters in the name of a node: a device is called ``to-NAME``, and has at most 15."""
 
 MOST_FLOWS = 1000
 """Each is two sockets, open from the beginning."""
@@ -196,7 +202,7 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
     core = _core.plan(scenario._core)
     far = max(delay for *_, delay in core.links)
     user = switch == "user" or (switch == "auto" and (far > DIRECT_PS or bool(core.pausing)))
-    controls, wrong = _controls(text, core, user)
+    chosen, wrong = _controls(text, core, user)
     problems += [scenario._core.problem(key, why) for key, why in [*wrong, *_impossible(core, text, user)]]
     if problems:
         raise _core.scenario_error(problems)
@@ -206,8 +212,10 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
         for link in (Link(a, a_port, b, rate, delay), Link(b, b_port, a, rate, delay))
     ]
     flows = tuple(
-        Flow(number, source, destination, size, start, stop, controls[algorithm])
-        for number, (source, destination, size, start, stop, _, algorithm) in enumerate(core.flows)
+        Flow(number, source, destination, size, start, stop, control)
+        for number, ((source, destination, size, start, stop, _, _), control) in enumerate(
+            zip(core.flows, chosen, strict=True)
+        )
     )
     transport = text["transport"]
     rto = _core.read_quantity("time", transport["rto"])
@@ -222,24 +230,27 @@ _Found = Iterator[tuple[str, str]]
 def _refused(text: Mapping[str, Any]) -> _Found:
     """What can be told from the keys alone."""
     topology, switch, transport = text["topology"], text["switch"], text["transport"]
-    if topology["kind"] not in ("star", "dumbbell"):
+    if topology["kind"] not in ("star", "dumbbell", "graph"):
         yield (
             "topology.kind",
-            "a testbed is a star or a dumbbell: every further hop shares the same two cores",
+            "a testbed is a star, a dumbbell or a graph: every further hop shares the same two cores",
         )
         return
     if transport["kind"] != "window":
         yield "transport.kind", f"flows of a testbed are TCP connections; there is no {transport['kind']}"
         return
-    for key in ("rate", "bottleneck_rate"):
-        if key in topology:
-            rate = _core.read_quantity("rate", topology[key])
-            if not SLOWEST_BPS <= rate <= FASTEST_BPS:
-                why = "a testbed has links of 1Mbps to 200Mbps; one machine forwards no faster without gaps"
-                yield f"topology.{key}", f"{topology[key]}: {why}"
+    rates = [(f"topology.{key}", topology.get(key)) for key in ("rate", "bottleneck_rate")]
+    links = enumerate(topology.get("links", ()))
+    rates += [(f"topology.links.{number}.rate", link.get("rate")) for number, link in links]
+    for key, written in rates:
+        if written is not None and not SLOWEST_BPS <= _core.read_quantity("rate", written) <= FASTEST_BPS:
+            why = "a testbed has links of 1Mbps to 200Mbps; one machine forwards no faster without gaps"
+            yield key, f"{written}: {why}"
     for key in ("hosts", "left", "right"):
-        if topology.get(key, 0) > MOST_HOSTS:
-            yield f"topology.{key}", f"{topology[key]}: a testbed has at most {MOST_HOSTS} hosts"
+        # Those of a graph are names, and ranges of names, which are counted when they are expanded.
+        number = topology.get(key, 0)
+        if isinstance(number, int) and number > MOST_HOSTS:
+            yield f"topology.{key}", f"{number}: a testbed has at most {MOST_HOSTS} hosts"
     if text.get("change"):
         yield "change", "links of a testbed do not change"
     for key, why in _SWITCH.items():
@@ -275,9 +286,8 @@ def _refused(text: Mapping[str, Any]) -> _Found:
     for key, policy in policies:
         if policy != "ecmp":
             yield key, f"{policy}: there is one path in a testbed, over which nothing can be spread"
-    for key, what in (("internals", "internal quantities"), ("captures", "packets")):
-        if text["probe"].get(key):
-            yield f"probe.{key}", f"{what} are recorded in the simulator only"
+    if text["probe"].get("captures"):
+        yield "probe.captures", "packets are recorded in the simulator only"
 
 
 _SWITCH = {
@@ -292,6 +302,7 @@ _SWITCH = {
 
 def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found:
     """What can be told from flows and numbers."""
+    yield from _graph(core)
     if core.operations:
         yield "traffic", "flows of a testbed start by the clock, and not after other flows or computations"
     if len(core.flows) > MOST_FLOWS:
@@ -299,6 +310,12 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
     end = max([core.until_ps or 0, *(flow[3] for flow in core.flows)])
     if end > LONGEST_PS:
         yield "run.until", "a testbed runs in real time, and at most for ten minutes"
+    if core.internals:
+        algorithms = {core.algorithms[core.flows[number][6]] for number in core.probed_flows}
+        for label in sorted(algorithms):
+            if (offered := OFFERED.get(label.partition(":")[0])) is not None:
+                why = "which has none of Incast's internal quantities"
+                yield "probe.internals", f"{label} is the {offered} of Linux, {why}"
     ecn = core.ecn
     if ecn is not None and ecn[0] != ecn[1] and not user:
         yield (
@@ -306,47 +323,80 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
             "the kernel marks at one threshold: give kmin and kmax the same value, or --switch user",
         )
     if not user and any(delay > DIRECT_PS for *_, delay in core.links):
-        yield "topology.delay", "the kernel cannot delay packets here (no netem): --switch user can"
+        key = "topology.delay" if "delay" in text["topology"] else "topology.links"
+        yield key, "the kernel cannot delay packets here (no netem): --switch user can"
     if core.pausing and not user:
         yield "switch.pfc", "the kernel pauses nobody: --switch user does"
     if core.pausing and text["probe"].get("pauses"):
         yield "probe.pauses", "pauses are counted for each port on a testbed, but not recorded one by one"
 
 
+def _graph(core: _core.Plan) -> _Found:
+    """What a testbed cannot do of a network of any form."""
+    if core.hosts > MOST_HOSTS:
+        yield "topology.hosts", f"makes {core.hosts}: a testbed has at most {MOST_HOSTS} hosts"
+    switches = len(core.nodes) - core.hosts
+    if switches > MOST_SWITCHES:
+        why = "every further hop shares the same two cores"
+        yield "topology.switches", f"makes {switches}: a testbed has at most {MOST_SWITCHES}; {why}"
+    for key, names in (("hosts", core.nodes[: core.hosts]), ("switches", core.nodes[core.hosts :])):
+        for name in names:
+            if len(name) > LONGEST_NAME:
+                why = f"nodes of a testbed have names of at most {LONGEST_NAME} letters, for their devices"
+                yield f"topology.{key}", f"{name}: {why}"
+    pairs = [frozenset((a, b)) for a, _, b, *_ in core.links]
+    for host in range(core.hosts):
+        if sum(host in pair for pair in pairs) > 1:
+            why = "a host of a testbed has one link, over which its connections go"
+            yield "topology.links", f"{core.nodes[host]} has several: {why}"
+    if switches <= MOST_SWITCHES and sum(min(pair) >= core.hosts for pair in pairs) > 1:
+        yield "topology.links", "two switches of a testbed have one link, and no other path between them"
+
+
 def _controls(
     text: Mapping[str, Any], core: _core.Plan, user: bool
-) -> tuple[dict[int, Control], list[tuple[str, str]]]:
-    """The kernel's congestion control for each algorithm, and what is wrong."""
+) -> tuple[list[Control], list[tuple[str, str]]]:
+    """The kernel's congestion control for each flow, and what is wrong.
+
+    The setup of one in the kernel is constant. So for each setup one is loaded, under a name of its own.
+    """
     wrong: list[tuple[str, str]] = []
     blocks = {block["name"]: block for block in text["traffic"]}
-    found: dict[int, Control] = {}
-    names: dict[str, int] = {}
-    # In the order of the file.
-    uses = sorted((flow[6], flow[5], path) for flow, path in zip(core.flows, core.paths, strict=True))
-    for number, group, path in uses:
+    found: dict[tuple[int, Told], Control] = {}
+    setups: dict[str, list[Control]] = {}
+    wishes = [
+        (flow[6], flow[5], Told(rtt, rate, packet, payload, owd, hops))
+        for flow, (rtt, owd, rate, packet, payload, hops) in zip(core.flows, core.paths, strict=True)
+    ]
+    # The longest path first, which has the usual name, and then in the order of the file.
+    order = sorted(set(wishes), key=lambda wish: (-wish[2].base_rtt_ps, wish[1], wish[0], repr(wish[2])))
+    for number, group, told in order:
         block = blocks[core.groups[group]]
         key = f"traffic.{block['name']}.cc" if "cc" in block else "cc"
-        section = block.get("cc") or text["cc"]
-        rtt, owd, rate, packet, payload, hops = path
-        told = Told(rtt, rate, packet, payload, owd, hops)
-        if number in found:
-            old = found[number].wanted
-            # One setup for all connections: that of the longest path.
-            if old is None or old.link.base_rtt_ps >= rtt:
-                continue
+        if (number, told) in found:
+            continue
         try:
-            found[number] = control = _control(section, told, user)
+            made = _control(block.get("cc") or text["cc"], told, user)
         except (KernelError, _core.ScenarioError) as error:
             if (key, str(error)) not in wrong:
                 wrong.append((key, str(error)))
             continue
-        other = names.setdefault(control.name, number)
-        if other != number:
-            why = (
-                f"{control.label}: the kernel has {control.name} once, with the same parameters for all flows"
-            )
-            wrong.append((key, why))
-    return found, list(dict.fromkeys(wrong))
+        same = setups.setdefault(made.name, [])
+        place = next((p for p, other in enumerate(same) if other.wanted == made.wanted), len(same))
+        if place == len(same):
+            same.append(made)
+        if made.wanted is not None:
+            names = kernel.names(kernel.control(made.name))
+            if place >= len(names):
+                why = f"the kernel can have it {len(names)} times, one for each path and set of parameters"
+                if (key, f"{made.label}: {why}") not in wrong:
+                    wrong.append((key, f"{made.label}: {why}"))
+                continue
+            made = replace(made, name=names[place])
+        found[number, told] = made
+    if wrong:
+        return [], wrong
+    return [found[number, told] for number, _, told in wishes], []
 
 
 def _control(section: Mapping[str, Any], told: Told, user: bool) -> Control:

@@ -15,7 +15,7 @@ from incast.kernel import machine
 from incast.testbed.machine import TestbedError
 from incast.testbed.spaces import Space
 
-__all__ = ["Counter", "Queue", "Totals"]
+__all__ = ["LOOKUP", "MAP_BY_ID", "Counter", "Queue", "Totals", "bpf"]
 
 _GET_QDISC = 38
 _REQUEST = 1 | 8
@@ -29,7 +29,7 @@ _BASIC, _QUEUE = 1, 3
 
 _BPF = {"x86_64": 321, "aarch64": 280}
 """The number of the system call bpf()."""
-_LOOKUP, _MAP_BY_ID = 1, 14
+LOOKUP, MAP_BY_ID = 1, 14
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Counter:
             if str(of.get("name", "")).endswith(".bss"):
                 size = int(of["bytes_value"])
                 self._key, self._value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(size)
-                self._file = _bpf(_MAP_BY_ID, struct.pack("=II", number, 0))
+                self._file = bpf(MAP_BY_ID, struct.pack("=II", number, 0), _COUNTER)
         if self._file < 0:
             raise TestbedError("the program that marks has no counter: run `make bpf`")
         places = ctypes.addressof(self._key), ctypes.addressof(self._value)
@@ -134,7 +134,7 @@ class Counter:
 
     def read(self) -> int:
         """Its value."""
-        _bpf(_LOOKUP, self._order)
+        bpf(LOOKUP, self._order, _COUNTER)
         return int.from_bytes(self._value.raw[:8], "little")
 
     def close(self) -> None:
@@ -145,14 +145,24 @@ class Counter:
             self._file = -1
 
 
-def _bpf(command: int, order: bytes) -> int:
+_COUNTER = "the counter of marks"
+
+
+def bpf(command: int, order: bytes, what: str) -> int:
+    """The system call ``bpf()``.
+
+    Args:
+        command: What to do.
+        order: Its arguments.
+        what: What is read, for messages.
+    """
     call = _BPF.get(platform.machine())
     if call is None:
-        raise TestbedError(f"marks cannot be counted on {platform.machine()}")
+        raise TestbedError(f"{what} cannot be read on {platform.machine()}")
     given = ctypes.create_string_buffer(order, len(order))
     result = _LIBC.syscall(call, command, given, len(order))
     if result < 0:
-        raise TestbedError(f"the counter of marks cannot be read: {os.strerror(ctypes.get_errno())}")
+        raise TestbedError(f"{what} cannot be read: {os.strerror(ctypes.get_errno())}")
     return int(result)
 
 

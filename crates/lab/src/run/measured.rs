@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use incast_sim::record::{End, FlowRecord, FlowSample, Outcome, PortSample, PortTotals};
+use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, Outcome, PortSample, PortTotals};
 use incast_sim::{Invalid, Simulation, Sink, add_idle_times};
 use incast_units::Time;
 
@@ -27,6 +27,8 @@ pub struct Measured {
     pub port_samples: Vec<PortSample>,
     /// Samples of flows, by time.
     pub flow_samples: Vec<FlowSample>,
+    /// Samples of internal quantities of flows' algorithms, by time.
+    pub internals: Vec<InternalSample>,
     /// Totals of ports.
     pub ports: Vec<PortTotals>,
 }
@@ -78,6 +80,7 @@ impl Measured {
         sink.flows(&flows);
         sink.port_samples(&self.port_samples);
         sink.flow_samples(&self.flow_samples);
+        sink.internals(&self.internals);
         Ok(outcome)
     }
 
@@ -97,6 +100,10 @@ impl Measured {
         for s in &self.flow_samples {
             add(&[s.time.ps(), u64::from(s.flow), s.window.get(), s.rate.bps(), s.rtt.ps()]);
             add(&[s.inflight.get(), s.acked.get()]);
+        }
+        for s in &self.internals {
+            let (kind, value) = s.value.bits();
+            add(&[s.time.ps(), u64::from(s.flow), u64::from(s.internal), u64::from(kind), value]);
         }
         for p in &self.ports {
             add(&[u64::from(p.node), u64::from(p.port), p.transmitted.get(), p.packets, p.drops]);

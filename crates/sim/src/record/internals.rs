@@ -52,16 +52,8 @@ impl Record for InternalSample {
     }
 
     fn digest(&self, digest: &mut Digest) {
-        let (kind, value) = match self.value {
-            Value::Time(time) => (0, time.ps()),
-            Value::Bytes(bytes) => (1, bytes.get()),
-            Value::Rate(rate) => (2, rate.bps()),
-            Value::Ratio(ratio) => (3, ratio.bits().cast_unsigned()),
-            Value::Count(count) => (4, count),
-            Value::Flag(flag) => (5, u64::from(flag)),
-            Value::Choice(choice) => (6, choice as u64),
-        };
+        let (kind, value) = self.value.bits();
         let place = u64::from(self.flow) << 16 | u64::from(self.internal);
-        digest.add(&[self.time.ps(), place, kind, value]);
+        digest.add(&[self.time.ps(), place, u64::from(kind), value]);
     }
 }
