@@ -1,4 +1,4 @@
-"""The flows of a testbed: TCP connections of the kernel, started by the clock and sampled while they run."""
+"""The flows of a testbed: TCP connections of the kernel, started by the clock or by operations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, address
 from incast.testbed.plan import HEADER, Flow, Plan
 from incast.testbed.spaces import in_time
+from incast.testbed.work import Work
 
 __all__ = ["Connection", "Measured", "connect", "measure"]
 
@@ -91,7 +92,7 @@ class Connection:
         begun: What the kernel told of it before it sent anything.
         given: Bytes given to the kernel to send.
         received: Bytes read at the destination.
-        started: Whether it has started.
+        started_ns: When it started, from the start of the scenario.
         finish_ns: When its last byte was acknowledged, from the start of the scenario.
         delivered_ns: When its last byte was read.
         stopped: Whether it is past its stop.
@@ -103,7 +104,7 @@ class Connection:
     begun: Info
     given: int = 0
     received: int = 0
-    started: bool = False
+    started_ns: int | None = None
     finish_ns: int | None = None
     delivered_ns: int | None = None
     stopped: bool = False
@@ -116,7 +117,7 @@ class Connection:
     @property
     def waits(self) -> bool:
         """Whether it has data that is not acknowledged."""
-        return self.started and self.finish_ns is None and self.given > 0
+        return self.started_ns is not None and self.finish_ns is None and self.given > 0
 
 
 @dataclass
@@ -125,11 +126,13 @@ class Measured:
 
     Attributes:
         end: ``finished``, ``time limit``, ``interrupted`` or ``stalled``.
+        work: The operations.
         now_ns: When, from the start of the scenario.
         samples: Of the probed flows: time in ns, flow, and what the kernel told.
         latest_ns: The most that a sample was later than it should have been.
     """
 
+    work: Work
     end: str = "finished"
     now_ns: int = 0
     samples: list[tuple[int, int, Info]] = field(default_factory=list)
@@ -212,6 +215,7 @@ def measure(
     sample_ports: Callable[[int], None] | None,
     progress: Callable[[int, int], None],
     start_ns: int,
+    events: select.epoll,
 ) -> Measured:
     """Runs the flows.
 
@@ -221,11 +225,12 @@ def measure(
         sample_ports: Called with the time at each sample of the ports; none where the switch samples them.
         progress: Called with the time in ns and the number of finished flows, several times a second.
         start_ns: When the scenario starts, on the monotonic clock.
+        events: What tells of the connections, whose descriptor is below 1024.
 
     Returns:
         What came of them. What is not in it is in the connections.
     """
-    loop = _Loop(plan, connections, sample_ports, progress, start_ns)
+    loop = _Loop(plan, connections, sample_ports, progress, start_ns, events)
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -234,7 +239,6 @@ def measure(
     except KeyboardInterrupt:
         loop.measured.end = "interrupted"
     finally:
-        loop.close()
         if collecting:
             gc.enable()
     loop.measured.now_ns = max(0, loop.now())
@@ -251,16 +255,18 @@ class _Loop:
         sample_ports: Callable[[int], None] | None,
         progress: Callable[[int, int], None],
         start_ns: int,
+        events: select.epoll,
     ) -> None:
         self.plan = plan
         self.connections = connections
         self.sample_ports = sample_ports
         self.progress = progress
         self.start_ns = start_ns
-        self.measured = Measured()
+        self.work = Work(plan.core.operations, [flow.start_ps for flow in plan.flows])
+        self.measured = Measured(work=self.work)
         # Acknowledgements are stamped with the time of day.
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
-        self.events = select.epoll()
+        self.events = events
         self.active = {connection.sender.fileno(): connection for connection in connections}
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
         self.left = len(connections)
@@ -275,7 +281,8 @@ class _Loop:
         self.agenda: list[tuple[int, int, Callable[[Any], None], Any]] = []
         self.order = 0
         for connection in connections:
-            self.at(connection.flow.start_ps // 1000, self.start, connection)
+            if connection.flow.number not in self.work:
+                self.at(connection.flow.start_ps // 1000, self.start, connection)
             if connection.flow.stop_ps is not None:
                 self.at(connection.flow.stop_ps // 1000, self.stop, connection)
         first = plan.core.probe_from_ps // 1000
@@ -294,15 +301,15 @@ class _Loop:
         self.order += 1
         heapq.heappush(self.agenda, (when, self.order, act, of))
 
-    def close(self) -> None:
-        self.events.close()
-
     def run(self) -> None:
         """Runs until all flows are done, the time is over, or nothing moves."""
         until_ps = self.plan.core.until_ps
         until = None if until_ps is None else until_ps // 1000
         while not self.over(until):
-            wait = self.agenda[0][0] - self.now()
+            due = self.agenda[0][0]
+            if self.work.due_ps is not None:
+                due = min(due, -(-self.work.due_ps // 1000))
+            wait = due - self.now()
             # select() waits to the microsecond, epoll_wait() to the millisecond.
             ready, _, _ = select.select([self.events], [], [], max(0, wait) / 1e9)
             while self.agenda and self.agenda[0][0] <= self.now():
@@ -311,9 +318,21 @@ class _Loop:
             if ready:
                 for descriptor, event in self.events.poll(0):
                     self.happened(descriptor, event)
+            if self.work.open:
+                self.go_on()
+
+    def go_on(self) -> None:
+        """Starts the flows of operations that are ready."""
+        while (flow := self.work.advance((now := self.now()) * 1000)) is not None:
+            self.connections[flow].started_ns = now
+            self.start(self.connections[flow])
+        for flow in self.work.flows_left_out:
+            del self.active[self.connections[flow].sender.fileno()]
+            self.left -= 1
+        self.work.flows_left_out.clear()
 
     def over(self, until: int | None) -> bool:
-        if self.left == self.endless:
+        if self.left == self.endless and not self.work.open:
             # What is left has no end of its own.
             return not self.endless or until is None or self.now() >= until
         if until is not None and self.now() >= until:
@@ -322,8 +341,10 @@ class _Loop:
         return self.measured.end == "stalled"
 
     def start(self, connection: Connection) -> None:
-        connection.started = True
         self.moved_ns = self.now()
+        if connection.started_ns is None:
+            # By the clock: it counts from when it should have started.
+            connection.started_ns = connection.flow.start_ps // 1000
         self.events.register(connection.sender, select.EPOLLOUT)
         self.send(connection)
 
@@ -370,6 +391,7 @@ class _Loop:
             self.moved_ns = self.now()
             if connection.received == connection.flow.size:
                 connection.delivered_ns = self.moved_ns
+                self.work.received(connection.flow.number, self.moved_ns * 1000)
 
     def acknowledged(self, connection: Connection) -> None:
         """Reads when bytes were acknowledged."""
@@ -397,7 +419,8 @@ class _Loop:
                 self.finished(connection, when)
 
     def finished(self, connection: Connection, when: int) -> None:
-        connection.finish_ns = max(when, connection.flow.start_ps // 1000)
+        connection.finish_ns = max(when, connection.started_ns or 0)
+        self.work.sent(connection.flow.number, connection.finish_ns * 1000)
         self.left -= 1
         self.active.pop(connection.sender.fileno(), None)
         self.events.unregister(connection.sender)
@@ -413,7 +436,7 @@ class _Loop:
         now = self.now()
         self.measured.latest_ns = max(self.measured.latest_ns, now - due)
         for connection in self.probed:
-            if connection.started and connection.finish_ns is None:
+            if connection.started_ns is not None and connection.finish_ns is None:
                 self.measured.samples.append((now, connection.flow.number, Info.of(connection.sender)))
         self.next(now, due, self.plan.flow_interval_ps // 1000, self.flows)
 
