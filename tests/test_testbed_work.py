@@ -1,19 +1,25 @@
 """Operations that depend on each other, as a testbed runs them: by hand, and against the simulator.
 
-Nothing here needs rights or a network: the flows' times are given.
+Nothing here needs rights or a network: the flows' times are given. So is what the loop gives to sockets.
 """
 
 from __future__ import annotations
 
 import heapq
 import random
+import select
+import socket
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import incast
 from incast import _core
+from incast.testbed import flows as sending
+from incast.testbed import plan as planning
 from incast.testbed.work import Described, Work
 
 HEAD = """\
@@ -223,3 +229,57 @@ def test_what_could_start_too_late_is_left_out_with_what_depends_on_it() -> None
         assert work.advance(end + 30) == (None if left_out else 1)
         assert work.flows_left_out == left_out
         assert work.open == (0 if left_out else 2)
+
+
+class Sender:
+    """A socket that takes everything and keeps when it was given how much."""
+
+    def __init__(self) -> None:
+        self.socket, self.other = socket.socketpair()
+        self.given: list[tuple[int, int]] = []
+
+    def close(self) -> None:
+        self.socket.close()
+        self.other.close()
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def send(self, data: memoryview) -> int:
+        self.given.append((time.monotonic_ns(), len(data)))
+        return len(data)
+
+    def sendmsg(self, data: list[memoryview], _: object) -> int:
+        return self.send(data[0])
+
+
+def test_the_first_packets_come_at_the_rate_of_the_link() -> None:
+    text = """
+topology = { kind = "star", hosts = 3, rate = "10Mbps", delay = "1ms" }
+cc = { algorithm = "newreno" }
+traffic = [{ kind = "flows", from = ["h0", "h1"], to = "h2", size = "200KB" }]
+run = { until = "40ms" }
+"""
+    plan = planning.read(incast.Scenario.from_toml(text, "two.toml"))
+    nothing = sending.Info(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    senders = [Sender(), Sender()]
+    made = [
+        sending.Connection(flow, cast(socket.socket, sender), sender.other, nothing)
+        for flow, sender in zip(plan.flows, senders, strict=True)
+    ]
+    start = time.monotonic_ns() + 1_000_000
+    with select.epoll() as events:
+        measured = sending.measure(plan, made, None, lambda *_: None, start, events)
+    assert measured.end == "time limit"
+    for sender in senders:
+        sender.close()
+        # A packet of 1054 B takes 843.2 us.
+        total, pieces = 0, []
+        for when, size in sender.given:
+            if total >= 10_000:
+                pieces.append(size)
+            else:
+                assert total + size <= 1000 * (1 + (when - start) / 843_200)
+            total += size
+        # Then as many packets as before, so that others come in between, until 64 KB are there.
+        assert pieces == [10_000, 20_000, 40_000, 65_000, 55_000]

@@ -32,6 +32,9 @@ _TIMESTAMPING, _ERRORS = 37, 0x2000
 _TX_ACK, _SOFTWARE, _BY_POSITION, _NO_DATA = 1 << 9, 1 << 4, 1 << 7, 1 << 11
 _NOTSENT_LOWAT = 25
 
+_UNPACED = 10
+"""Packets of a connection that Linux sends as fast as it can, whatever its pacing."""
+
 _PATIENCE_NS = 5_000_000_000
 """Time without progress after which a testbed gives up: the kernel's timers are slower than a scenario's."""
 
@@ -272,6 +275,11 @@ class _Loop:
         self.left = len(connections)
         # Whole packets: of a piece in between the kernel makes smaller ones.
         self.piece = _AT_ONCE // plan.payload * plan.payload
+        self.packet_ns = {
+            link.node: packet(plan) * 8 * 10**9 // link.rate_bps
+            for link in plan.links
+            if link.node < plan.core.hosts
+        }
         self.buffer = bytearray(1 << 18)
         self.moved_ns = 0
         self.probed = [connections[number] for number in plan.core.probed_flows]
@@ -347,8 +355,8 @@ class _Loop:
         if connection.started_ns is None:
             # By the clock: it counts from when it should have started.
             connection.started_ns = connection.flow.start_ps // 1000
-        self.events.register(connection.sender, select.EPOLLOUT)
-        self.send(connection)
+        self.events.register(connection.sender, 0)
+        self.begin(connection)
 
     def stop(self, connection: Connection) -> None:
         if connection.finish_ns is None:
@@ -356,30 +364,55 @@ class _Loop:
             with contextlib.suppress(OSError):
                 self.events.modify(connection.sender, 0)
 
+    def begin(self, connection: Connection) -> None:
+        """Gives the kernel the first packets at the rate of the host's link.
+
+        Linux begins to pace with the eleventh packet of a connection. Ten packets at once would wait at the
+        host, and algorithms that look at delays would take that for a full link.
+        """
+        flow, packet_ns = connection.flow, self.packet_ns[connection.flow.source]
+        assert connection.started_ns is not None
+        if connection.stopped:
+            return
+        due = min(_UNPACED, 1 + (self.now() - connection.started_ns) // packet_ns)
+        piece = due * self.plan.payload - connection.given
+        if flow.size is not None:
+            piece = min(piece, flow.size - connection.given)
+        if piece > 0:
+            self.give(connection, piece)
+        if due == _UNPACED or connection.given == flow.size:
+            self.events.modify(connection.sender, select.EPOLLOUT)
+        else:
+            self.at(connection.started_ns + due * packet_ns, self.begin, connection)
+
     def send(self, connection: Connection) -> None:
         """Gives the kernel more to send."""
-        size = connection.flow.size
+        size, payload = connection.flow.size, self.plan.payload
         while not connection.stopped:
-            # To send takes about 20 us a packet. So flows that start together take turns, with two packets at
-            # first, and then as many as before.
+            # To send takes about 20 us a packet. So flows that start together take turns, with as many
+            # packets as before.
             begins = connection.given < self.piece
-            payload = self.plan.payload
             piece = max(2, connection.given // payload) * payload if begins else self.piece
             piece = min(piece, self.piece if size is None else size - connection.given)
             if piece == 0:
                 self.events.modify(connection.sender, 0)
                 return
-            try:
-                if size is not None and connection.given + piece == size:
-                    # The kernel is to say when the last byte is acknowledged.
-                    order = [(socket.SOL_SOCKET, _TIMESTAMPING, struct.pack("I", _TX_ACK))]
-                    connection.given += connection.sender.sendmsg([_ZEROS[:piece]], order)
-                else:
-                    connection.given += connection.sender.send(_ZEROS[:piece])
-                if begins:
-                    return
-            except BlockingIOError:
+            if not self.give(connection, piece) or begins:
                 return
+
+    def give(self, connection: Connection, piece: int) -> bool:
+        """Gives the kernel so many bytes to send; says whether it took any."""
+        size = connection.flow.size
+        try:
+            if size is not None and connection.given + piece == size:
+                # The kernel is to say when the last byte is acknowledged.
+                order = [(socket.SOL_SOCKET, _TIMESTAMPING, struct.pack("I", _TX_ACK))]
+                connection.given += connection.sender.sendmsg([_ZEROS[:piece]], order)
+            else:
+                connection.given += connection.sender.send(_ZEROS[:piece])
+        except BlockingIOError:
+            return False
+        return True
 
     def happened(self, descriptor: int, event: int) -> None:
         if (connection := self.receivers.get(descriptor)) is not None:
