@@ -93,7 +93,21 @@ SPRAYED = STAR.replace(
     "[probe]", '[balancing]\npolicy = "ops"\n\n[transport]\nrecovery = "selective"\n\n[probe]'
 )
 
-RING = STAR.replace("[probe]", '[[traffic]]\nname = "ring"\nkind = "ring-allreduce"\nsize = "1MB"\n\n[probe]')
+RINGS = '[[traffic]]\nname = "ring"\nkind = "ring-allreduce"\nsize = "1MB"\ncompute = "350s"\npasses = 3\n\n'
+SLOW = STAR.replace("[probe]", RINGS + "[probe]")
+
+RING = """\
+topology = { kind = "star", hosts = 2, rate = "100Mbps", delay = "5us" }
+cc = { algorithm = "newreno" }
+
+[[traffic]]
+name = "ring"
+kind = "ring-allreduce"
+size = "100KB"
+compute = "4ms"
+passes = 2
+"""
+"""Two hosts that send each other a flow, compute, and send again."""
 
 
 @pytest.mark.parametrize(
@@ -101,7 +115,7 @@ RING = STAR.replace("[probe]", '[[traffic]]\nname = "ring"\nkind = "ring-allredu
     [
         (HOMA, "transport.kind", "there is no homa"),
         (SPRAYED, "balancing.policy", "one path"),
-        (RING, "traffic", "by the clock"),
+        (SLOW, "traffic", "takes 700 s at least"),
     ],
 )
 def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
@@ -356,7 +370,7 @@ def test_what_commands_say_is_explained(said: str, meaning: str) -> None:
 class Measurement:
     """What a testbed might have measured of the two flows."""
 
-    ending: tuple[str, int, int, list[tuple[int, str]]] = ("finished", 200 * 10**9, 1, [])
+    ending: tuple[str, int, int, list[Any], list[Any]] = ("finished", 200 * 10**9, 1, [], [])
     flows: list[Any] = field(
         default_factory=lambda: [
             (0, 0, 200 * 10**9, 199 * 10**9, 1_000_000, 1001, 1, 300, 0),
@@ -374,6 +388,7 @@ class Measurement:
     ports: list[Any] = field(
         default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000, 10**9, 7)]
     )
+    operations: list[Any] = field(default_factory=list)
     testbed: str = json.dumps(
         {
             "switch": "kernel",
@@ -436,6 +451,62 @@ def test_internals_of_what_linux_has_itself_are_refused() -> None:
     with pytest.raises(ScenarioError, match=r"probe\.internals: newreno:rfc is the reno of Linux"):
         plan.read(scenario("cc.algorithm=newreno", "probe.internals=true"))
     assert plan.read(scenario("probe.internals=true")).core.internals
+
+
+def ring(end: str) -> incast.Result:
+    """What a testbed might have measured of the ring: 10 ms for each flow, 4 ms for each computation.
+
+    If it did not finish, the second flows did not.
+    """
+    ms = 10**9
+    run = incast.Scenario.from_toml(RING, "ring.toml")
+    rows: list[tuple[int, int, int | None]] = []
+    began = {0: 0, 1: 0}
+    for number, (host, what, *_) in enumerate(_core.plan(run._core).operations):
+        # As the simulator numbers them: a host's computation is behind its first flows.
+        if what == "compute":
+            began[host] = 14 * ms
+            rows.append((number, 10 * ms, 14 * ms))
+        else:
+            ends = began[host] == 0 or end == "finished"
+            rows.append((number, began[host], began[host] + 10 * ms if ends else None))
+    flows = []
+    for flow, start in enumerate((0, 0, 14 * ms, 14 * ms)):
+        done = start + 10 * ms if start == 0 or end == "finished" else None
+        flows.append((flow, start, done, done, 100_000, 100, 0, 0, 0))
+    waiting = [(4, "waits for the end of its flow 2")] if end == "stalled" else []
+    measured = Measurement((end, 30 * ms, 0, [], waiting), flows, [], [], [], [], rows)
+    return incast.Result(_core.record(run._core, measured, None, False, build()))
+
+
+def test_operations_are_in_the_tables_of_the_simulator() -> None:
+    measured, simulated = ring("finished"), incast.Scenario.from_toml(RING, "ring.toml").run()
+    for table in ("operations", "jobs"):
+        assert getattr(measured, table).columns == getattr(simulated, table).columns
+    key = ("operation", "job", "host", "kind", "flow", "processor")
+
+    def listed(result: incast.Result) -> list[str]:
+        return sorted(str(row) for row in zip(*(result.operations.column(c) for c in key), strict=True))
+
+    assert listed(measured) == listed(simulated)
+    ends = measured.operations.column("end_ps").tolist()
+    assert ends == sorted(ends)
+    # From 0 to the second flows' end.
+    assert measured.jobs.column("jct_ps").tolist() == [24 * 10**9]
+    assert measured.jobs.column("bound_ps").tolist() == simulated.jobs.column("bound_ps").tolist()
+    assert measured.info["outcome"]["operations_ended"] == simulated.info["outcome"]["operations_ended"] == 10
+    rows = {row.title: row for row in distance(simulated, measured)}
+    assert rows["mean JCT"].measured == 24
+    assert rows["mean JCT"].simulated == simulated.jobs.column("jct_ps")[0] / 1e9
+
+
+def test_operations_that_have_not_ended_are_told() -> None:
+    result = ring("stalled")
+    outcome = result.info["outcome"]
+    assert (outcome["operations"], outcome["operations_ended"]) == (10, 6)
+    assert outcome["waiting_operations"] == [{"operation": 4, "waits_for": "waits for the end of its flow 2"}]
+    assert result.jobs.column("ended_operations").tolist() == [6]
+    assert ring("finished").fingerprint != result.fingerprint
 
 
 def test_a_measured_result_is_never_taken_for_a_simulation(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Numbers are compared as ratios, because the machine does other things too.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
@@ -20,7 +21,7 @@ import pytest
 
 import incast
 from helpers import Incast, wait_until
-from incast import kernel, testbed
+from incast import _core, kernel, testbed
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
 from incast.testbed import TestbedError, controls, machine
@@ -323,6 +324,88 @@ def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Inc
     assert incast.here("show", "real").returncode == 0
     assert incast.here("report", "real", simulated, "--out", "both.html").returncode == 0
     assert "Distance of the testbed" in (tmp_path / "both.html").read_text()
+
+
+BARRIER = """\
+topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
+switch = { buffer = { per_port = "300KB" } }
+cc = { algorithm = "newreno" }
+
+[[traffic]]
+name = "moe"
+kind = "all-to-all"
+size = "60KB"
+compute = "10ms"
+barrier = true
+passes = 3
+"""
+"""Three passes of three hosts, each to both others, which begin when all have ended the one before."""
+
+
+@pytest.mark.parametrize("delay", ["5us", "1ms"])
+def test_operations_start_after_what_they_wait_for(delay: str) -> None:
+    run = incast.Scenario.from_toml(BARRIER, "moe.toml", [f"topology.delay={delay}"])
+    result = testbed.run(run)
+    assert result.info["testbed"]["switch"] == ("user" if delay == "1ms" else "kernel")
+    assert result.end == "finished"
+    simulated = run.run()
+
+    def listed(of: incast.Result) -> list[str]:
+        key = ("operation", "job", "host", "kind", "flow", "processor")
+        return sorted(str(row) for row in zip(*(of.operations.column(c) for c in key), strict=True))
+
+    assert result.operations.columns == simulated.operations.columns
+    assert listed(result) == listed(simulated)
+    table, flows = result.operations, result.flows
+    column = {name: table.column(name) for name in ("operation", "start_ps", "end_ps")}
+    times = {int(n): (int(s), int(e)) for n, s, e in zip(*column.values(), strict=True)}
+    rows = {int(flow): row for row, flow in enumerate(flows.column("flow"))}
+    plan = _core.plan(run._core)
+    passes: dict[int, list[tuple[int, int]]] = {}
+    for number, (_, what, of, computes, after, after_start, _) in enumerate(plan.operations):
+        start, end = times[number]
+        assert all(times[other][1] <= start for other in after)
+        assert all(times[other][0] <= start for other in after_start)
+        if what == "compute":
+            assert end - start == computes == 10**10
+        elif what == "send":
+            # Its flow's times are its own.
+            row = rows[of]
+            assert (start, end) == (flows.column("start_ps")[row], flows.column("finish_ps")[row])
+            if plan.flows[of][2] == 60_000:
+                passes.setdefault(sum(len(ends) for ends in passes.values()) // 6, []).append((start, end))
+        else:
+            assert start <= end
+            assert flows.column("start_ps")[rows[of]] < end
+    # All flows of a pass end before any of the next starts, and hosts compute in between.
+    each = list(passes.values())
+    assert [len(ones) for ones in each] == [6, 6, 6]
+    for one, later in itertools.pairwise(each):
+        assert max(last for _, last in one) + 10**10 <= min(first for first, _ in later)
+    # Nothing is faster than its bound, but for a bucket.
+    assert result.jobs.column("jct_ps")[0] >= 0.7 * result.jobs.column("bound_ps")[0]
+
+
+def test_a_loop_leaves_out_what_would_start_too_late() -> None:
+    text = BARRIER[: BARRIER.index("[[traffic]]")] + (
+        '[[traffic]]\nname = "loop"\nkind = "closed-loop"\nfrom = "h0"\nto = "h1"\nsizes = "10KB"\n'
+        'until = "100ms"\nthink = "1ms"\n'
+    )
+    run = incast.Scenario.from_toml(text, "loop.toml", ["topology.delay=2ms"])
+    result = testbed.run(run)
+    starts = np.sort(result.flows.column("start_ps").astype(np.int64))
+    # Four delays of 2 ms and a pause of 1 ms: no more than 12 start before 100 ms. More could, were there
+    # but half of the delay.
+    assert result.end == "finished"
+    assert 1 <= len(starts) <= 12 < len(_core.plan(run._core).flows)
+    assert starts[-1] < 10**11
+    assert (np.diff(starts) > 9 * 10**9).all()
+    assert bool(result.flows.column("finished").all())
+
+
+def test_hundreds_of_flows_run_at_once() -> None:
+    result = testbed.run(scenario("traffic.two.size=5KB", "traffic.two.count=300"))
+    assert (result.end, len(result.flows)) == ("finished", 600)
 
 
 def test_algorithms_are_compared_on_a_testbed(tmp_path: Path, incast: Incast) -> None:

@@ -132,8 +132,15 @@ class Plan:
     def algorithms(self) -> list[str]:
         """Algorithms with their presets."""
     @property
-    def operations(self) -> int:
-        """Operations with dependencies."""
+    def operations(self) -> list[tuple[int, str, int, int, list[int], list[int], int | None]]:
+        """Operations with dependencies.
+
+        Host, what it does (``send``, ``receive``, ``compute``), its flow or processor, how long it computes,
+        operations that must have ended and that must have started before, and from when on it is left out.
+        """
+    @property
+    def longest_job_ps(self) -> int:
+        """How long the longest job takes at least."""
     @property
     def buffer_bytes(self) -> int | None:
         """Limit of the buffer of a switch, or of each port; None: unlimited."""

@@ -7,9 +7,12 @@ use incast_cc::params::Value;
 use incast_lab::results::info::TestbedInfo;
 use incast_lab::run::{self as lab, Job, Measured, RunOptions};
 use incast_sim::Simulation;
-use incast_sim::describe::network::Link as Described;
+use incast_sim::describe::network::Link as DescribedLink;
 use incast_sim::describe::switch::{Buffer, MarkingPoint};
-use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, PortSample, PortTotals, Stall};
+use incast_sim::describe::work::{Operation as Described, What};
+use incast_sim::record::{
+    End, FlowRecord, FlowSample, InternalSample, OperationRecord, PortSample, PortTotals, Stall,
+};
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
@@ -23,6 +26,10 @@ type Link = (u32, u16, u32, u16, u64, u64);
 type Flow = (u32, u32, Option<u64>, u64, Option<u64>, u16, u16);
 /// A path: base RTT and one-way delay in ps, rate in bit/s, packet and payload in bytes, links.
 type Path = (u64, u64, u64, u64, u64, u32);
+/// An operation: its host, what it does (`send`, `receive`, `compute`), its flow or processor, how long it computes
+/// in ps, operations that must have ended and that must have started before it starts, and the time in ps from which
+/// on it is left out, if there is one.
+type Operation = (u32, &'static str, u32, u64, Vec<u32>, Vec<u32>, Option<u64>);
 /// ECN: kmin, kmax in bytes, pmax, reference rate in bit/s if there is one, whether at dequeue.
 type Ecn = (u64, u64, f64, Option<u64>, bool);
 
@@ -45,8 +52,10 @@ pub(crate) struct Plan {
     groups: Vec<String>,
     /// Algorithms with their presets.
     algorithms: Vec<String>,
-    /// How many operations with dependencies there are.
-    operations: usize,
+    /// Operations with dependencies, by number.
+    operations: Vec<Operation>,
+    /// How long the longest job takes at least.
+    longest_job_ps: u64,
     /// Limit of the buffer of a switch, or of each port; none: unlimited.
     buffer_bytes: Option<u64>,
     /// The part of the free buffer that a queue may have; none: the limit is that of each port.
@@ -80,9 +89,11 @@ type InternalRow = (u64, u32, u16, u8, u64);
 /// queue, time paused in ps, pauses sent.
 type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64, u64, u64);
 
+/// An operation that has started: its number; start, end in ps.
+type MeasuredOperation = (u32, u64, Option<u64>);
 /// How it ended: `finished`, `time limit`, `interrupted` or `stalled`; when, in ps; data packets lost on the way;
-/// of a stall, flows with what they wait for.
-type Ending = (String, u64, u64, Vec<(u32, String)>);
+/// of a stall, flows and operations with what they wait for.
+type Ending = (String, u64, u64, Vec<(u32, String)>, Vec<(u32, String)>);
 
 /// What was measured.
 #[derive(FromPyObject)]
@@ -93,6 +104,7 @@ pub(crate) struct Measurement {
     flow_samples: Vec<FlowRow>,
     internals: Vec<InternalRow>,
     ports: Vec<PortTotal>,
+    operations: Vec<MeasuredOperation>,
     /// The testbed, in JSON.
     testbed: String,
 }
@@ -102,7 +114,9 @@ pub(crate) struct Measurement {
 pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
     let built = py.detach(|| scenario.0.build()).map_err(error::problems)?;
     let simulation = &built.simulation;
-    let told = incast_sim::told_paths(simulation).map_err(|invalid| error::run(invalid_run(invalid)))?;
+    let invalid = |invalid| error::run(invalid_run(invalid));
+    let told = incast_sim::told_paths(simulation).map_err(invalid)?;
+    let bounds = incast_sim::job_bounds(simulation).map_err(invalid)?;
     let (buffer_bytes, buffer_alpha) = match simulation.switch.buffer {
         Buffer::Unlimited => (None, None),
         Buffer::PerPort(limit) => (Some(limit.get()), None),
@@ -135,7 +149,8 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
             .collect(),
         groups: built.groups.clone(),
         algorithms: built.algorithms.clone(),
-        operations: simulation.operations.len(),
+        operations: simulation.operations.iter().map(operation).collect(),
+        longest_job_ps: bounds.into_iter().flatten().max().unwrap_or(Time::ZERO).ps(),
         buffer_bytes,
         buffer_alpha,
         ecn: simulation.switch.ecn.map(|ecn| {
@@ -164,7 +179,7 @@ fn pausing(simulation: &Simulation) -> Vec<Pausing> {
         Buffer::Unlimited | Buffer::PerPort(_) => (Fixed::ZERO, 0),
     };
     let packet = (transport.payload + transport.header).max(transport.smallest);
-    let of = |link: &Described| {
+    let of = |link: &DescribedLink| {
         let alpha = switch.ingress_alpha_at(alpha, link.rate).bits();
         let headroom = switch.headroom(link.rate, link.delay, packet).get();
         (pfc.xoff.map(Bytes::get), u64::try_from(alpha).unwrap_or(0), pfc.xon_offset.get(), headroom, reserve)
@@ -209,7 +224,7 @@ pub(crate) fn record(
 
 impl Measurement {
     fn read(self) -> PyResult<Measured> {
-        let (end, now, dropped, waiting) = self.ending;
+        let (end, now, dropped, flows, operations) = self.ending;
         let testbed: TestbedInfo = serde_json::from_str(&self.testbed)
             .map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))?;
         let unfinished = self.flows.iter().filter(|f| f.2.is_none()).count() as u64;
@@ -219,7 +234,7 @@ impl Measurement {
             end: match end.as_str() {
                 "finished" => End::Finished,
                 "time limit" => End::TimeLimit,
-                "stalled" => End::Stalled(Stall { flows: waiting, unfinished, operations: Vec::new() }),
+                "stalled" => End::Stalled(Stall { flows, unfinished, operations }),
                 _ => End::Interrupted,
             },
             now: Time::from_ps(now),
@@ -242,6 +257,15 @@ impl Measurement {
                         ideal: Time::NEVER,
                         ideal_plain: Time::NEVER,
                     }
+                })
+                .collect(),
+            operations: self
+                .operations
+                .into_iter()
+                .map(|(operation, start, end)| OperationRecord {
+                    operation,
+                    start: Time::from_ps(start),
+                    end: when(end),
                 })
                 .collect(),
             port_samples: self
@@ -307,6 +331,16 @@ impl Measurement {
                 .collect(),
         })
     }
+}
+
+fn operation(described: &Described) -> Operation {
+    let (what, number, time) = match described.what {
+        What::Send { flow } => ("send", flow, Time::ZERO),
+        What::Receive { flow } => ("receive", flow, Time::ZERO),
+        What::Compute { time, processor } => ("compute", u32::from(processor), time),
+    };
+    let (after, after_start) = (described.after.clone(), described.after_start.clone());
+    (described.host, what, number, time.ps(), after, after_start, limit(described.start_before))
 }
 
 /// A parameter in units of 2^-32 as a number.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -95,17 +96,19 @@ def run(
 class _Measurement:
     """What was measured, as the core reads it."""
 
-    ending: tuple[str, int, int, list[tuple[int, str]]] = ("finished", 0, 0, [])
+    ending: tuple[str, int, int, list[tuple[int, str]], list[tuple[int, str]]] = ("finished", 0, 0, [], [])
     flows: list[tuple[Any, ...]] = field(default_factory=list)
     port_samples: list[tuple[int, ...]] = field(default_factory=list)
     flow_samples: list[tuple[int | None, ...]] = field(default_factory=list)
     internals: list[tuple[int, ...]] = field(default_factory=list)
     ports: list[tuple[int, ...]] = field(default_factory=list)
+    operations: list[tuple[int, int, int | None]] = field(default_factory=list)
     testbed: str = ""
 
 
 def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None) -> _Measurement:
-    with forwarding(plan, seed) if plan.user else network(plan) as net:
+    # Made before thousands of sockets: select() takes descriptors below 1024 only.
+    with select.epoll() as events, forwarding(plan, seed) if plan.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
             with contextlib.ExitStack() as stack:
@@ -116,7 +119,7 @@ def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None)
                     else ()
                 ):
                     states[name] = stack.enter_context(contextlib.closing(States(name)))
-                return _Run(plan, net, connections, states).measure(progress)
+                return _Run(plan, net, connections, events, states).measure(progress)
         finally:
             for connection in connections:
                 connection.close()
@@ -126,11 +129,17 @@ class _Run:
     """One run on a network that stands."""
 
     def __init__(
-        self, plan: Plan, net: Network, connections: list[Connection], states: dict[str, States]
+        self,
+        plan: Plan,
+        net: Network,
+        connections: list[Connection],
+        events: select.epoll,
+        states: dict[str, States],
     ) -> None:
         self.plan = plan
         self.net = net
         self.connections = connections
+        self.events = events
         self.states = states
         self.read: dict[str, list[tuple[int, int, bytes]]] = {}
         self.packet = flows.packet(plan)
@@ -152,22 +161,26 @@ class _Run:
         start_ns = time.monotonic_ns() + _LEAD_NS
         if switch is None:
             self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
-            measured = flows.measure(plan, self.connections, self._sample, report, start_ns, look)
+            measured = flows.measure(
+                plan, self.connections, self._sample, report, start_ns, self.events, look
+            )
             self._ports()
         else:
             from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
             switch.begin(start_ns, plan.core.probed_ports, from_ps, plan.port_interval_ps, until_ps)
-            measured = flows.measure(plan, self.connections, None, report, start_ns, look)
+            measured = flows.measure(plan, self.connections, None, report, start_ns, self.events, look)
             self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)
         self._internals()
+        self._operations(measured)
         dropped = sum(row[4] for row in self.made.ports)
         waiting = [
             (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
             for c in self.connections
             if measured.end == "stalled" and c.waits
         ]
-        self.made.ending = (measured.end, measured.now_ns * 1000, dropped, waiting[:20])
+        computing = list(measured.work.waits()) if measured.end == "stalled" else []
+        self.made.ending = (measured.end, measured.now_ns * 1000, dropped, waiting[:20], computing[:20])
         if measured.latest_ns > _LATE_NS:
             late_ms = measured.latest_ns / 1e6
             self.notes.append(f"samples were up to {late_ms:.0f} ms late: the machine was busy")
@@ -250,7 +263,7 @@ class _Run:
     def _flows(self, measured: Measured) -> None:
         for connection in self.connections:
             flow, begun = connection.flow, connection.begun
-            if not connection.started:
+            if connection.started_ns is None:
                 continue
             info = flows.Info.of(connection.sender)
             finish = None if connection.finish_ns is None else connection.finish_ns * 1000
@@ -262,7 +275,7 @@ class _Run:
             self.made.flows.append(
                 (
                     flow.number,
-                    flow.start_ps,
+                    connection.started_ns * 1000 if flow.number in measured.work else flow.start_ps,
                     finish,
                     delivered,
                     acked,
@@ -287,6 +300,16 @@ class _Run:
                     info.acked - connection.begun.acked,
                 )
             )
+
+    def _operations(self, measured: Measured) -> None:
+        """When operations started and ended."""
+        for number, operation in enumerate(measured.work.operations):
+            if operation.start_ps is not None:
+                self.made.operations.append((number, operation.start_ps, operation.end_ps))
+        if late := sorted(measured.work.late_ps()):
+            usual, most = late[(len(late) - 1) // 2] / 1e9, late[-1] / 1e9
+            times = f"{usual:.2g} ms (median) to {most:.2g} ms"
+            self.notes.append(f"flows of operations started {times} after what they wait for")
 
     def _ports(self) -> None:
         for key, queue in sorted(self.net.queues.items()):

@@ -51,7 +51,8 @@ def distance(simulated: Result, measured: Result) -> list[Row]:
 
     Queues are those of the ports that are sampled in both: mean and 99th percentile of the samples in KB,
     each counted once. Completion times are those of the flows that finished in both, in ms; the last row is
-    the median over these flows of the relative difference without its sign. Fairness is Jain's index (1984)
+    the median over these flows of the relative difference without its sign. JCT is the time of the jobs that
+    ended in both. Fairness is Jain's index (1984)
     of the flows' mean goodputs.
 
     Args:
@@ -76,6 +77,11 @@ def distance(simulated: Result, measured: Result) -> list[Row]:
             rows.append(Row(f"p{rank:g} FCT", "ms", *values))
         off = float(np.median(np.abs(there / here - 1)))
         rows.append(Row("FCT of a flow, median difference", "%", 0.0, 100 * off))
+    jobs = [_jobs(result) for result in (simulated, measured)]
+    ended = sorted(jobs[0].keys() & jobs[1].keys())
+    if ended:
+        values = [sum(times[job] for job in ended) / len(ended) / 1e9 for times in jobs]
+        rows.append(Row("mean JCT", "ms", *values))
     fair = [_jain(result) for result in (simulated, measured)]
     if None not in fair:
         rows.append(Row("fairness of goodput (Jain)", "", *(index or 0.0 for index in fair)))
@@ -118,6 +124,15 @@ def _times(result: Result) -> dict[int, float]:
     times = result.flows.column("fct_ps").astype(np.float64)
     numbers = result.flows.column("flow").tolist()
     return {n: float(t) for n, t in zip(numbers, times.tolist(), strict=True) if not np.isnan(t) and t > 0}
+
+
+def _jobs(result: Result) -> dict[str, float]:
+    """Completion times by job, in ps."""
+    jobs = result.jobs
+    if not len(jobs):
+        return {}
+    times = jobs.column("jct_ps").astype(np.float64).tolist()
+    return {str(n): t for n, t in zip(jobs.column("job").tolist(), times, strict=True) if not np.isnan(t)}
 
 
 def _jain(result: Result) -> float | None:

@@ -1,4 +1,4 @@
-"""The flows of a testbed: TCP connections of the kernel, started by the clock and sampled while they run."""
+"""The flows of a testbed: TCP connections of the kernel, started by the clock or by operations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, address
 from incast.testbed.plan import HEADER, Flow, Plan
 from incast.testbed.spaces import in_time
+from incast.testbed.work import Work
 
 __all__ = ["Connection", "Measured", "connect", "measure"]
 
@@ -30,6 +31,9 @@ _UNSENT = 1 << 16
 _TIMESTAMPING, _ERRORS = 37, 0x2000
 _TX_ACK, _SOFTWARE, _BY_POSITION, _NO_DATA = 1 << 9, 1 << 4, 1 << 7, 1 << 11
 _NOTSENT_LOWAT = 25
+
+_UNPACED = 10
+"""Packets of a connection that Linux sends as fast as it can, whatever its pacing."""
 
 _PATIENCE_NS = 5_000_000_000
 """Time without progress after which a testbed gives up: the kernel's timers are slower than a scenario's."""
@@ -91,7 +95,7 @@ class Connection:
         begun: What the kernel told of it before it sent anything.
         given: Bytes given to the kernel to send.
         received: Bytes read at the destination.
-        started: Whether it has started.
+        started_ns: When it started, from the start of the scenario.
         finish_ns: When its last byte was acknowledged, from the start of the scenario.
         delivered_ns: When its last byte was read.
         stopped: Whether it is past its stop.
@@ -103,7 +107,7 @@ class Connection:
     begun: Info
     given: int = 0
     received: int = 0
-    started: bool = False
+    started_ns: int | None = None
     finish_ns: int | None = None
     delivered_ns: int | None = None
     stopped: bool = False
@@ -116,7 +120,7 @@ class Connection:
     @property
     def waits(self) -> bool:
         """Whether it has data that is not acknowledged."""
-        return self.started and self.finish_ns is None and self.given > 0
+        return self.started_ns is not None and self.finish_ns is None and self.given > 0
 
 
 @dataclass
@@ -125,11 +129,13 @@ class Measured:
 
     Attributes:
         end: ``finished``, ``time limit``, ``interrupted`` or ``stalled``.
+        work: The operations.
         now_ns: When, from the start of the scenario.
         samples: Of the probed flows: time in ns, flow, and what the kernel told.
         latest_ns: The most that a sample was later than it should have been.
     """
 
+    work: Work
     end: str = "finished"
     now_ns: int = 0
     samples: list[tuple[int, int, Info]] = field(default_factory=list)
@@ -180,7 +186,7 @@ def _control(end: socket.socket, flow: Flow) -> None:
         raise TestbedError(f"the kernel has no {name} (any more): somebody else has unloaded it") from None
 
 
-def _begin(connection: Connection) -> None:
+def _anew(connection: Connection) -> None:
     """Starts the algorithm anew: its flow begins now, and not when the connection was made.
 
     The kernel does so when another congestion control was selected meanwhile.
@@ -222,6 +228,7 @@ def measure(
     sample_ports: Callable[[int], None] | None,
     progress: Callable[[int, int], None],
     start_ns: int,
+    events: select.epoll,
     sample_flow: Callable[[int, Connection], None] | None = None,
 ) -> Measured:
     """Runs the flows.
@@ -232,12 +239,13 @@ def measure(
         sample_ports: Called with the time at each sample of the ports; none where the switch samples them.
         progress: Called with the time in ns and the number of finished flows, several times a second.
         start_ns: When the scenario starts, on the monotonic clock.
+        events: What tells of the connections, whose descriptor is below 1024.
         sample_flow: Called with the time and the connection at each sample of a flow.
 
     Returns:
         What came of them. What is not in it is in the connections.
     """
-    loop = _Loop(plan, connections, sample_ports, progress, start_ns, sample_flow)
+    loop = _Loop(plan, connections, sample_ports, progress, start_ns, events, sample_flow)
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -246,7 +254,6 @@ def measure(
     except KeyboardInterrupt:
         loop.measured.end = "interrupted"
     finally:
-        loop.close()
         if collecting:
             gc.enable()
     loop.measured.now_ns = max(0, loop.now())
@@ -263,6 +270,7 @@ class _Loop:
         sample_ports: Callable[[int], None] | None,
         progress: Callable[[int, int], None],
         start_ns: int,
+        events: select.epoll,
         sample_flow: Callable[[int, Connection], None] | None,
     ) -> None:
         self.sample_flow = sample_flow
@@ -271,15 +279,21 @@ class _Loop:
         self.sample_ports = sample_ports
         self.progress = progress
         self.start_ns = start_ns
-        self.measured = Measured()
+        self.work = Work(plan.core.operations, [flow.start_ps for flow in plan.flows])
+        self.measured = Measured(work=self.work)
         # Acknowledgements are stamped with the time of day.
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
-        self.events = select.epoll()
+        self.events = events
         self.active = {connection.sender.fileno(): connection for connection in connections}
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
         self.left = len(connections)
         # Whole packets: of a piece in between the kernel makes smaller ones.
         self.piece = _AT_ONCE // plan.payload * plan.payload
+        self.packet_ns = {
+            link.node: packet(plan) * 8 * 10**9 // link.rate_bps
+            for link in plan.links
+            if link.node < plan.core.hosts
+        }
         self.buffer = bytearray(1 << 18)
         self.moved_ns = 0
         self.probed = [connections[number] for number in plan.core.probed_flows]
@@ -289,7 +303,8 @@ class _Loop:
         self.agenda: list[tuple[int, int, Callable[[Any], None], Any]] = []
         self.order = 0
         for connection in connections:
-            self.at(connection.flow.start_ps // 1000, self.start, connection)
+            if connection.flow.number not in self.work:
+                self.at(connection.flow.start_ps // 1000, self.start, connection)
             if connection.flow.stop_ps is not None:
                 self.at(connection.flow.stop_ps // 1000, self.stop, connection)
         first = plan.core.probe_from_ps // 1000
@@ -308,26 +323,40 @@ class _Loop:
         self.order += 1
         heapq.heappush(self.agenda, (when, self.order, act, of))
 
-    def close(self) -> None:
-        self.events.close()
-
     def run(self) -> None:
         """Runs until all flows are done, the time is over, or nothing moves."""
         until_ps = self.plan.core.until_ps
         until = None if until_ps is None else until_ps // 1000
         while not self.over(until):
-            wait = self.agenda[0][0] - self.now()
+            due = self.agenda[0][0]
+            if self.work.due_ps is not None:
+                due = min(due, -(-self.work.due_ps // 1000))
+            wait = due - self.now()
             # select() waits to the microsecond, epoll_wait() to the millisecond.
             ready, _, _ = select.select([self.events], [], [], max(0, wait) / 1e9)
-            while self.agenda and self.agenda[0][0] <= self.now():
+            # What becomes due meanwhile comes after the events: samples may take longer than is between them.
+            now = self.now()
+            while self.agenda and self.agenda[0][0] <= now:
                 _, _, act, of = heapq.heappop(self.agenda)
                 act(of)
             if ready:
                 for descriptor, event in self.events.poll(0):
                     self.happened(descriptor, event)
+            if self.work.open:
+                self.go_on()
+
+    def go_on(self) -> None:
+        """Starts the flows of operations that are ready."""
+        while (flow := self.work.advance((now := self.now()) * 1000)) is not None:
+            self.connections[flow].started_ns = now
+            self.start(self.connections[flow])
+        for flow in self.work.flows_left_out:
+            del self.active[self.connections[flow].sender.fileno()]
+            self.left -= 1
+        self.work.flows_left_out.clear()
 
     def over(self, until: int | None) -> bool:
-        if self.left == self.endless:
+        if self.left == self.endless and not self.work.open:
             # What is left has no end of its own.
             return not self.endless or until is None or self.now() >= until
         if until is not None and self.now() >= until:
@@ -336,11 +365,13 @@ class _Loop:
         return self.measured.end == "stalled"
 
     def start(self, connection: Connection) -> None:
-        connection.started = True
-        _begin(connection)
         self.moved_ns = self.now()
-        self.events.register(connection.sender, select.EPOLLOUT)
-        self.send(connection)
+        if connection.started_ns is None:
+            # By the clock: it counts from when it should have started.
+            connection.started_ns = connection.flow.start_ps // 1000
+        self.events.register(connection.sender, 0)
+        _anew(connection)
+        self.begin(connection)
 
     def stop(self, connection: Connection) -> None:
         if connection.finish_ns is None:
@@ -348,23 +379,55 @@ class _Loop:
             with contextlib.suppress(OSError):
                 self.events.modify(connection.sender, 0)
 
+    def begin(self, connection: Connection) -> None:
+        """Gives the kernel the first packets at the rate of the host's link.
+
+        Linux begins to pace with the eleventh packet of a connection. Ten packets at once would wait at the
+        host, and algorithms that look at delays would take that for a full link.
+        """
+        flow, packet_ns = connection.flow, self.packet_ns[connection.flow.source]
+        assert connection.started_ns is not None
+        if connection.stopped:
+            return
+        due = min(_UNPACED, 1 + (self.now() - connection.started_ns) // packet_ns)
+        piece = due * self.plan.payload - connection.given
+        if flow.size is not None:
+            piece = min(piece, flow.size - connection.given)
+        if piece > 0:
+            self.give(connection, piece)
+        if due == _UNPACED or connection.given == flow.size:
+            self.events.modify(connection.sender, select.EPOLLOUT)
+        else:
+            self.at(connection.started_ns + due * packet_ns, self.begin, connection)
+
     def send(self, connection: Connection) -> None:
         """Gives the kernel more to send."""
-        size = connection.flow.size
+        size, payload = connection.flow.size, self.plan.payload
         while not connection.stopped:
-            piece = self.piece if size is None else min(self.piece, size - connection.given)
+            # To send takes about 20 us a packet. So flows that start together take turns, with as many
+            # packets as before.
+            begins = connection.given < self.piece
+            piece = max(2, connection.given // payload) * payload if begins else self.piece
+            piece = min(piece, self.piece if size is None else size - connection.given)
             if piece == 0:
                 self.events.modify(connection.sender, 0)
                 return
-            try:
-                if size is not None and connection.given + piece == size:
-                    # The kernel is to say when the last byte is acknowledged.
-                    order = [(socket.SOL_SOCKET, _TIMESTAMPING, struct.pack("I", _TX_ACK))]
-                    connection.given += connection.sender.sendmsg([_ZEROS[:piece]], order)
-                else:
-                    connection.given += connection.sender.send(_ZEROS[:piece])
-            except BlockingIOError:
+            if not self.give(connection, piece) or begins:
                 return
+
+    def give(self, connection: Connection, piece: int) -> bool:
+        """Gives the kernel so many bytes to send; says whether it took any."""
+        size = connection.flow.size
+        try:
+            if size is not None and connection.given + piece == size:
+                # The kernel is to say when the last byte is acknowledged.
+                order = [(socket.SOL_SOCKET, _TIMESTAMPING, struct.pack("I", _TX_ACK))]
+                connection.given += connection.sender.sendmsg([_ZEROS[:piece]], order)
+            else:
+                connection.given += connection.sender.send(_ZEROS[:piece])
+        except BlockingIOError:
+            return False
+        return True
 
     def happened(self, descriptor: int, event: int) -> None:
         if (connection := self.receivers.get(descriptor)) is not None:
@@ -385,6 +448,7 @@ class _Loop:
             self.moved_ns = self.now()
             if connection.received == connection.flow.size:
                 connection.delivered_ns = self.moved_ns
+                self.work.received(connection.flow.number, self.moved_ns * 1000)
 
     def acknowledged(self, connection: Connection) -> None:
         """Reads when bytes were acknowledged."""
@@ -412,7 +476,8 @@ class _Loop:
                 self.finished(connection, when)
 
     def finished(self, connection: Connection, when: int) -> None:
-        connection.finish_ns = max(when, connection.flow.start_ps // 1000)
+        connection.finish_ns = max(when, connection.started_ns or 0)
+        self.work.sent(connection.flow.number, connection.finish_ns * 1000)
         self.left -= 1
         self.active.pop(connection.sender.fileno(), None)
         self.events.unregister(connection.sender)
@@ -428,7 +493,7 @@ class _Loop:
         now = self.now()
         self.measured.latest_ns = max(self.measured.latest_ns, now - due)
         for connection in self.probed:
-            if connection.started and connection.finish_ns is None:
+            if connection.started_ns is not None and connection.finish_ns is None:
                 self.measured.samples.append((now, connection.flow.number, Info.of(connection.sender)))
                 if self.sample_flow is not None:
                     self.sample_flow(now, connection)

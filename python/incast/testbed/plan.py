@@ -88,7 +88,7 @@ class Flow:
         source: The host that sends.
         destination: The host that receives.
         size: Bytes; none without a size.
-        start_ps: When it starts.
+        start_ps: When it starts; when it may start, if an operation sends it.
         stop_ps: When it stops sending; none if it does not.
         control: The kernel's congestion control for it.
     """
@@ -303,13 +303,14 @@ _SWITCH = {
 def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found:
     """What can be told from flows and numbers."""
     yield from _graph(core)
-    if core.operations:
-        yield "traffic", "flows of a testbed start by the clock, and not after other flows or computations"
     if len(core.flows) > MOST_FLOWS:
         yield "traffic", f"makes {len(core.flows):,} flows; a testbed has at most {MOST_FLOWS:,}"
     end = max([core.until_ps or 0, *(flow[3] for flow in core.flows)])
     if end > LONGEST_PS:
         yield "run.until", "a testbed runs in real time, and at most for ten minutes"
+    elif core.until_ps is None and core.longest_job_ps > LONGEST_PS:
+        takes = core.longest_job_ps // 10**12
+        yield "traffic", f"takes {takes:,} s at least; a testbed runs for ten minutes at most"
     if core.internals:
         algorithms = {core.algorithms[core.flows[number][6]] for number in core.probed_flows}
         for label in sorted(algorithms):

@@ -2,7 +2,9 @@
 
 use core::ops::ControlFlow;
 
-use incast_sim::record::{End, FlowRecord, FlowSample, InternalSample, Outcome, PortSample, PortTotals};
+use incast_sim::record::{
+    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PortSample, PortTotals,
+};
 use incast_sim::{Invalid, Simulation, Sink, add_idle_times};
 use incast_units::Time;
 
@@ -23,6 +25,8 @@ pub struct Measured {
     pub dropped: u64,
     /// Every flow that started. Base RTT and completion times on idle paths are computed, whatever they say.
     pub flows: Vec<FlowRecord>,
+    /// Every operation that started.
+    pub operations: Vec<OperationRecord>,
     /// Samples of ports, by time.
     pub port_samples: Vec<PortSample>,
     /// Samples of flows, by time.
@@ -50,6 +54,9 @@ impl Measured {
         add_idle_times(simulation, &mut flows)?;
         flows.sort_unstable_by_key(|record| (record.finish, record.flow));
         let unfinished = flows.split_off(flows.partition_point(|record| record.finish != Time::NEVER));
+        let mut operations = self.operations.clone();
+        operations.sort_unstable_by_key(|record| (record.end, record.operation));
+        let open = operations.split_off(operations.partition_point(|record| record.end != Time::NEVER));
         let all = || flows.iter().chain(&unfinished);
         let sent: u64 = all().map(|record| record.packets).sum();
         // What a receiver has, the sender need not know yet.
@@ -71,13 +78,14 @@ impl Measured {
             ports: self.ports.clone(),
             unfinished,
             deadlock: Vec::new(),
-            operations_ended: 0,
-            unfinished_operations: Vec::new(),
+            operations_ended: operations.len() as u64,
+            unfinished_operations: open,
             fingerprint: 0,
             violations: Vec::new(),
         };
         outcome.fingerprint = self.fingerprint();
         sink.flows(&flows);
+        sink.operations(&operations);
         sink.port_samples(&self.port_samples);
         sink.flow_samples(&self.flow_samples);
         sink.internals(&self.internals);
@@ -92,6 +100,9 @@ impl Measured {
         for r in &self.flows {
             add(&[u64::from(r.flow), r.start.ps(), r.finish.ps(), r.delivered.ps(), r.bytes.get()]);
             add(&[r.packets, r.resent, r.marked, u64::from(r.timeouts)]);
+        }
+        for o in &self.operations {
+            add(&[u64::from(o.operation), o.start.ps(), o.end.ps()]);
         }
         for s in &self.port_samples {
             add(&[s.time.ps(), u64::from(s.node), u64::from(s.port), s.queue.get(), s.transmitted.get()]);
