@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::frame;
+use crate::frame::{self, Record};
 
 /// One direction of a link, with the queue before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Port {
     pub delay: Time,
     /// Which packets it marks; never those of a host.
     pub marks: Option<Marks>,
+    /// Whether it writes telemetry into packets with room for it, when it begins to send them.
+    pub records: bool,
 }
 
 /// Random early marking on the length of the queue in bytes.
@@ -104,6 +106,8 @@ struct State {
     queued: u64,
     /// The packet in transmission.
     sending: Option<Vec<u8>>,
+    /// Bytes whose transmission has begun, from the very beginning.
+    counter: u64,
     /// Packets on the link.
     flying: VecDeque<Vec<u8>>,
     totals: Totals,
@@ -307,6 +311,17 @@ impl Model {
         if marked && frame::mark(&mut frame) {
             state.totals.marked += 1;
         }
+        if port.records {
+            // The numbers go on modulo 2^32.
+            let record = Record {
+                at: now.ns() as u32,
+                queue: u32::try_from(left).unwrap_or(u32::MAX),
+                transmitted: state.counter as u32,
+                kbps: u32::try_from(port.rate.bps() / 1000).unwrap_or(u32::MAX),
+            };
+            frame::stamp(&mut frame, &record);
+        }
+        state.counter += size;
         state.totals.transmitted += size;
         state.totals.packets += 1;
         state.sending = Some(frame);
