@@ -24,7 +24,9 @@ from helpers import Incast, wait_until
 from incast import kernel, testbed
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
-from incast.testbed import TestbedError, controls, machine
+from incast.testbed import TestbedError, controls, flows, machine
+from incast.testbed.network import _HOST, Network
+from incast.testbed.plan import Plan
 from incast.testbed.telemetry import Record, Tap, payload, record
 
 STAR = """\
@@ -194,6 +196,36 @@ def test_packets_carry_what_the_port_had(switch: str) -> None:
         for one, two in itertools.pairwise(records):
             spent = (two.transmitted_bytes - one.transmitted_bytes) * 80
             assert (two.at_ns - one.at_ns) % 2**32 >= spent - 1
+
+
+def test_connections_that_got_no_memory_get_it_with_their_first_segment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What a socket may have for such things, for each network namespace since Linux 6.8.
+    limit = "core/optmem_max"
+    monkeypatch.setitem(_HOST, limit, 1000)
+    before: list[int] = []
+
+    def standing(_: Plan, made: Network) -> None:
+        for host in made.hosts:
+            host.set({limit: 131_072})
+
+    def connected(of: Plan, made: Network) -> list[flows.Connection]:
+        connections = connect(of, made)
+        before.extend(connection.begun.window for connection in connections)
+        return connections
+
+    connect = flows.connect
+    monkeypatch.setattr(flows, "connect", connected)
+    # A base BDP of 125 KB, 119 packets: that is the window at the start.
+    result = testbed.run(scenario("cc.algorithm=powertcp", "transport.base_rtt=10ms"), standing=standing)
+    if before == [119, 119]:
+        pytest.skip("this kernel has one such limit for all namespaces")
+    assert before == [10, 10]
+    assert result.end == "finished"
+    assert result.flow_series.column("window_bytes").max() > 60 * 1054
+    # And its telemetry: windows come down to where the queue is short.
+    assert result.flow_series.column("window_bytes").min() < 119 * 1054 / 1.5
 
 
 def test_telemetry_works_over_links_with_delay() -> None:
