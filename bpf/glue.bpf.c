@@ -304,6 +304,11 @@ static __always_inline struct echo *answer(struct sock *sk)
 {
 	struct echo *echo = incast_echoing ? bpf_sk_storage_get(&incast_echoes, sk, 0, 0) : 0;
 
+	if (incast_echoing && (!echo || !echo->sends)) {
+		/* There was no memory for it. */
+		ask(sk);
+		return 0;
+	}
 	if (!echo || !echo->answered)
 		return 0;
 	echo->answered = 0;
@@ -311,8 +316,9 @@ static __always_inline struct echo *answer(struct sock *sk)
 }
 #endif
 
-SEC("struct_ops/incast_init")
-void BPF_PROG(incast_init, struct sock *sk)
+/* A connection comes to this algorithm. The kernel keeps little memory ready for what may not wait: where many come at
+ * once, some get none, and are called for again. */
+static __always_inline void begin(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -339,6 +345,12 @@ void BPF_PROG(incast_init, struct sock *sk)
 	apply(sk, flow);
 }
 
+SEC("struct_ops/incast_init")
+void BPF_PROG(incast_init, struct sock *sk)
+{
+	begin(sk);
+}
+
 /* The kernel asks this each time before it sends, after it has read the clock. With pacing by the kernel
  * itself at most one burst follows, so that this is when it is sent, to the nanosecond. */
 SEC("struct_ops/incast_min_tso")
@@ -349,8 +361,10 @@ __u32 BPF_PROG(incast_min_tso, struct sock *sk)
 	struct burst *burst;
 	__u32 head;
 
-	if (!flow)
+	if (!flow) {
+		begin(sk);
 		return 1;
+	}
 	head = flow->head;
 	/* Where nothing was sent since the last time, that one was none. */
 	if (head != flow->tail && flow->bursts[(head - 1) & (BURSTS - 1)].sequence == tp->snd_nxt)
@@ -453,8 +467,10 @@ void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, con
 	struct burst *burst;
 	struct Ack *ack;
 
-	if (!flow)
+	if (!flow) {
+		begin(sk);
 		return;
+	}
 	ack = &flow->ack;
 	wire = on_wire(tp);
 	flow->packets += tp->delivered - flow->delivered;

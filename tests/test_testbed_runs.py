@@ -24,7 +24,10 @@ from helpers import Incast, wait_until
 from incast import _core, kernel, testbed
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
-from incast.testbed import TestbedError, controls, machine
+from incast.testbed import TestbedError, controls, flows, machine
+from incast.testbed.network import _HOST, Network
+from incast.testbed.plan import Plan
+from incast.testbed.telemetry import Record, Tap, payload, record
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
@@ -149,6 +152,90 @@ def test_telemetry_keeps_the_queue_shorter() -> None:
     assert mean_queue(told) < mean_queue(full) / 2
     # Without telemetry it would not open its window.
     assert goodput(told) > goodput(full) / 4
+
+
+@pytest.mark.parametrize("switch", ["kernel", "user"])
+def test_packets_carry_what_the_port_had(switch: str) -> None:
+    taps: list[Tap] = []
+    # Windows of 125 KB each at the start, so that there is a queue.
+    result = testbed.run(
+        scenario("cc.algorithm=hpcc", "transport.base_rtt=10ms"),
+        switch=switch,
+        standing=lambda plan, network: taps.append(Tap(plan, network, 2)),
+    )
+    # What passed the port before each frame, in bytes: everything that came.
+    passed = {0}
+    total = segments = 0
+    records: list[Record] = []
+    for packet in taps[0].read():
+        bytes_ = payload(packet.frame)
+        found = record(packet.frame)
+        if packet.outgoing:
+            records += [found] if found else []
+            # Acknowledgements have no payload, and nothing else leaves.
+            assert bytes_ == 0
+        else:
+            total += len(packet.frame)
+            passed.add(total)
+            segments += bool(bytes_)
+            assert found is None
+    assert 0.9 * segments < len(records) <= segments
+    assert {(of.option_bytes, of.rate_bps) for of in records} == {(24, 100_000_000)}
+    counters = [of.transmitted_bytes for of in records]
+    offsets = {counters[0] - at for at in sorted(passed)[:50]}
+    assert any(all(counter - offset in passed for counter in counters) for offset in offsets)
+    peak = result.peak_queue_bytes("to h2")
+    assert 20_000 < max(of.queue_bytes for of in records) <= peak * (1.3 if switch == "kernel" else 1)
+    # In the time on its clock no more comes out than the rate permits and is saved up, 20 KB or nothing. In
+    # the model a packet begins when the one before has ended.
+    saved = 20_000 if switch == "kernel" else 0
+    first, last = records[0], records[-1]
+    seconds = (last.at_ns - first.at_ns) % 2**32 / 1e9
+    assert (counters[-1] - counters[0]) * 8 <= 1.01 * seconds * 100e6 + saved * 8
+    if switch == "user":
+        for one, two in itertools.pairwise(records):
+            spent = (two.transmitted_bytes - one.transmitted_bytes) * 80
+            assert (two.at_ns - one.at_ns) % 2**32 >= spent - 1
+
+
+def test_connections_that_got_no_memory_get_it_with_their_first_segment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What a socket may have for such things, for each network namespace since Linux 6.8.
+    limit = "core/optmem_max"
+    monkeypatch.setitem(_HOST, limit, 1000)
+    before: list[int] = []
+
+    def standing(_: Plan, made: Network) -> None:
+        for host in made.hosts:
+            host.set({limit: 131_072})
+
+    def connected(of: Plan, made: Network) -> list[flows.Connection]:
+        connections = connect(of, made)
+        before.extend(connection.begun.window for connection in connections)
+        return connections
+
+    connect = flows.connect
+    monkeypatch.setattr(flows, "connect", connected)
+    # A base BDP of 125 KB, 119 packets: that is the window at the start.
+    result = testbed.run(scenario("cc.algorithm=powertcp", "transport.base_rtt=10ms"), standing=standing)
+    if before == [119, 119]:
+        pytest.skip("this kernel has one such limit for all namespaces")
+    assert before == [10, 10]
+    assert result.end == "finished"
+    assert result.flow_series.column("window_bytes").max() > 60 * 1054
+    # And its telemetry: windows come down to where the queue is short.
+    assert result.flow_series.column("window_bytes").min() < 119 * 1054 / 1.5
+
+
+def test_telemetry_works_over_links_with_delay() -> None:
+    far = scenario("cc.algorithm=powertcp", "topology.delay=1ms")
+    result, simulated = testbed.run(far), far.run()
+    assert result.info["testbed"]["switch"] == "user"
+    ratio = result.flows.column("fct_ps").max() / simulated.flows.column("fct_ps").max()
+    assert 0.8 < ratio < 3
+    full = testbed.run(scenario("topology.delay=1ms"))
+    assert mean_queue(result) < mean_queue(full) / 2
 
 
 def test_a_switch_in_user_space_delays_and_marks() -> None:

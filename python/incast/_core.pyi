@@ -191,7 +191,7 @@ class Switch:
     def __new__(
         cls,
         sockets: Sequence[int],
-        ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None]],
+        ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None, bool]],
         buffer: tuple[int | None, float | None],
         seed: int,
         pausing: Sequence[tuple[int, int, int | None, int, int, int, int]],

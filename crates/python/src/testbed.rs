@@ -357,8 +357,8 @@ fn invalid_run(invalid: incast_sim::Invalid) -> incast_lab::run::RunError {
 }
 
 /// A port for the switch: node, port, node at the far end, rate in bit/s, delay in ps; marks: where they begin and
-/// where they are certain, in bytes, the probability below that, and whether at dequeue.
-type SwitchPort = (u32, u16, u32, u64, u64, Option<(u64, u64, f64, bool)>);
+/// where they are certain, in bytes, the probability below that, and whether at dequeue; whether it writes telemetry.
+type SwitchPort = (u32, u16, u32, u64, u64, Option<(u64, u64, f64, bool)>, bool);
 
 /// What the switch has done: samples and totals of ports; frames to hosts, those of them that were 100 us and a
 /// millisecond late, the most that one was late in ps, and frames that devices refused.
@@ -404,19 +404,21 @@ impl Switch {
                 reserve,
             })
         };
-        let ports = ports.into_iter().map(|(node, port, peer, rate, delay, marks)| incast_switch::Port {
-            node,
-            peer,
-            rate: Rate::from_bps(rate),
-            delay: Time::from_ps(delay),
-            marks: marks.map(|(low, high, probability, at_dequeue)| incast_switch::Marks {
-                low,
-                high,
-                probability: (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64,
-                at_dequeue,
-            }),
-            pausing: paused(node, port),
-        });
+        let ports =
+            ports.into_iter().map(|(node, port, peer, rate, delay, marks, records)| incast_switch::Port {
+                node,
+                peer,
+                rate: Rate::from_bps(rate),
+                delay: Time::from_ps(delay),
+                marks: marks.map(|(low, high, probability, at_dequeue)| incast_switch::Marks {
+                    low,
+                    high,
+                    probability: (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64,
+                    at_dequeue,
+                }),
+                pausing: paused(node, port),
+                records,
+            });
         let model = incast_switch::Model::new(hosts, ports.collect(), buffer, seed);
         let running = incast_switch::Switch::start(model, &sockets)?;
         Ok(Self { names, running: std::sync::Mutex::new(Some(running)) })

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::frame;
+use crate::frame::{self, Record};
 use pauses::{Account, Admission, Pool};
 
 mod pauses;
@@ -37,6 +37,8 @@ pub struct Port {
     pub marks: Option<Marks>,
     /// When the node that receives pauses it; never a host.
     pub pausing: Option<Pausing>,
+    /// Whether it writes telemetry into packets with room for it, when it begins to send them.
+    pub records: bool,
 }
 
 /// Random early marking on the length of the queue in bytes.
@@ -132,6 +134,8 @@ struct State {
     queued: u64,
     /// What is in transmission.
     sending: Option<Item>,
+    /// Bytes whose transmission has begun, from the very beginning.
+    counter: u64,
     /// What is on the link.
     flying: VecDeque<Item>,
     /// Since when the far end has it paused.
@@ -416,6 +420,16 @@ impl Model {
         if marked && frame::mark(&mut frame) {
             state.totals.marked += 1;
         }
+        if port.records {
+            // The numbers go on modulo 2^32.
+            let record = Record {
+                at: now.ns() as u32,
+                queue: u32::try_from(left).unwrap_or(u32::MAX),
+                transmitted: state.counter as u32,
+                kbps: u32::try_from(port.rate.bps() / 1000).unwrap_or(u32::MAX),
+            };
+            frame::stamp(&mut frame, &record);
+        }
         self.transmit(now, place, Item::Packet(frame), size);
         if let Some(rule) = self.pausing(from) {
             let pool = &mut self.pools[port.node as usize];
@@ -427,6 +441,7 @@ impl Model {
 
     fn transmit(&mut self, now: Time, place: usize, item: Item, size: u64) {
         let state = &mut self.states[place];
+        state.counter += size;
         state.totals.transmitted += size;
         state.totals.packets += 1;
         state.sending = Some(item);

@@ -103,6 +103,7 @@ fn model_of(sim: &Simulation) -> (Model, Vec<Name>) {
                 delay: link.delay,
                 marks: None,
                 pausing: (far.0 >= hosts).then_some(pausing),
+                records: false,
             });
             names.push(near);
         }

@@ -57,6 +57,7 @@ def run(
     fresh: bool = False,
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
+    standing: Callable[[Plan, Network], None] | None = None,
 ) -> Result:
     """Runs a scenario on a testbed.
 
@@ -67,6 +68,8 @@ def run(
         fresh: Replace an existing complete result in the folder.
         progress: Called a few times a second.
         waiting: Called with a sentence when another testbed has to end first.
+        standing: Called with plan and network when connections are made and no flow has started: to watch
+            packets (:class:`incast.testbed.telemetry.Tap`).
 
     Returns:
         The result, as of a run of the simulator, with ``testbed`` in :attr:`incast.Result.info`.
@@ -84,7 +87,7 @@ def run(
     machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
     clear()
     with controls.loaded(wanted, waiting or (lambda _: None)):
-        measurement = _measure(plan, scenario.seed, progress)
+        measurement = _measure(plan, scenario.seed, progress, standing)
     folder = None if out is None else os.fspath(Path(out))
     result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
     if measurement.ending[0] == "interrupted":
@@ -106,11 +109,18 @@ class _Measurement:
     testbed: str = ""
 
 
-def _measure(plan: Plan, seed: int, progress: Callable[[Progress], None] | None) -> _Measurement:
+def _measure(
+    plan: Plan,
+    seed: int,
+    progress: Callable[[Progress], None] | None,
+    standing: Callable[[Plan, Network], None] | None,
+) -> _Measurement:
     # Made before thousands of sockets: select() takes descriptors below 1024 only.
     with select.epoll() as events, forwarding(plan, seed) if plan.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
+            if standing:
+                standing(plan, net)
             with contextlib.ExitStack() as stack:
                 states = {}
                 for name in (

@@ -88,11 +88,13 @@ def _socket(space: Space, name: str) -> socket.socket:
 
 def _switch(plan: Plan, sockets: list[socket.socket], seed: int) -> _core.Switch:
     ports = []
+    telemetry = any(control.telemetry for control in plan.controls.values())
     for link in plan.links:
+        records = telemetry and link.node >= plan.core.hosts
         marks = plan.marks(link.rate_bps) if link.node >= plan.core.hosts else None
         at_dequeue = plan.core.ecn is not None and plan.core.ecn[4]
         of = None if marks is None else (*marks, at_dequeue)
-        ports.append((link.node, link.port, link.peer, link.rate_bps, link.delay_ps, of))
+        ports.append((link.node, link.port, link.peer, link.rate_bps, link.delay_ps, of, records))
     try:
         buffer = (plan.core.buffer_bytes, plan.core.buffer_alpha)
         return _core.Switch([of.fileno() for of in sockets], ports, buffer, seed, plan.core.pausing)

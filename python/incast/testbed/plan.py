@@ -202,7 +202,7 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
     core = _core.plan(scenario._core)
     far = max(delay for *_, delay in core.links)
     user = switch == "user" or (switch == "auto" and (far > DIRECT_PS or bool(core.pausing)))
-    chosen, wrong = _controls(text, core, user)
+    chosen, wrong = _controls(text, core)
     problems += [scenario._core.problem(key, why) for key, why in [*wrong, *_impossible(core, text, user)]]
     if problems:
         raise _core.scenario_error(problems)
@@ -219,7 +219,8 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
     )
     transport = text["transport"]
     rto = _core.read_quantity("time", transport["rto"])
-    notes = tuple(_notes(core, text, user))
+    telemetry = any(control.telemetry for control in chosen)
+    notes = tuple(_notes(core, text, user, telemetry))
     return Plan(core, tuple(links), flows, scenario.payload_bytes, rto, user, notes)
 
 
@@ -354,9 +355,7 @@ def _graph(core: _core.Plan) -> _Found:
         yield "topology.links", "two switches of a testbed have one link, and no other path between them"
 
 
-def _controls(
-    text: Mapping[str, Any], core: _core.Plan, user: bool
-) -> tuple[list[Control], list[tuple[str, str]]]:
+def _controls(text: Mapping[str, Any], core: _core.Plan) -> tuple[list[Control], list[tuple[str, str]]]:
     """The kernel's congestion control for each flow, and what is wrong.
 
     The setup of one in the kernel is constant. So for each setup one is loaded, under a name of its own.
@@ -366,7 +365,8 @@ def _controls(
     found: dict[tuple[int, Told], Control] = {}
     setups: dict[str, list[Control]] = {}
     wishes = [
-        (flow[6], flow[5], Told(rtt, rate, packet, payload, owd, hops))
+        # Telemetry is in a TCP option, which takes its room from the payload: packets do not grow by it.
+        (flow[6], flow[5], Told(rtt, rate, min(packet, payload + HEADER), payload, owd, hops))
         for flow, (rtt, owd, rate, packet, payload, hops) in zip(core.flows, core.paths, strict=True)
     ]
     # The longest path first, which has the usual name, and then in the order of the file.
@@ -377,7 +377,7 @@ def _controls(
         if (number, told) in found:
             continue
         try:
-            made = _control(block.get("cc") or text["cc"], told, user)
+            made = _control(block.get("cc") or text["cc"], told)
         except (KernelError, _core.ScenarioError) as error:
             if (key, str(error)) not in wrong:
                 wrong.append((key, str(error)))
@@ -400,7 +400,7 @@ def _controls(
     return [found[number, told] for number, _, told in wishes], []
 
 
-def _control(section: Mapping[str, Any], told: Told, user: bool) -> Control:
+def _control(section: Mapping[str, Any], told: Told) -> Control:
     name, preset = section["algorithm"], section.get("preset")
     label = f"{name}:{preset}" if preset else name
     if name in OFFERED:
@@ -413,9 +413,6 @@ def _control(section: Mapping[str, Any], told: Told, user: bool) -> Control:
         return Control(OFFERED[name], label, None, False)
     known = kernel.control(name)
     telemetry = "int" in known.signals
-    if telemetry and user:
-        why = "which only the kernel's switch writes: links without delay, or --switch kernel"
-        raise KernelError(f"{label} needs in-band telemetry, {why}")
     skip = ("algorithm", "preset")
     parameters = tuple(f"{key}={_shown(value)}" for key, value in section.items() if key not in skip)
     if kernel.option(label, parameters, told) and not telemetry:
@@ -435,7 +432,20 @@ def _same(written: object, default: str) -> bool:
         return _shown(written) == default
 
 
-def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool) -> Iterator[str]:
+def _shallow(core: _core.Plan) -> str:
+    """What is wrong with telemetry where a link's bucket is much of a base RTT; empty: nothing."""
+    rtt, rate = min((rtt, rate) for rtt, _, rate, *_ in core.paths)
+    # What passes at once, over what the link sends in a base RTT.
+    share = BUCKET * 8 * 10**12 / (rate * rtt)
+    if share <= 1:
+        return ""
+    return (
+        f"{BUCKET // 1000} KB that pass at once are {share:.1f} base BDP: in telemetry links send faster "
+        "than their rate, and senders hold back; --switch user, or a longer transport.base_rtt"
+    )
+
+
+def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool, telemetry: bool) -> Iterator[str]:
     """What is otherwise than in the scenario."""
     if core.ecn is not None and core.ecn[4] and not user:
         yield "packets are marked when they come to a queue, and not when they leave it"
@@ -443,6 +453,8 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool) -> Iterator[st
         yield "what a paused host has sent waits in the switch, as in a network card, unknown to TCP"
     if not user:
         yield f"links are buckets of {BUCKET // 1000} KB: a packet alone is not slowed down to the rate"
+        if telemetry and (note := _shallow(core)):
+            yield note
         yield "delays of links are those of the kernel, and not those of the scenario"
         yield "the peak of a queue is that of its samples"
         if core.buffer_alpha is not None:

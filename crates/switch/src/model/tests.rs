@@ -26,6 +26,7 @@ fn ports(links: &[(u32, u32, u64, u64)], marks: Option<Marks>) -> Vec<Port> {
             delay: Time::from_us(us),
             marks: None,
             pausing: None,
+            records: false,
         };
         [port, Port { node: b, peer: a, marks, ..port }]
     };
@@ -269,4 +270,87 @@ fn headroom_takes_what_comes_after_a_pause() {
     assert_eq!(drops(3 * 1250), (6, 0));
     assert_eq!(drops(3 * 1250 - 1), (5, 1));
     assert_eq!(drops(1250 - 1), (2, 4));
+}
+
+/// A segment with room for a record, and a number in it.
+fn request(to: u16, size: usize, number: u32) -> Vec<u8> {
+    let mut frame = packet(to, size, number);
+    frame[23] = 6;
+    frame[46] = 11 << 4;
+    frame[54..62].copy_from_slice(&[253, 24, 0x1c, 0xa5, 0x7e, 0x1e, 0, 0]);
+    frame
+}
+
+/// The record in a segment: how many there are, time, queue, bytes sent, rate.
+fn record(frame: &[u8]) -> [u32; 5] {
+    let word = |at: usize| u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+    [u32::from(frame[61]), word(62), word(66), word(70), word(74)]
+}
+
+#[test]
+fn telemetry_is_what_a_plain_model_has_at_dequeue() {
+    // A switch with ports of 100 Mbps, in front of another one, whose port to host 2 has 50 Mbps: its records would be
+    // others, but the first port that writes is the one whose record stays.
+    let mut links = ports(&[(0, 3, 100, 50), (1, 3, 100, 50), (3, 4, 100, 50), (4, 2, 50, 50)], None);
+    for port in &mut links {
+        port.records = port.node >= 3;
+    }
+    let mut draws = 99_u64;
+    let mut draw = |below: u64| {
+        draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (draws >> 33) % below
+    };
+    for round in 0..50_u64 {
+        let mut model = Model::new(3, links.clone(), Buffer::Unlimited, 1);
+        // So late that times in ns go beyond 32 bits on the way, in some rounds.
+        let mut time = 1 + 4_294_000_000_000 * (round % 5);
+        let mut sent = Vec::new();
+        let mut found = Vec::new();
+        for place in 0..300_u32 {
+            // Odd times: no two events fall together.
+            time += 2 * draw(60 * US);
+            let (host, size) = (draw(2) as u32, 78 + draw(1_400));
+            sent.push((time, host, size));
+            model.advance(Time::from_ps(time), &mut |_, _, frame| found.push(frame));
+            model.send(Time::from_ps(time), host, request(2, size as usize, place));
+        }
+        // Counting from some time on is no matter of the records.
+        model.begin(Time::from_ps(time), Sampling::default());
+        model.advance(Time::from_s(100), &mut |_, _, frame| found.push(frame));
+        assert_eq!(found.len(), 300);
+
+        // Arrivals at the first switch, in order, and Lindley's recursion of its port: 80 ns for a byte.
+        let mut free = [0; 2];
+        let mut arrivals: Vec<(u64, u32, u64)> = Vec::new();
+        for (place, &(time, host, size)) in (0..).zip(&sent) {
+            let end = time.max(free[host as usize]) + size * 80_000;
+            free[host as usize] = end;
+            arrivals.push((end + 50 * US, place, size));
+        }
+        arrivals.sort_unstable();
+        let (mut end, mut before) = (0, 0);
+        let mut expected = vec![[0; 5]; 300];
+        let mut longest = 0;
+        for (index, &(arrival, place, size)) in arrivals.iter().enumerate() {
+            let begin = arrival.max(end);
+            end = begin + size * 80_000;
+            // What has come until it begins to leave and has not left before it, without itself.
+            let waiting: u64 =
+                arrivals[index + 1..].iter().take_while(|(at, ..)| *at < begin).map(|(.., size)| size).sum();
+            expected[place as usize] = [1, (begin / 1000) as u32, waiting as u32, before as u32, 100_000];
+            before += size;
+            longest = longest.max(waiting);
+        }
+        assert!(longest > 3_000);
+        for frame in &found {
+            assert_eq!(record(frame), expected[number(frame) as usize]);
+        }
+    }
+}
+
+#[test]
+fn ports_of_hosts_and_those_that_are_not_asked_to_write_no_telemetry() {
+    let mut model = star(Buffer::Unlimited, None);
+    model.send(Time::ZERO, 0, request(2, 1_000, 1));
+    assert_eq!(record(&all(&mut model)[0].2), [0; 5]);
 }

@@ -1,0 +1,147 @@
+"""PowerTCP's telemetry in a switch that is a BPF program: what packets carried, against what else is known.
+
+The run of the figure is made once more for each repetition, with all frames of the receiver.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from incast import testbed
+from incast.ledger.quantity import Quantity, picoseconds
+from incast.ledger.runs import Results
+from incast.progress import Progress
+from incast.result import Result
+from incast.testbed.network import Network
+from incast.testbed.plan import Plan
+from incast.testbed.telemetry import Record, Tap, payload, record
+
+RUN = "powertcp"
+PORT = "s0->h0"
+
+
+class Carried(NamedTuple):
+    """What was carried.
+
+    Attributes:
+        segments: Segments with payload that came.
+        acknowledgements: Segments without payload that left.
+        records: The records in these, in their order.
+        passed: What had come out of the port before each frame that came, in bytes, from some start.
+        seconds: When each record was written, from the start of the scenario.
+        result: The run.
+    """
+
+    segments: int
+    acknowledgements: int
+    records: list[Record]
+    passed: set[int]
+    seconds: npt.NDArray[np.float64]
+    result: Result
+
+
+_known: dict[int, Carried] = {}
+
+
+def _carried(results: Results) -> Carried:
+    """That of this repetition."""
+    of = results[RUN]
+    if id(of) not in _known:
+        _known[id(of)] = _measured(results, int(of.info["seed"]))
+    return _known[id(of)]
+
+
+def _measured(results: Results, seed: int) -> Carried:
+    taps: list[Tap] = []
+    starts: list[int] = []
+
+    def standing(plan: Plan, network: Network) -> None:
+        taps.append(Tap(plan, network, 0))
+
+    def progress(now: Progress) -> None:
+        if now.now_ps:
+            # Later by what the call takes.
+            starts.append(time.monotonic_ns() - now.now_ps // 1000)
+
+    (spec,) = (spec for spec in results.figure.runs if spec.name == RUN)
+    result = testbed.run(spec.load(seed), progress=progress, standing=standing)
+    segments = acknowledgements = total = 0
+    records, passed = [], set()
+    for packet in taps[0].read():
+        bytes_ = payload(packet.frame)
+        if packet.outgoing:
+            acknowledgements += bytes_ == 0
+            if (found := record(packet.frame)) is not None:
+                records.append(found)
+        else:
+            passed.add(total)
+            total += len(packet.frame)
+            segments += bool(bytes_)
+    start = min(starts)
+    # The clock of the records, of 32 bits, from the start on.
+    at = np.array([of.at_ns for of in records], dtype=np.int64)
+    seconds = ((at - start) % 2**32) / 1e9
+    return Carried(segments, acknowledgements, records, passed, seconds, result)
+
+
+def answered(results: Results) -> Quantity:
+    """The share of segments with payload whose acknowledgement brought a record."""
+    carried = _carried(results)
+    return Quantity(len(carried.records) / carried.segments)
+
+
+def exact(results: Results) -> Quantity:
+    """The share of records whose counter is what had come out of the port, as counted at the receiver."""
+    carried = _carried(results)
+    counters = [of.transmitted_bytes for of in carried.records]
+    # The counter began before the frames that were seen: by as much as makes the first record one of them.
+    offsets = {counters[0] - at for at in sorted(carried.passed)[:100]}
+    return Quantity(
+        max(sum(of - offset in carried.passed for of in counters) for offset in offsets) / len(counters)
+    )
+
+
+def _beside(results: Results) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The queue as sampled, and that of the last record before each sample, if not older than 0.2 ms."""
+    carried = _carried(results)
+    series = carried.result.port(PORT)
+    times = np.asarray(series.time_ps, dtype=float) / 1e12
+    order = np.argsort(carried.seconds, kind="stable")
+    seconds = carried.seconds[order]
+    queues = np.array([of.queue_bytes for of in carried.records], dtype=float)[order]
+    last = np.searchsorted(seconds, times, side="right") - 1
+    near = (last >= 0) & (times - seconds[last] < 0.2e-3)
+    return np.asarray(series.queue_bytes, dtype=float)[near], queues[last[near]]
+
+
+def queue_ratio(results: Results) -> Quantity:
+    """The mean of the recorded queue over that of the sampled one, at the same times."""
+    sampled, recorded = _beside(results)
+    return Quantity(float(recorded.mean() / sampled.mean()))
+
+
+def queue_agreement(results: Results) -> Quantity:
+    """The share of the sampled queue's variance that the recorded one explains, without a fit."""
+    sampled, recorded = _beside(results)
+    return Quantity(float(1 - ((recorded - sampled) ** 2).sum() / ((sampled - sampled.mean()) ** 2).sum()))
+
+
+def recorded_rate(results: Results, start: str, end: str) -> Quantity:
+    """The rate at which the recorded counter goes on by the recorded clock, over the recorded rate."""
+    carried = _carried(results)
+    first, last = picoseconds(start) / 1e12, picoseconds(end) / 1e12
+    inside = np.flatnonzero((carried.seconds >= first) & (carried.seconds < last))
+    a, b = carried.records[inside[0]], carried.records[inside[-1]]
+    sent = (b.transmitted_bytes - a.transmitted_bytes) % 2**32
+    seconds = (b.at_ns - a.at_ns) % 2**32 / 1e9
+    return Quantity(sent * 8 / seconds / b.rate_bps)
+
+
+def header(results: Results) -> Quantity:
+    """The bytes of the TCP option with the record of one hop."""
+    lengths = {of.option_bytes for of in _carried(results).records}
+    return Quantity(float(max(lengths)), "bytes")

@@ -1,0 +1,147 @@
+"""What real packets carry of in-band telemetry: records in acknowledgements, and what came beside them."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+from incast.kernel.options import TELEMETRY
+from incast.testbed.machine import TestbedError
+from incast.testbed.network import Network, device
+from incast.testbed.plan import Plan
+
+__all__ = ["Packet", "Record", "Tap", "payload", "record"]
+
+_ALL = 3
+"""Frames of every protocol."""
+_BUFFER_FORCED = 33
+_BUFFER = 256_000_000
+"""Bytes, as the kernel counts them with its own structures: seconds of full packets at 100 Mbps."""
+_KIND = 253
+_IPV4, _TCP = b"\x08\x00", 6
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A frame of a host.
+
+    Attributes:
+        outgoing: Whether the host has sent it, and not received it.
+        frame: Its bytes, from the Ethernet header on.
+    """
+
+    outgoing: bool
+    frame: bytes
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of a switch port, as an acknowledgement brings it back. Time and counter are modulo 2^32.
+
+    Attributes:
+        option_bytes: The length of the TCP option in which it is.
+        at_ns: When the port wrote it, by its clock (``CLOCK_MONOTONIC``).
+        queue_bytes: Its queue.
+        transmitted_bytes: What it had sent before.
+        rate_bps: Its rate.
+    """
+
+    option_bytes: int
+    at_ns: int
+    queue_bytes: int
+    transmitted_bytes: int
+    rate_bps: int
+
+
+class Tap:
+    """All frames of a host, from its making on. They wait in the kernel until they are read.
+
+    Args:
+        plan: The plan of the testbed.
+        network: Its network, which stands.
+        host: The host.
+
+    Raises:
+        TestbedError: When the kernel has no packet sockets.
+    """
+
+    def __init__(self, plan: Plan, network: Network, host: int) -> None:
+        (link,) = (link for link in plan.links if link.node == host)
+        try:
+            with network.hosts[host].entered():
+                self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            self._socket.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, _BUFFER)
+            self._socket.bind((device(plan, link), _ALL))
+        except OSError as error:
+            raise TestbedError(f"packets of {plan.name(host)} cannot be seen: {error.strerror}") from None
+        self._socket.setblocking(False)
+
+    def read(self) -> list[Packet]:
+        """The frames so far, in their order; ends it.
+
+        Raises:
+            TestbedError: When there were more than the kernel has kept.
+        """
+        packets = []
+        with self._socket:
+            while True:
+                try:
+                    frame, (_, _, kind, *_) = self._socket.recvfrom(1 << 16)
+                except BlockingIOError:
+                    break
+                except OSError:
+                    # Said once, when the device goes with its network; what is kept is still there.
+                    continue
+                packets.append(Packet(kind == socket.PACKET_OUTGOING, frame))
+            _, lost = struct.unpack("=II", self._socket.getsockopt(_PACKET, _STATISTICS, 8))
+        if lost:
+            raise TestbedError(f"{lost} packets were not kept: fewer of them, or fewer at a time")
+        return packets
+
+
+_PACKET, _STATISTICS = 263, 6
+
+
+def record(frame: bytes) -> Record | None:
+    """The record in a frame, if it is an acknowledgement with one (``bpf/echo.h``)."""
+    found = _option(frame)
+    # Kind, length, identifier, whether it is an answer, number of records.
+    if found is None or len(found) != TELEMETRY.request_bytes or found[6:8] != b"\1\1":
+        return None
+    at, queue, transmitted, kbps = struct.unpack_from(">IIII", found, 8)
+    return Record(len(found), at, queue, transmitted, kbps * 1000)
+
+
+def payload(frame: bytes) -> int | None:
+    """The payload of a frame in bytes; none where it is not TCP over IPv4."""
+    start = _transport(frame)
+    if start is None:
+        return None
+    (length,) = struct.unpack_from(">H", frame, 16)
+    return int(14 + length - start - 4 * (frame[start + 12] >> 4))
+
+
+def _transport(frame: bytes) -> int | None:
+    """Where the TCP header starts."""
+    if frame[12:14] != _IPV4 or frame[23] != _TCP:
+        return None
+    return 14 + 4 * (frame[14] & 15)
+
+
+def _option(frame: bytes) -> bytes | None:
+    """The option of Incast's own in a frame."""
+    start = _transport(frame)
+    if start is None:
+        return None
+    at, end = start + 20, start + 4 * (frame[start + 12] >> 4)
+    while at + 1 < end and frame[at] != 0:
+        if frame[at] == 1:
+            at += 1
+            continue
+        length = max(2, frame[at + 1])
+        identifier = struct.pack(">I", TELEMETRY.identifier)
+        if frame[at] == _KIND and frame[at + 2 : at + 6] == identifier:
+            return frame[at : at + length]
+        at += length
+    return None
