@@ -94,7 +94,7 @@ def common(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--xdp",
         metavar="INTERFACE",
-        help="past the kernel's network stack, through AF_XDP at this network interface (default: UDP sockets)",
+        help="through AF_XDP sockets at this network interface (default: UDP sockets)",
     )
     sub.add_argument(
         "--timeout",

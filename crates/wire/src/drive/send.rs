@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::punctual::Punctual;
 use super::{BATCH, Error, REPORT_EVERY, Socket};
 use crate::format::{DATA_HEADER, LARGEST};
-use crate::{Sender, SenderConfig, Source, State};
+use crate::{Sender, SenderConfig, Source, State, supported};
 
 /// Ethernet with preamble, checksum and gap; and UDP.
 pub(crate) const ETHERNET: u64 = 38;
@@ -69,7 +69,7 @@ pub struct Sending {
     pub state: State,
     /// Bytes of the message.
     pub length: u64,
-    /// Since the beginning.
+    /// Since the first packet.
     pub elapsed: Duration,
 }
 
@@ -82,8 +82,11 @@ pub(crate) fn send<S: Socket>(
     report: &mut dyn FnMut(&Sending) -> ControlFlow<()>,
 ) -> Result<Sending, Error> {
     let path = job.path()?;
-    let clock = Clock::new();
-    let began = Instant::now();
+    supported(&job.params).map_err(Error::Unsupported)?;
+    let needed = job.params.signals();
+    let mut socket = open(needed.contains(Signals::ECN) || needed.contains(Signals::CNP))?;
+    let failed = Error::sending(job.to);
+    let (clock, began) = (Clock::new(), Instant::now());
     let config = SenderConfig {
         params: job.params,
         path,
@@ -92,9 +95,6 @@ pub(crate) fn send<S: Socket>(
         patience: job.patience,
     };
     let mut sender = Sender::new(clock.now(), config).map_err(Error::Unsupported)?;
-    let failed = Error::sending(job.to);
-    let needed = job.params.signals();
-    let mut socket = open(needed.contains(Signals::ECN) || needed.contains(Signals::CNP))?;
     let _punctual = Punctual::new();
     let mut outbox: Vec<Vec<u8>> = Vec::new();
     let mut spare: Vec<Vec<u8>> = Vec::new();

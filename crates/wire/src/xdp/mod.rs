@@ -109,6 +109,7 @@ impl Driver {
         let to = v4(job.to)?;
         let mut netlink = Netlink::new().map_err(failed)?;
         let (interface, mac) = usable(&mut netlink, interface)?;
+        let map = map(&interface)?;
         let udp = UdpSocket::bind(any(&job.to)).map_err(failed)?;
         udp.connect(job.to).map_err(failed)?;
         let from = v4(udp.local_addr().map_err(failed)?)?;
@@ -148,7 +149,10 @@ impl Driver {
             return Err(Error::Impossible(why));
         }
         let next = route.gateway.unwrap_or(*to.ip());
-        let to_mac = netlink.neighbour(interface.index, next).map_err(failed)?.ok_or_else(|| {
+        let found = netlink.neighbour(interface.index, next);
+        let found =
+            found.map_err(|error| refused("the next on the way cannot be asked for", &interface.name, error));
+        let to_mac = found?.ok_or_else(|| {
             Error::Impossible(format!(
                 "nobody at {} says that they are {next}, the next on the way to {}",
                 interface.name, job.to
@@ -156,7 +160,7 @@ impl Driver {
         })?;
         let way = Way { from_mac: mac, to_mac, from, to, markable };
         let ours = Ours { to: vec![*from.ip()], port: from.port(), from: Some(to) };
-        Self::open(&interface, udp, ours, mac, Some(way))
+        Self::open(&interface, map, udp, ours, mac, Some(way))
     }
 
     /// For a receiver.
@@ -165,6 +169,7 @@ impl Driver {
         let at = v4(job.at)?;
         let mut netlink = Netlink::new().map_err(failed)?;
         let (interface, mac) = usable(&mut netlink, interface)?;
+        let map = map(&interface)?;
         let mut to = netlink.addresses(interface.index).map_err(failed)?;
         if to.is_empty() {
             return Err(Error::Impossible(format!("{} has no IPv4 address", interface.name)));
@@ -179,12 +184,13 @@ impl Driver {
         }
         let udp = UdpSocket::bind(at).map_err(failed)?;
         let port = udp.local_addr().map_err(failed)?.port();
-        Self::open(&interface, udp, Ours { to, port, from: None }, mac, None)
+        Self::open(&interface, map, udp, Ours { to, port, from: None }, mac, None)
     }
 
     /// Sockets at all queues of an interface, and the program.
     fn open(
         interface: &Interface,
+        map: OwnedFd,
         udp: UdpSocket,
         ours: Ours,
         mac: Mac,
@@ -192,7 +198,6 @@ impl Driver {
     ) -> Result<Self, Error> {
         let refused = |what: &'static str| move |error| refused(what, &interface.name, error);
         system::deaf(&udp).map_err(refused("the port cannot be kept"))?;
-        let map = system::socket_map(MOST_QUEUES).map_err(refused("no BPF map can be made"))?;
         let frame = frame_size(interface);
         let mut sockets = Vec::new();
         for queue in 0.. {
@@ -328,6 +333,11 @@ fn usable(netlink: &mut Netlink, name: &str) -> Result<(Interface, Mac), Error> 
     Ok((found, mac))
 }
 
+/// The map for the program's sockets: made first, because who may not make it may do nothing of the rest.
+fn map(interface: &Interface) -> Result<OwnedFd, Error> {
+    system::socket_map(MOST_QUEUES).map_err(|error| refused("no BPF map can be made", &interface.name, error))
+}
+
 /// Bytes of the frames for an interface's packets. Larger packets than they hold can come where its MTU is large.
 fn frame_size(interface: &Interface) -> u32 {
     XdpSocket::frame_for(interface.mtu + ETHERNET as u32).unwrap_or(XdpSocket::LARGEST_FRAME)
@@ -343,7 +353,7 @@ fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match act() {
             Err(error) if is_taken(&error) && Instant::now() < until => {
-                thread::sleep(Duration::from_millis(5))
+                thread::sleep(Duration::from_millis(5));
             }
             done => return done,
         }
