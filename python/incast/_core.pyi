@@ -771,9 +771,12 @@ def send_file(
     packet_bytes: int,
     hops: int,
     patience_ps: int,
+    interface: str | None,
     report: Callable[[Sending], None],
 ) -> Sending:
     """Sends a file with the algorithm of a scenario; only on Linux. `report` is told ten times a second.
+
+    With an interface, through an AF_XDP socket there.
 
     Raises:
         WireError: When it cannot be sent.
@@ -785,9 +788,12 @@ def receive_file(
     port: int,
     wait_ps: int | None,
     patience_ps: int,
+    interface: str | None,
     report: Callable[[Receiving], None],
 ) -> Receiving:
     """Receives one file into a file that is there; only on Linux. `report` is told ten times a second.
+
+    With an interface, through AF_XDP sockets there.
 
     Raises:
         WireError: When it cannot be received.

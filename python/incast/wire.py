@@ -1,6 +1,7 @@
 """Files over the network, under any algorithm of Incast whose signals the path gives.
 
-The packets are UDP; what is in them is in ``docs/guide/wire.md``. Only Linux is supported.
+The packets are UDP; what is in them is in ``docs/guide/wire.md``. They pass through UDP sockets or, where an
+interface is named, through AF_XDP sockets. Only Linux is supported.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def send(
     parameters: Sequence[str] = (),
     patience_ps: int = 10 * 10**12,
     report: Callable[[Sending], None] | None = None,
+    xdp: str | None = None,
 ) -> Sending:
     """Sends a file to a receiver that waits for one.
 
@@ -83,6 +85,7 @@ def send(
         parameters: Parameters of the algorithm like ``u_ai=0.002``.
         patience_ps: How long to wait for an answer, in picoseconds.
         report: Called ten times a second with where it is. What it raises stops the transfer.
+        xdp: Name of the network interface at which an AF_XDP socket takes the place of a UDP socket.
 
     Returns:
         Where it was at its end. The receiver has the whole file then, and has compared its sum.
@@ -106,6 +109,7 @@ def send(
         route.packet_bytes,
         route.hops,
         patience_ps,
+        xdp,
         report or _nobody,
     )
 
@@ -131,6 +135,7 @@ def receive(
     wait_ps: int | None = None,
     patience_ps: int = 10 * 10**12,
     report: Callable[[Receiving], None] | None = None,
+    xdp: str | None = None,
 ) -> Receiving:
     """Waits for a sender and receives one file.
 
@@ -147,6 +152,8 @@ def receive(
         patience_ps: How long to wait for a sender that has begun and is silent, in picoseconds.
         report: Called ten times a second with where it is, the first time when it begins to wait. What it
             raises stops the transfer.
+        xdp: Name of the network interface at which AF_XDP sockets take the place of a UDP socket; it receives
+            at the IPv4 addresses of this interface only.
 
     Returns:
         What arrived.
@@ -163,7 +170,7 @@ def receive(
         raise WireError(f"{path} is a folder: name a file")
     with _part(path) as part:
         done = _core.receive_file(
-            os.fspath(part), address, _port(port, least=0), wait_ps, patience_ps, report or _nobody
+            os.fspath(part), address, _port(port, least=0), wait_ps, patience_ps, xdp, report or _nobody
         )
         try:
             _move(part, path, replace)

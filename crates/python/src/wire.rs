@@ -8,8 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use incast_units::{Bytes, Rate, Time};
-use incast_wire::udp::{self, ReceiveJob, SendJob};
-use incast_wire::{Failure, ReceiverConfig, Sink, Source};
+use incast_wire::{Error, Failure, ReceiveJob, ReceiverConfig, SendJob, Sink, Source, udp, xdp};
 use pyo3::prelude::*;
 
 use crate::error::WireError;
@@ -45,8 +44,8 @@ pub(crate) struct Sending {
     timeouts: u64,
 }
 
-impl From<&udp::Sending> for Sending {
-    fn from(now: &udp::Sending) -> Self {
+impl From<&incast_wire::Sending> for Sending {
+    fn from(now: &incast_wire::Sending) -> Self {
         let state = &now.state;
         Self {
             size_bytes: now.length,
@@ -89,8 +88,8 @@ pub(crate) struct Receiving {
     marked: u64,
 }
 
-impl From<&udp::Receiving> for Receiving {
-    fn from(now: &udp::Receiving) -> Self {
+impl From<&incast_wire::Receiving> for Receiving {
+    fn from(now: &incast_wire::Receiving) -> Self {
         Self {
             at: now.at.to_string(),
             sender: now.from.map(|from| from.to_string()),
@@ -130,7 +129,8 @@ impl Sink for ToFile {
     }
 }
 
-/// Sends a file with the algorithm of a scenario, and tells `report` ten times a second where it is.
+/// Sends a file with the algorithm of a scenario, and tells `report` ten times a second where it is. With an interface,
+/// through an AF_XDP socket there.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn send_file(
@@ -145,6 +145,7 @@ pub(crate) fn send_file(
     packet_bytes: u64,
     hops: u32,
     patience_ps: u64,
+    interface: Option<String>,
     report: Py<PyAny>,
 ) -> PyResult<Sending> {
     let Some(params) = scenario.parameters() else {
@@ -165,9 +166,13 @@ pub(crate) fn send_file(
             patience: Time::from_ps(patience_ps),
         };
         let mut stop = None;
-        let done = udp::send(&job, &mut FromFile(file), &mut |now| {
+        let mut tell = |now: &incast_wire::Sending| {
             told(&report, &mut stop, |py| Bound::new(py, Sending::from(now)).map(Bound::into_any))
-        });
+        };
+        let done = match interface {
+            None => udp::send(&job, &mut FromFile(file), &mut tell),
+            Some(interface) => xdp::send(&job, &interface, &mut FromFile(file), &mut tell),
+        };
         match (done, stop) {
             (_, Some(stop)) => Err(stop),
             (Ok(done), None) => Ok(Sending::from(&done)),
@@ -177,8 +182,9 @@ pub(crate) fn send_file(
 }
 
 /// Receives one file and writes it to `path`, which must be there and is emptied; tells `report` ten times a second
-/// where it is, the first time when it begins to wait.
+/// where it is, the first time when it begins to wait. With an interface, through AF_XDP sockets there.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn receive_file(
     py: Python<'_>,
     path: PathBuf,
@@ -186,6 +192,7 @@ pub(crate) fn receive_file(
     port: u16,
     wait_ps: Option<u64>,
     patience_ps: u64,
+    interface: Option<String>,
     report: Py<PyAny>,
 ) -> PyResult<Receiving> {
     py.detach(|| {
@@ -197,10 +204,15 @@ pub(crate) fn receive_file(
             wait: wait_ps.map_or(Time::NEVER, Time::from_ps),
         };
         let (mut stop, mut at) = (None, job.at);
-        let done = udp::receive(&job, &mut ToFile(BufWriter::new(file)), &mut |now| {
+        let mut file = ToFile(BufWriter::new(file));
+        let mut tell = |now: &incast_wire::Receiving| {
             at = now.at;
             told(&report, &mut stop, |py| Bound::new(py, Receiving::from(now)).map(Bound::into_any))
-        });
+        };
+        let done = match interface {
+            None => udp::receive(&job, &mut file, &mut tell),
+            Some(interface) => xdp::receive(&job, &interface, &mut file, &mut tell),
+        };
         match (done, stop) {
             (Ok(done), _) => Ok(Receiving {
                 at: at.to_string(),
@@ -242,9 +254,9 @@ fn told(
 }
 
 /// The exception; one about reading or writing names the file.
-fn refused(error: &udp::Error, path: &Path) -> PyErr {
+fn refused(error: &Error, path: &Path) -> PyErr {
     WireError::new_err(match error {
-        udp::Error::Failed(Failure::Io(error), _) => format!("{}: {error}", path.display()),
+        Error::Failed(Failure::Io(error), _) => format!("{}: {error}", path.display()),
         other => other.to_string(),
     })
 }

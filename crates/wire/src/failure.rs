@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use crate::format::{End, VERSION};
 
@@ -27,6 +27,13 @@ pub enum Failure {
     Damaged,
     /// The clocks of the two sides do not agree, and the algorithm needs one-way delays.
     Clocks,
+    /// The sender's packets are larger than those that can arrive here.
+    Large {
+        /// Bytes of the message in one of them.
+        payload: Bytes,
+        /// The most that can be.
+        largest: Bytes,
+    },
     /// It was stopped on this side.
     Stopped,
 }
@@ -37,7 +44,7 @@ impl Failure {
         match self {
             Self::Told(_) | Self::Version(_) | Self::Silence { heard: false, .. } => None,
             Self::Silence { heard: true, .. } => Some(End::Silence),
-            Self::Io(_) | Self::Clocks => Some(End::Failed),
+            Self::Io(_) | Self::Clocks | Self::Large { .. } => Some(End::Failed),
             Self::Damaged => Some(End::Damaged),
             Self::Stopped => Some(End::Stopped),
         }
@@ -67,6 +74,11 @@ impl fmt::Display for Failure {
             Self::Clocks => f.write_str(
                 "the clocks of the two sides differ by more than a round trip, and this algorithm needs one-way delays: \
                  synchronise them, or take a preset with round-trip times",
+            ),
+            Self::Large { payload, largest } => write!(
+                f,
+                "packets of the sender carry {payload} of the message, and here at most {largest} can arrive in one: \
+                 choose smaller packets there"
             ),
             Self::Stopped => f.write_str("stopped"),
         }

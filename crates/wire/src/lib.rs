@@ -10,9 +10,11 @@
 //! * [`format`](mod@format): the bytes of packets.
 //! * [`sum`]: the sums that find damage.
 //! * [`Sender`], [`Receiver`]: both ends of a message.
-//! * [`udp`]: them with UDP sockets, on Linux.
+//! * [`udp`], [`xdp`]: them with UDP sockets and with AF_XDP sockets, on Linux.
 
 mod control;
+#[cfg(target_os = "linux")]
+mod drive;
 mod failure;
 pub mod format;
 mod pace;
@@ -22,8 +24,12 @@ mod sender;
 pub mod sum;
 #[cfg(target_os = "linux")]
 pub mod udp;
+#[cfg(target_os = "linux")]
+pub mod xdp;
 
 pub use control::{Unsupported, supported};
+#[cfg(target_os = "linux")]
+pub use drive::{Error, ReceiveJob, Received, Receiving, SendJob, Sending};
 pub use failure::Failure;
 pub use receiver::{Receiver, ReceiverConfig, Sink, answer_stranger};
 pub use sender::{Sender, SenderConfig, Source, State};

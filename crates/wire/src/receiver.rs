@@ -53,6 +53,8 @@ pub struct ReceiverConfig {
     pub patience: Time,
     /// How long to stay for a sender that has not heard that the message is complete.
     pub linger: Time,
+    /// The largest payload of a packet that can arrive here: a message with larger ones is refused.
+    pub largest: Bytes,
 }
 
 impl Default for ReceiverConfig {
@@ -65,6 +67,7 @@ impl Default for ReceiverConfig {
             },
             patience: Time::from_s(10),
             linger: Time::from_s(3),
+            largest: Bytes::new((format::LARGEST - format::DATA_HEADER) as u64),
         }
     }
 }
@@ -268,6 +271,10 @@ impl Receiver {
             self.open = open;
             self.packets = open.length.div_ceil(u64::from(open.payload));
             self.phase = Phase::Receiving;
+            let payload = Bytes::new(u64::from(open.payload));
+            if payload > self.config.largest {
+                self.fail(Failure::Large { payload, largest: self.config.largest });
+            }
         }
         if connection != self.connection {
             return;

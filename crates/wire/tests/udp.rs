@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use incast_cc::AnyParams;
 use incast_units::{Bytes, Rate, Time};
-use incast_wire::udp::{Error, ReceiveJob, Received, SendJob, Sending, receive, send};
-use incast_wire::{Failure, ReceiverConfig};
+use incast_wire::udp::{receive, send};
+use incast_wire::{Error, Failure, ReceiveJob, Received, ReceiverConfig, Receiving, SendJob, Sending};
 
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -47,7 +47,7 @@ fn receiver(at: &str) -> (SocketAddr, JoinHandle<Outcome>) {
     };
     let thread = thread::spawn(move || {
         let mut sink = Vec::new();
-        let mut report = |now: &incast_wire::udp::Receiving| {
+        let mut report = |now: &Receiving| {
             let _ = tell.send(now.at);
             ControlFlow::Continue(())
         };

@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME=VALUE",
         help="set a parameter of the algorithm; may be repeated",
     )
-    patience(sub)
+    common(sub)
     sub.set_defaults(act=send)
 
     sub = commands.add_parser(
@@ -85,12 +85,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="TIME",
         help="how long to wait for a sender (default: no end)",
     )
-    patience(sub)
+    common(sub)
     sub.set_defaults(act=receive)
 
 
-def patience(sub: argparse.ArgumentParser) -> None:
-    """Adds the option that both have."""
+def common(sub: argparse.ArgumentParser) -> None:
+    """Adds the options that both have."""
+    sub.add_argument(
+        "--xdp",
+        metavar="INTERFACE",
+        help="through AF_XDP sockets at this network interface (default: UDP sockets)",
+    )
     sub.add_argument(
         "--timeout",
         type=quantity("time"),
@@ -108,7 +113,15 @@ def send(options: argparse.Namespace) -> int:
         route = Route(options.rtt, options.rate, options.packet, options.owd, options.hops)
         with line:
             done = wire.send(
-                options.file, host, port, options.cc, route, options.parameters, options.timeout, line
+                options.file,
+                host,
+                port,
+                options.cc,
+                route,
+                options.parameters,
+                options.timeout,
+                line,
+                options.xdp,
             )
     except WireError as error:
         return refuse(error)
@@ -146,6 +159,7 @@ def receive(options: argparse.Namespace) -> int:
                 options.wait,
                 options.timeout,
                 report,
+                options.xdp,
             )
     except WireError as error:
         return refuse(error)

@@ -1,44 +1,86 @@
-//! Both ends with UDP sockets: packets in batches, times of arrival from the kernel, marks from the IP header.
+//! The driver for UDP sockets: packets in batches, times of arrival from the kernel, marks from the IP header.
 
-mod clock;
-mod receive;
-mod send;
 mod socket;
 
-pub use receive::{ReceiveJob, Received, Receiving, receive};
-pub use send::{SendJob, Sending, send};
-
-use std::fmt;
 use std::io;
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime};
 
-use crate::{Failure, Unsupported};
+use self::socket::{Inbox, Socket};
+use crate::drive::{self, Arrival, Error, ReceiveJob, Received, Receiving, SendJob, Sending, any};
+use crate::format::LARGEST;
+use crate::{Sink, Source};
 
-/// Time between two reports of progress.
-const REPORT_EVERY: Duration = Duration::from_millis(100);
-
-/// Why a message could not be sent or received.
-#[derive(Debug)]
-pub enum Error {
-    /// The algorithm cannot run here.
-    Unsupported(Unsupported),
-    /// Something about a socket; what was to be done.
-    Socket(String, io::Error),
-    /// What is asked for cannot be; why.
-    Impossible(String),
-    /// The exchange failed; and a word about the other side.
-    Failed(Failure, String),
+/// Sends a message, and tells `report` ten times a second where it is; that can stop it.
+///
+/// # Errors
+///
+/// When it cannot be sent. Once this returns without, the receiver has the message.
+pub fn send(
+    job: &SendJob,
+    source: &mut impl Source,
+    report: &mut dyn FnMut(&Sending) -> ControlFlow<()>,
+) -> Result<Sending, Error> {
+    let open = |marks| {
+        let socket = Socket::bind(any(&job.to))?;
+        socket.connect(job.to)?;
+        if marks {
+            socket.mark_capable()?;
+        }
+        Ok(Driver { socket, inbox: Inbox::new() })
+    };
+    drive::send(job, |marks| open(marks).map_err(Error::sending(job.to)), source, report)
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsupported(unsupported) => unsupported.fmt(f),
-            Self::Socket(what, error) => write!(f, "{what}: {error}"),
-            Self::Impossible(why) => f.write_str(why),
-            Self::Failed(failure, about) => write!(f, "{failure}{about}"),
+/// Receives one message, and tells `report` ten times a second where it is; that can stop it. The first report comes
+/// when it begins to wait.
+///
+/// # Errors
+///
+/// When it cannot be received.
+pub fn receive(
+    job: &ReceiveJob,
+    sink: &mut impl Sink,
+    report: &mut dyn FnMut(&Receiving) -> ControlFlow<()>,
+) -> Result<Received, Error> {
+    let socket = Socket::bind(job.at).map_err(Error::receiving(job.at))?;
+    drive::receive(job, Driver { socket, inbox: Inbox::new() }, sink, report)
+}
+
+struct Driver {
+    socket: Socket,
+    inbox: Inbox,
+}
+
+impl drive::Socket for Driver {
+    type Peer = SocketAddr;
+
+    fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.address()
+    }
+
+    fn largest(&self) -> usize {
+        LARGEST
+    }
+
+    fn wait(&mut self, longest: Duration, to_send: bool) {
+        self.socket.wait(longest, to_send);
+    }
+
+    fn send(&mut self, packets: &[Vec<u8>], to: Option<&SocketAddr>) -> io::Result<usize> {
+        self.socket.send(packets, to.copied())
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(&Arrival<'_, SocketAddr>)) -> io::Result<bool> {
+        self.socket.receive(&mut self.inbox)?;
+        for packet in self.inbox.arrivals() {
+            // Neither IPv4 nor IPv6: none of ours.
+            let Some(from) = packet.from else { continue };
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+            let age = packet.stamp.and_then(|stamp| now.checked_sub(stamp)).unwrap_or_default();
+            take(&Arrival { from, bytes: packet.bytes, age, marked: packet.marked });
         }
+        Ok(self.inbox.is_full())
     }
 }
-
-impl std::error::Error for Error {}

@@ -3,17 +3,16 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr::{from_mut, null, null_mut};
 use std::time::Duration;
 
 use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_storage, socklen_t, timespec};
 
+use crate::drive::BATCH;
 use crate::format::LARGEST;
 
-/// Packets of one call.
-pub(super) const BATCH: usize = 32;
 /// Bytes asked for in the kernel's queue of packets that have arrived.
 const QUEUE: c_int = 4 << 20;
 /// The mark of ECN-capable packets, ECT(0), and that of those that have met congestion (RFC 3168, section 5).
@@ -299,33 +298,10 @@ fn address_of(name: &sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// Wakes up this thread as soon as the time has come, while it lives: by default the kernel is up to 50 us late.
-pub(super) struct Punctual;
-
-impl Punctual {
-    pub(super) fn new() -> Self {
-        // SAFETY: it concerns nothing but the timers of this thread. Where it is refused, they stay late.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-        Self
-    }
-}
-
-impl Drop for Punctual {
-    fn drop(&mut self) {
-        // SAFETY: as above; zero is the default.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 0_u64) };
-    }
-}
-
-/// Any free port of any address of this kind.
-pub(super) const fn any(of: &SocketAddr) -> SocketAddr {
-    let ip = if of.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
-    SocketAddr::new(ip, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::any;
 
     /// Packets that a receiver gets, with those of the sender that is set up so.
     fn exchange(at: &str, to: &str, set_up: impl FnOnce(&Socket)) -> Vec<(Vec<u8>, bool)> {

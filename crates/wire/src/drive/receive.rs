@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use super::clock::Clock;
-use super::socket::{BATCH, Inbox, Punctual, Socket};
-use super::{Error, REPORT_EVERY};
+use super::punctual::Punctual;
+use super::{BATCH, Error, Peer, REPORT_EVERY, Socket};
+use crate::format::DATA_HEADER;
 use crate::{Failure, Receiver, ReceiverConfig, Sink, answer_stranger};
 
 /// How to receive.
@@ -56,29 +57,26 @@ pub struct Received {
     pub marked: u64,
 }
 
-/// Receives one message, and tells `report` ten times a second where it is; that can stop it. The first report comes
-/// when it begins to wait.
-///
-/// # Errors
-///
-/// When it cannot be received.
-pub fn receive(
+/// Receives one message through a socket.
+pub(crate) fn receive<S: Socket>(
     job: &ReceiveJob,
+    mut socket: S,
     sink: &mut impl Sink,
     report: &mut dyn FnMut(&Receiving) -> ControlFlow<()>,
 ) -> Result<Received, Error> {
-    let failed = |error| Error::Socket(format!("nothing can be received at {}", job.at), error);
-    let socket = Socket::bind(job.at).map_err(failed)?;
+    let failed = Error::receiving(job.at);
     let at = socket.address().map_err(failed)?;
     let clock = Clock::new();
-    let mut receiver = Receiver::new(clock.now(), job.config);
+    let largest = socket.largest().saturating_sub(DATA_HEADER) as u64;
+    let config = ReceiverConfig { largest: job.config.largest.min(Bytes::new(largest)), ..job.config };
+    let mut receiver = Receiver::new(clock.now(), config);
     let _punctual = Punctual::new();
     let (waiting, patience) = (Instant::now(), Duration::from_nanos(job.wait.ns()));
     let mut next_report = waiting;
-    let mut inbox = Inbox::new();
     let mut outbox: Vec<Vec<u8>> = Vec::new();
     let mut spare: Vec<Vec<u8>> = Vec::new();
-    let mut peer: Option<(SocketAddr, Instant)> = None;
+    let mut strangers: Vec<(Vec<u8>, S::Peer)> = Vec::new();
+    let mut peer: Option<(S::Peer, Instant)> = None;
     let mut complete: Option<Duration> = None;
     loop {
         if Instant::now() >= next_report {
@@ -86,7 +84,7 @@ pub fn receive(
             let (received, length) = receiver.progress();
             let now = Receiving {
                 at,
-                from: peer.map(|(from, _)| from),
+                from: peer.map(|(from, _)| from.address()),
                 received,
                 length,
                 complete: complete.is_some(),
@@ -107,7 +105,7 @@ pub fn receive(
         }
         if let (Some((to, began)), false) = (peer, outbox.is_empty()) {
             // An answer that cannot be sent is like one that is lost: the sender comes back.
-            let _ = socket.send(&outbox, Some(to));
+            let _ = socket.send(&outbox, Some(&to));
             spare.append(&mut outbox);
             if receiver.is_complete() && complete.is_none() {
                 complete = Some(began.elapsed());
@@ -125,35 +123,38 @@ pub fn receive(
         if !longest.is_zero() {
             socket.wait(longest, false);
         }
-        if let Err(error) = socket.receive(&mut inbox) {
-            return Err(failed(error));
-        }
-        for arrival in inbox.arrivals() {
-            let Some(from) = arrival.from else { continue };
-            if peer.is_none_or(|(peer, _)| peer == from) {
-                receiver.on_packet(clock.arrival(arrival.stamp), arrival.marked, arrival.bytes, sink);
-                if peer.is_none() && receiver.has_begun() {
-                    peer = Some((from, Instant::now()));
-                    continue;
+        let received = socket.receive(&mut |arrival| {
+            let from = arrival.from;
+            let known = peer.as_ref().map(|(peer, _)| peer.address() == from.address());
+            if known != Some(false) {
+                receiver.on_packet(clock.arrival(arrival.age), arrival.marked, arrival.bytes, sink);
+                if receiver.has_begun() {
+                    // The way back is that of the last packet.
+                    peer = Some((from, peer.map_or_else(Instant::now, |(_, began)| began)));
+                    return;
                 }
             }
-            if peer.is_none_or(|(peer, _)| peer != from) {
-                let mut answer = Vec::new();
-                if answer_stranger(arrival.bytes, &mut answer) {
-                    // As above.
-                    let _ = socket.send(&[answer], Some(from));
-                }
+            let mut answer = Vec::new();
+            if answer_stranger(arrival.bytes, &mut answer) {
+                strangers.push((answer, from));
             }
+        });
+        received.map_err(failed)?;
+        for (answer, to) in strangers.drain(..) {
+            // As above.
+            let _ = socket.send(&[answer], Some(&to));
         }
     }
     let (packets, duplicates, marked) = receiver.counts();
     let (_, length) = receiver.progress();
     match (receiver.into_outcome(), peer) {
-        (Some(Err(failure)), Some((from, _))) => Err(Error::Failed(failure, format!(" (from {from})"))),
+        (Some(Err(failure)), Some((from, _))) => {
+            Err(Error::Failed(failure, format!(" (from {})", from.address())))
+        }
         (Some(Err(failure)), None) => Err(Error::Failed(failure, String::new())),
         (_, Some((from, began))) => {
             let elapsed = complete.unwrap_or_else(|| began.elapsed());
-            Ok(Received { from, length, elapsed, packets, duplicates, marked })
+            Ok(Received { from: from.address(), length, elapsed, packets, duplicates, marked })
         }
         (_, None) => Err(Error::Failed(Failure::Stopped, String::new())),
     }

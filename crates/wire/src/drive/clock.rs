@@ -11,7 +11,8 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new() -> Self {
-        Self { began: Instant::now(), offset: since_1970().as_nanos() as u64 }
+        let offset = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+        Self { began: Instant::now(), offset }
     }
 
     /// Now. (ns)
@@ -19,15 +20,10 @@ impl Clock {
         self.offset.saturating_add(self.began.elapsed().as_nanos() as u64)
     }
 
-    /// When the kernel received a packet, of which it says the time of day. Now, if it does not say or if that cannot
-    /// be: a step of the time of day lies between.
-    pub(super) fn arrival(&self, stamp: Option<Duration>) -> u64 {
-        let age = stamp.and_then(|stamp| since_1970().checked_sub(stamp));
-        let age = age.filter(|age| *age < Duration::from_secs(1)).unwrap_or_default();
+    /// When a packet arrived, by its age. Now, if that cannot be: a step of the time of day lies between, by which the
+    /// kernel may have said it.
+    pub(super) fn arrival(&self, age: Duration) -> u64 {
+        let age = if age < Duration::from_secs(1) { age } else { Duration::ZERO };
         self.now().saturating_sub(age.as_nanos() as u64)
     }
-}
-
-fn since_1970() -> Duration {
-    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }

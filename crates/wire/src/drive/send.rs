@@ -9,13 +9,13 @@ use incast_cc::{AnyParams, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::clock::Clock;
-use super::socket::{self, BATCH, Inbox, Punctual, Socket};
-use super::{Error, REPORT_EVERY};
+use super::punctual::Punctual;
+use super::{BATCH, Error, REPORT_EVERY, Socket};
 use crate::format::{DATA_HEADER, LARGEST};
-use crate::{Sender, SenderConfig, Source, State};
+use crate::{Sender, SenderConfig, Source, State, supported};
 
 /// Ethernet with preamble, checksum and gap; and UDP.
-const ETHERNET: u64 = 38;
+pub(crate) const ETHERNET: u64 = 38;
 const UDP: u64 = 8;
 
 /// What to send.
@@ -69,23 +69,24 @@ pub struct Sending {
     pub state: State,
     /// Bytes of the message.
     pub length: u64,
-    /// Since the beginning.
+    /// Since the first packet.
     pub elapsed: Duration,
 }
 
-/// Sends a message, and tells `report` ten times a second where it is; that can stop it.
-///
-/// # Errors
-///
-/// When it cannot be sent. Once this returns without, the receiver has the message.
-pub fn send(
+/// Sends a message through the socket that `open` makes, which is told whether switches may mark packets in place of
+/// dropping them.
+pub(crate) fn send<S: Socket>(
     job: &SendJob,
+    open: impl FnOnce(bool) -> Result<S, Error>,
     source: &mut impl Source,
     report: &mut dyn FnMut(&Sending) -> ControlFlow<()>,
 ) -> Result<Sending, Error> {
     let path = job.path()?;
-    let clock = Clock::new();
-    let began = Instant::now();
+    supported(&job.params).map_err(Error::Unsupported)?;
+    let needed = job.params.signals();
+    let mut socket = open(needed.contains(Signals::ECN) || needed.contains(Signals::CNP))?;
+    let failed = Error::sending(job.to);
+    let (clock, began) = (Clock::new(), Instant::now());
     let config = SenderConfig {
         params: job.params,
         path,
@@ -94,15 +95,7 @@ pub fn send(
         patience: job.patience,
     };
     let mut sender = Sender::new(clock.now(), config).map_err(Error::Unsupported)?;
-    let failed = |error| Error::Socket(format!("no packets can be sent to {}", job.to), error);
-    let socket = Socket::bind(socket::any(&job.to)).map_err(failed)?;
-    socket.connect(job.to).map_err(failed)?;
-    let needed = job.params.signals();
-    if needed.contains(Signals::ECN) || needed.contains(Signals::CNP) {
-        socket.mark_capable().map_err(failed)?;
-    }
     let _punctual = Punctual::new();
-    let mut inbox = Inbox::new();
     let mut outbox: Vec<Vec<u8>> = Vec::new();
     let mut spare: Vec<Vec<u8>> = Vec::new();
     let mut next_report = began;
@@ -150,17 +143,17 @@ pub fn send(
             socket.wait(longest, blocked);
         }
         loop {
-            match socket.receive(&mut inbox) {
+            let mut heard = false;
+            let more = socket.receive(&mut |arrival| {
+                heard = true;
+                sender.on_packet(clock.arrival(arrival.age), arrival.bytes);
+            });
+            refused &= !heard;
+            match more {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
                 Err(error) => return Err(failed(error)),
-                Ok(()) => {}
-            }
-            for arrival in inbox.arrivals() {
-                refused = false;
-                sender.on_packet(clock.arrival(arrival.stamp), arrival.bytes);
-            }
-            if !inbox.is_full() {
-                break;
             }
         }
         if Instant::now() >= next_report {
