@@ -326,6 +326,7 @@ pub struct Dcqcn {
 }
 
 /// `base` to the power of `exponent`, for a base in [0, 1].
+#[cfg_attr(target_arch = "bpf", inline(never))] // bpf/compile.sh has it verified alone
 fn power(base: Fixed, exponent: u64) -> Fixed {
     let (mut result, mut square, mut rest) = (Fixed::ONE, base, exponent);
     for _ in 0..u64::BITS {

@@ -96,6 +96,14 @@ impl Least {
     }
 }
 
+/// The same number. The kernel's verifier, which follows every value that a branch gave, takes it for any from here on:
+/// what comes after is then looked at once. (bpf/compile.sh makes this a function that is verified alone.)
+#[cfg_attr(not(target_arch = "bpf"), inline)]
+#[cfg_attr(target_arch = "bpf", inline(never))]
+fn opaque(number: u64) -> u64 {
+    if cfg!(target_arch = "bpf") { core::hint::black_box(number) } else { number }
+}
+
 /// How many ports two stacks have in common.
 #[inline]
 fn compared(before: &IntStack, now: &IntStack) -> u32 {
@@ -156,7 +164,7 @@ impl Ports {
             if !port.is_measured() {
                 return;
             }
-            let value = value(&port);
+            let value = Fixed::from_bits(opaque(value(&port).bits().cast_unsigned()).cast_signed());
             if value > largest.value || (value == largest.value && place < largest.place) {
                 *largest = Largest { value, elapsed: port.elapsed, place };
             }
@@ -165,7 +173,9 @@ impl Ports {
         look(&mut largest, hint);
         // (A bit mask, found without a branch: which port is how busy is not predictable.)
         let bit = |place: u32| 1 << (count - 1 - place);
-        let others = self.not_below(before, now, truncated(largest.value), is_below) & !bit(hint);
+        let limit = opaque(truncated(largest.value));
+        let others = self.not_below(before, now, limit, is_below) & !bit(hint);
+        let others = opaque(u64::from(others)) as u32;
         if others != 0 {
             for place in 0..count {
                 if others & bit(place) != 0 {

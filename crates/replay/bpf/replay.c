@@ -1,5 +1,5 @@
 /* Replays a trace in the kernel: replay OBJECT SETUPS TRACE OUT EVERY FROM TO FLIP BIT
- * Only loads the object: replay OBJECT
+ * Only loads the object, and says how many instructions the verifier went through: replay OBJECT
  * Prints the nanoseconds that the calls of a trace of one flow take, each with allowance and deadline: replay OBJECT
  * SETUPS TRACE RUNS. Parts of 256 steps are done RUNS times from the same state, and the least time of each counts,
  * less that of a program that goes through the records and does nothing with them.
@@ -51,7 +51,8 @@ static unsigned char *whole(const char *path, size_t *size)
 	return bytes;
 }
 
-static void load(const char *path)
+/* Loads the object. Of what the verifier says this keeps the last line, its sums. */
+static void load(const char *path, char *said, size_t most)
 {
 	/* Without this it is verified twice where it is refused, the second time with a line for each instruction. */
 	LIBBPF_OPTS(bpf_object_open_opts, options, .kernel_log_level = 4);
@@ -59,16 +60,23 @@ static void load(const char *path)
 	struct bpf_program *found;
 	struct bpf_map *map;
 
-	if (!object || bpf_object__load(object))
+	found = object ? bpf_object__find_program_by_name(object, "replay") : NULL;
+	if (!found)
+		fail(path, "it is not made by build.sh");
+	if (said)
+		bpf_program__set_log_buf(found, said, most);
+	if (bpf_object__load(object)) {
+		if (said)
+			fputs(said, stderr);
 		fail(path, strerror(errno));
-	found = bpf_object__find_program_by_name(object, "replay");
+	}
 	bpf_object__for_each_map(map, object) {
 		const char *name = bpf_map__name(map);
 
 		if (strlen(name) >= 4 && !strcmp(name + strlen(name) - 4, ".bss"))
 			shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	}
-	if (!found || !shared || shared == MAP_FAILED)
+	if (!shared || shared == MAP_FAILED)
 		fail(path, "it is not made by build.sh");
 	program = bpf_program__fd(found);
 }
@@ -159,9 +167,16 @@ int main(int arguments, char **argument)
 
 	if (arguments != 2 && arguments != 5 && arguments != 10)
 		fail("usage", "replay OBJECT [SETUPS TRACE OUT EVERY FROM TO FLIP BIT]");
-	load(argument[1]);
-	if (arguments == 2)
+	if (arguments == 2) {
+		static char said[1 << 20];
+		char *line;
+
+		load(argument[1], said, sizeof said);
+		line = strstr(said, "processed ");
+		fputs(line ? line : said, stdout);
 		return 0;
+	}
+	load(argument[1], NULL, 0);
 	setups = whole(argument[2], &setups_size);
 	trace = whole(argument[3], &size);
 	if (size < 16 || memcmp(trace, "incastT1", 8))

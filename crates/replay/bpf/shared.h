@@ -24,7 +24,9 @@ struct shared {
 	/* Steps to do, those done since, and where the next record is. */
 	__u32 steps, done, at;
 	__u32 mode;
-	__u32 unused;
+	/* Where the telemetry of the present acknowledgement is, from the start of this struct: in its record, or `none`. */
+	__u32 telemetry;
+	__u64 none[21];
 	__u8 part[PART + LONGEST];
 };
 

@@ -4,9 +4,13 @@
 //! division does not link. These functions compute the same bits on every target, from 32-bit limbs.
 //! The standard library's `checked_mul` and `saturating_mul` of 64-bit numbers are such multiplications
 //! there too; the core uses [`saturating_mul`] and [`signed_saturating_mul`] of this module instead.
+//!
+//! The divisions are calls there, which the kernel's verifier looks at once (`alone` in bpf/compile.sh) and not with
+//! every path that leads to one.
 
 /// `a * b / c`, exact, rounded down; saturates at `u64::MAX`, also for `c == 0`.
-#[inline]
+#[cfg_attr(not(target_arch = "bpf"), inline)]
+#[cfg_attr(target_arch = "bpf", inline(never))]
 #[must_use]
 pub const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     if c == 0 {
@@ -23,7 +27,8 @@ pub const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
 
 /// `a * 2^32 / c`, exact, rounded down; saturates at `u64::MAX`, also for `c == 0`. The same as
 /// [`mul_div`] with `2^32`, with one division where that needs two.
-#[inline]
+#[cfg_attr(not(target_arch = "bpf"), inline)]
+#[cfg_attr(target_arch = "bpf", inline(never))]
 #[must_use]
 pub const fn shift_div(a: u64, c: u64) -> u64 {
     if c == 0 {
@@ -163,6 +168,7 @@ const fn keep_apart(value: u64) -> u64 {
 ///
 /// Schoolbook long division with two 32-bit quotient digits, each estimated from the divisor's
 /// leading digit and corrected at most twice (Knuth, TAOCP vol. 2, section 4.3.1, algorithm D).
+#[cfg_attr(target_arch = "bpf", inline(never))]
 #[must_use]
 pub const fn div_wide(high: u64, low: u64, divisor: u64) -> u64 {
     if high >= divisor {
