@@ -49,6 +49,17 @@ def steps(
     return int(there[there >= moves[0]][0] - moves[0]) + 1
 
 
+def ahead(results: Results, run: str, flow: str, packet: int, rate: float) -> float:
+    """Packets in flight 1 ms after a flow's start, less those that a link of this rate can have carried."""
+    view = results.view(run)
+    at = view.one(flow)
+    start = int(view.result.flows.column("start_ps")[at])
+    series = view.result.flow(int(view.result.flows.column("flow")[at]))
+    first = int(np.searchsorted(series.time_ps, start + 10**9))
+    since = float(series.time_ps[first] - start) / 1e12
+    return (float(series.inflight_bytes[first]) - since * rate / 8) / packet
+
+
 def points(
     results: Results, at: int, flow: str, start: str, end: str, runs: str = "oscar"
 ) -> tuple[Floats, Floats]:
