@@ -401,6 +401,30 @@ def test_internals_of_flows_are_those_of_their_windows(algorithm: str) -> None:
             assert np.mean(np.abs(series.window_bytes - np.maximum(cwnd, 1060)) <= 1060) > 0.9
 
 
+LATE = """\
+[[traffic]]
+name = "late"
+kind = "flows"
+from = "h1"
+to = "h2"
+size = "1MB"
+start = "400ms"
+
+[probe]
+"""
+
+
+def test_an_algorithm_starts_with_its_flow() -> None:
+    text = STAR.replace('["h0", "h1"]', '"h0"').replace("[probe]\n", LATE)
+    text = text.replace('flows = ["two"]', 'flows = ["two", "late"]')
+    probed = ("cc.algorithm=swift", "cc.base_target=12ms", "probe.internals=true")
+    result = testbed.run(incast.Scenario.from_toml(text, "star.toml", probed))
+    assert result.end == "finished"
+    # Swift has its start for the last decrease, which the first sample of a flow finds: here 400 ms apart.
+    first, second = (result.internals_of(name)["last_decrease_ps"].value[0] for name in ("two", "late"))
+    assert 0.9 < (second - first) / 400e9 < 1.5
+
+
 def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Incast) -> None:
     (tmp_path / "star.toml").write_text(STAR)
     done = incast("testbed", "star.toml", "--simulate", "--out", "real")

@@ -43,12 +43,12 @@ impl Visitor for Memory {
     }
 }
 
-/// An internal quantity of a flow: its index in [`CongestionControl::INTERNALS`], and the kind and the bits of its value
-/// ([`Value::bits`](incast_cc::params::Value::bits)).
+/// An internal quantity of a flow: its index in [`CongestionControl::INTERNALS`], and the kind and the bits of its
+/// value ([`Value::bits`](incast_cc::params::Value::bits)).
 pub(crate) type InternalValue = (u16, u8, u64);
 
-/// The internal quantities that have a value in each of these states of flows on this path, as they lie in memory: what a
-/// probe of the simulator shows of such a flow. Nothing where one is shorter than a state.
+/// The internal quantities that have a value in each of these states of flows on this path, as they lie in memory: what
+/// a probe of the simulator shows of such a flow. Nothing where one is shorter than a state.
 ///
 /// # Safety
 /// Each must have been written by this algorithm's functions, in this version: every field is then a value of its type.

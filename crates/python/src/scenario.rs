@@ -98,8 +98,9 @@ impl Scenario {
     }
 
     /// The internal quantities of the algorithm in flows of the kernel on such a path, from their states as they lie in
-    /// memory: of each its index, kind and value. Nothing for an algorithm that is not built in, or of a state that is too
-    /// short. The states must be those of this algorithm, from an object of this version: no others can be told from them.
+    /// memory: of each its index, kind and value. Nothing for an algorithm that is not built in, or of a state that is
+    /// too short. The states must be those of this algorithm, from an object of this version: no others can be told
+    /// from them.
     fn kernel_internals(
         &self,
         path: (u64, u64, u64, u64, u64, u32),
@@ -115,7 +116,8 @@ impl Scenario {
             payload: Bytes::new(payload_bytes),
             hops,
         };
-        // SAFETY: whoever calls it from Python has these from the kernel's map, where the functions of this algorithm write.
+        // SAFETY: whoever calls it from Python has these from the kernel's map, where the functions of this algorithm
+        // write.
         #[expect(unsafe_code, reason = "states of the kernel come as bytes")]
         unsafe {
             kernel::internals(&params, path, &states)

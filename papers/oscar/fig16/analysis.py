@@ -61,8 +61,8 @@ def ahead(results: Results, run: str, flow: str, packet: int, rate: float) -> fl
 
 
 def points(
-    results: Results, at: int, flow: str, start: str, end: str, runs: str = "oscar"
+    results: Results, at: int, flow: str, start: str, end: str, runs: str = "oscar", per: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """The ratio u over time in us, as steps, with the burst from so many us on."""
+    """The ratio u over time, in units of so many us, as steps, with the burst from so many us on."""
     time, u = _updates(results, f"{runs}/{at}", flow, start, end)
-    return np.append(np.repeat(time, 2)[1:], np.nan), np.append(np.repeat(u, 2)[:-1], np.nan)
+    return np.append(np.repeat(time / per, 2)[1:], np.nan), np.append(np.repeat(u, 2)[:-1], np.nan)
