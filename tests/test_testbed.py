@@ -17,7 +17,7 @@ from incast.cli.plot import labelled
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
 from incast.report.entries import titles
-from incast.testbed import machine, plan
+from incast.testbed import machine, plan, telemetry
 from incast.testbed.distance import distance, pairs
 
 STAR = """\
@@ -281,6 +281,34 @@ def test_telemetry_comes_from_either_switch() -> None:
     # A tenth of a millisecond is 1250 B, and a bucket of 20 KB more than any window.
     assert any("20 KB" in note and "telemetry" in note for note in near.notes)
     assert not any("telemetry" in note for note in far.notes)
+
+
+def test_records_are_read_from_acknowledgements() -> None:
+    option = bytes.fromhex("fd18 1ca57e1e 01 01 00000001 00000002 00000003 00000064")
+
+    def frame(options: bytes, payload: bytes = b"") -> bytes:
+        ip = (
+            bytes([0x45, 0])
+            + (40 + len(options) + len(payload)).to_bytes(2, "big")
+            + bytes(5)
+            + b"\6"
+            + bytes(10)
+        )
+        tcp = bytes(12) + bytes([(5 + len(options) // 4) << 4]) + bytes(7)
+        return bytes(12) + b"\x08\x00" + ip + tcp + options + payload
+
+    expected = telemetry.Record(24, 1, 2, 3, 100_000)
+    assert telemetry.record(frame(option)) == expected
+    # Behind padding and time stamps.
+    assert telemetry.record(frame(b"\1\1\x08\x0a" + bytes(8) + option)) == expected
+    # A request, another identifier, behind the end of the options, another protocol.
+    assert telemetry.record(frame(option[:6] + b"\0\1" + option[8:])) is None
+    assert telemetry.record(frame(option[:5] + b"\x1f" + option[6:])) is None
+    assert telemetry.record(frame(bytes(4) + option)) is None
+    assert telemetry.record(b"\xff" * 90) is None
+    assert telemetry.payload(frame(option, b"12345")) == 5
+    assert telemetry.payload(frame(b"")) == 0
+    assert telemetry.payload(b"\xff" * 90) is None
 
 
 def test_delays_decide_what_forwards() -> None:

@@ -130,15 +130,25 @@ def queue_agreement(results: Results) -> Quantity:
     return Quantity(float(1 - ((recorded - sampled) ** 2).sum() / ((sampled - sampled.mean()) ** 2).sum()))
 
 
-def recorded_rate(results: Results, start: str, end: str) -> Quantity:
-    """The rate at which the recorded counter goes on by the recorded clock, over the recorded rate."""
+def recorded_rate(results: Results, start: str, end: str, over: str = "told") -> Quantity:
+    """The rate at which the recorded counter goes on by the recorded clock.
+
+    It is over that of the bytes that netlink tells for the port in the same time (``told``), or over the
+    recorded rate of the link (``link``).
+    """
     carried = _carried(results)
     first, last = picoseconds(start) / 1e12, picoseconds(end) / 1e12
     inside = np.flatnonzero((carried.seconds >= first) & (carried.seconds < last))
     a, b = carried.records[inside[0]], carried.records[inside[-1]]
     sent = (b.transmitted_bytes - a.transmitted_bytes) % 2**32
     seconds = (b.at_ns - a.at_ns) % 2**32 / 1e9
-    return Quantity(sent * 8 / seconds / b.rate_bps)
+    rate = float(b.rate_bps)
+    if over == "told":
+        series = carried.result.port(PORT)
+        times = carried.seconds[[inside[0], inside[-1]]] * 1e12
+        before, after = np.interp(times, np.asarray(series.time_ps), np.asarray(series.transmitted_bytes))
+        rate = float(after - before) * 8e12 / float(times[1] - times[0])
+    return Quantity(sent * 8 / seconds / rate)
 
 
 def header(results: Results) -> Quantity:
