@@ -13,7 +13,7 @@ from incast.kernel import CONTROLS, Link, machine
 from namespaces import network
 
 ROOT = Path(__file__).parents[1]
-# Flows are told of ten times the rate that they find, so that they meet queues and losses.
+# Flows are told of ten times the rate that they find, so that they meet queues.
 LINK = Link(base_rtt_ps=500_000_000, line_rate_bps=1_000_000_000)
 PARAMETERS = {"sqcc": ["count=estimate"]}
 
@@ -42,6 +42,8 @@ def recorded(algorithm: str, folder: Path, collector: Path) -> Path:
         with network(rate="100mbit", limit=30_000) as net:
             if known.option and known.option.signal == "int":
                 net.stamp(100_000, machine.ready())
+            if "ecn" in known.signals:
+                net.mark(10_000, machine.ready())
             for _ in range(2):
                 net.flow(known.name, 3_000_000, both="ecn" in known.signals)
     finally:
@@ -71,14 +73,13 @@ def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tm
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if " kernel native" in line]
     assert [line.split()[0] for line in lines] == [known.algorithm for known in CONTROLS]
-    most = 0
     for line in lines:
         _, connections, steps, changes = line.split()[:4]
         # Two flows of 3 MB are more than 4000 packets, of which an acknowledgement can report several.
+        # (DCTCP is at both ends: the receiver's half is a connection, too.)
         assert int(connections) >= 2, line
         assert int(steps) > 500, line
-        most = max(most, int(changes))
-    assert most > 100, done.stdout
+        assert int(changes) > 10, line
     # A bit of what the kernel was told, inverted: the time of an acknowledgement.
     data = bytearray(files[0].read_bytes())
     (text, length) = struct.unpack_from("<II", data, 8)
