@@ -4,6 +4,7 @@
 # build.sh --own CRATE MODULE TYPE NAME [FOLDER]: makes an algorithm that is in none of them into MODULE.bpf.o; see
 # examples/custom-algorithm/kernel for the crate, and docs/guide/from-simulator-to-kernel.md. NAME is that in the kernel:
 # incast_ and at most eight characters.
+# build.sh --record FOLDER: makes objects that also write down each call of their algorithm (crates/replay/src/recording.rs).
 # build.sh --check: only says which tool is missing, and fails then.
 #
 # compile.sh says how Rust becomes BPF; bpftool links that with glue.bpf.c.
@@ -13,8 +14,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 check=false
 own=
+record=
 if [ "${1:-}" = --check ]; then
     check=true
+    shift
+elif [ "${1:-}" = --record ]; then
+    [ $# -eq 2 ] || { echo "bpf: build.sh --record FOLDER" >&2; exit 2; }
+    record=-DRECORD
     shift
 elif [ "${1:-}" = --own ]; then
     [ $# -ge 5 ] || { echo "bpf: build.sh --own CRATE MODULE TYPE NAME [FOLDER]" >&2; exit 2; }
@@ -92,7 +98,7 @@ printf '%s\n' "$algorithms" | while read -r module state ops ecn echo; do
         fail "$module: the types of its state and setup are not found"
     fi
     compile "$here/glue.bpf.c" "$work/$module.glue.o" -D"OPS=$ops" -D"NEEDS_ECN=$ecn" -D"STATE=$state" \
-        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes" -D"ECHO=ECHO_$echo"
+        -D"STATE_BYTES=$state_bytes" -D"SETUP=$setup" -D"SETUP_BYTES=$setup_bytes" -D"ECHO=ECHO_$echo" $record
     types "$work/$module.glue.o" >"$work/$module.glue.types"
     for struct in Ack Loss Allowance IntStack IntHop; do
         members "$struct" <"$work/$module.types" >"$work/rust"

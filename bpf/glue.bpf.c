@@ -11,6 +11,7 @@
  *   SETUP        the type of the setup, and SETUP_BYTES
  *   NEEDS_ECN    1 for an algorithm that goes by ECN marks, 0 for others
  *   ECHO         what it can want in a TCP option (echo.h): ECHO_NONE, ECHO_DELAY, ECHO_TELEMETRY
+ *   RECORD       only for objects that write down each call of the algorithm and what came of it (crates/replay)
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -166,6 +167,14 @@ extern void on_ack(struct STATE *flow, const struct SETUP *setup, const struct A
 extern void on_loss(struct STATE *flow, const struct SETUP *setup, const struct Loss *loss) __hidden;
 extern void allowance(const struct STATE *flow, const struct SETUP *setup,
 		      struct Allowance *allowance) __hidden;
+#ifdef RECORD
+struct Time {
+	__u64 ps;
+};
+
+extern void tag(const struct STATE *flow, const struct SETUP *setup, __u32 *tag) __hidden;
+extern void deadline(const struct STATE *flow, struct Time *deadline) __hidden;
+#endif
 
 /* Written into the object before it is loaded: parameters and path, and the bytes of headers of a packet. */
 const volatile struct SETUP incast_setup = {};
@@ -186,11 +195,39 @@ struct burst {
 /* Bursts in flight whose times are kept; a power of two. Of more the oldest are forgotten. */
 #define BURSTS 128
 
+#ifdef RECORD
+/* Kinds of crates/replay/src/trace.rs. */
+enum { CALL_START = 2, CALL_ACK = 3, CALL_ACK_WITH_TELEMETRY = 4, CALL_LOSS = 6 };
+
+/* A call; the rest of it is in the members of struct flow before this. */
+struct call {
+	__u64 connection;    /* its number */
+	__u32 step;	     /* calls of this connection before */
+	__u32 kind;
+	__u64 now;	     /* of a start */
+	struct Time deadline; /* as after the call */
+	__u32 tag;
+	__u32 unused;
+	struct IntStack telemetry;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 25);
+} incast_calls SEC(".maps");
+
+/* Connections so far. */
+__u64 incast_connections;
+#endif
+
 struct flow {
 	struct STATE state;
 	struct Ack ack;
 	struct Loss loss;
 	struct Allowance allowance;
+#ifdef RECORD
+	struct call call;
+#endif
 	__u64 origin;	     /* bytes_acked when the flow came to this algorithm */
 	__u32 delivered;     /* the kernel's counters at the last acknowledgement */
 	__u32 delivered_ce;
@@ -231,6 +268,24 @@ static __always_inline const struct SETUP *setup(void)
 {
 	return (const struct SETUP *)&incast_setup;
 }
+
+/* The algorithm was called: in objects that record, everything that it was told and shows goes to incast_calls. Where
+ * there is no room the number of the next one tells. */
+#ifdef RECORD
+static __always_inline void tell(struct flow *flow, __u32 kind)
+{
+	struct call *call = &flow->call;
+
+	call->kind = kind;
+	allowance(&flow->state, setup(), &flow->allowance);
+	deadline(&flow->state, &call->deadline);
+	tag(&flow->state, setup(), &call->tag);
+	bpf_ringbuf_output(&incast_calls, flow, __builtin_offsetof(struct flow, call) + sizeof(*call), 0);
+	call->step += 1;
+}
+#else
+#define tell(flow, kind)
+#endif
 
 static __always_inline __u32 packets_in_flight(const struct tcp_sock *tp)
 {
@@ -322,6 +377,7 @@ static __always_inline void begin(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	__u64 now = bpf_ktime_get_ns() * 1000;
 
 	if (!flow)
 		return;
@@ -338,7 +394,13 @@ static __always_inline void begin(struct sock *sk)
 	if (incast_echoing)
 		ask(sk);
 #endif
-	start(&flow->state, setup(), bpf_ktime_get_ns() * 1000);
+#ifdef RECORD
+	flow->call.connection = __sync_fetch_and_add(&incast_connections, 1);
+	flow->call.step = 0;
+	flow->call.now = now;
+#endif
+	start(&flow->state, setup(), now);
+	tell(flow, CALL_START);
 	tp->snd_ssthresh = INFINITE_SSTHRESH;
 	if (sk->sk_pacing_status == PACING_NONE)
 		sk->sk_pacing_status = PACING_NEEDED;
@@ -407,6 +469,7 @@ static __always_inline void lose(struct sock *sk, struct flow *flow, __u32 kind,
 	loss->sequence = sequence(tp, flow);
 	loss->next_sequence = next_sequence(tp, flow);
 	on_loss(&flow->state, setup(), loss);
+	tell(flow, CALL_LOSS);
 }
 
 #if ECHO == ECHO_DELAY
@@ -525,9 +588,14 @@ void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, con
 		struct IntStack telemetry;
 
 		record(sk, flow, &telemetry);
+#ifdef RECORD
+		flow->call.telemetry = telemetry;
+#endif
 		on_ack(&flow->state, setup(), ack, &telemetry);
+		tell(flow, telemetry.count ? CALL_ACK_WITH_TELEMETRY : CALL_ACK);
 #else
 		on_ack(&flow->state, setup(), ack, (const struct IntStack *)&incast_no_telemetry);
+		tell(flow, CALL_ACK);
 #endif
 	}
 	flow->acked_to = tp->snd_una;

@@ -164,7 +164,10 @@ impl Ports {
             if !port.is_measured() {
                 return;
             }
-            let value = Fixed::from_bits(opaque(value(&port).bits().cast_unsigned()).cast_signed());
+            let mut value = value(&port);
+            if cfg!(target_arch = "bpf") {
+                value = Fixed::from_bits(opaque(value.bits().cast_unsigned()).cast_signed());
+            }
             if value > largest.value || (value == largest.value && place < largest.place) {
                 *largest = Largest { value, elapsed: port.elapsed, place };
             }

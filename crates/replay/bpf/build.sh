@@ -1,6 +1,6 @@
 #!/bin/sh
 # build.sh FOLDER [MODULE…]: makes objects MODULE.bpf.o that replay traces in the kernel, of all algorithms or of those
-# whose modules of crates/cc are named, and the program `replay` that loads them. Says on a line beginning with
+# whose modules of crates/cc are named, and the programs `replay`, which loads them, and `collect`. Says on a line beginning with
 # "missing: " what it lacks. bpf/compile.sh in the root folder says how Rust becomes BPF.
 set -eu
 
@@ -38,8 +38,10 @@ flock 9
     "$root/crates/cc/bpf/src/lib.rs")
 modules=$*
 
-cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/replay.c" -o "$to/replay.new" -lbpf
-mv "$to/replay.new" "$to/replay" # another may be running it
+for program in replay collect; do
+    cc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here" "$here/$program.c" -o "$to/$program.new" -lbpf
+    mv "$to/$program.new" "$to/$program" # another may be running it
+done
 
 cd "$root"
 sources="crates/cc/src crates/cc/bpf crates/units/src crates/replay/bpf bpf/compile.sh bpf/tidy.awk bpf/tidy_types.py"

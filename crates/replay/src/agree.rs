@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::digest::Digest;
 use crate::native::{self, Inner, Seen};
 use crate::record::{Pool, Records, record};
+use crate::recording::Recording;
 use crate::targets::{NEVER, Target};
-use crate::trace::{self, Call, Reader, Record};
+use crate::trace::{self, Call, Reader, Record, Writer};
 
 /// How many steps there are from one digest to the next.
 const EVERY: u64 = 1024;
@@ -52,32 +53,95 @@ pub fn agree(
     folder: &Path,
     flip: Option<Flip>,
 ) -> Result<Agreement, String> {
-    let records = record(algorithm, calls, pool)?;
-    let mask = native::mask(records.writer.bytes())?;
+    let Records { writer, simulated, random } = record(algorithm, calls, pool)?;
+    let compared = replayed(algorithm, &writer, targets, folder, flip)?;
+    Ok(Agreement { simulated, random, ..compared })
+}
+
+/// Replays a recording through native Rust and through the targets, and compares with what the kernel computed.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_with_kernel(
+    recording: &Recording,
+    targets: &[Target],
+    folder: &Path,
+) -> Result<Agreement, String> {
+    let Recording { algorithm, writer, steps, .. } = recording;
+    let records = writer.bytes();
+    let mask = native::mask(records)?;
+    let ours = digests(records, &mask)?.0;
+    let recorded = |[every, from, to]: [u64; 3]| {
+        let masks = masks(&mask);
+        let (mut out, mut digest) = (Vec::new(), Digest::START);
+        for (step, (seen, state)) in (0..).zip(steps) {
+            let state: Vec<u32> = state.iter().zip(&masks).map(|(word, mask)| word & mask).collect();
+            if every > 0 {
+                take(&mut digest, *seen, state);
+                if (step + 1_u64).is_multiple_of(every) {
+                    out.push(digest.value());
+                }
+            } else if (from..to).contains(&step) {
+                out.extend([step, seen.window, seen.rate, seen.deadline, seen.tag.into(), 0]);
+                let pair = |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;
+                out.extend(state.chunks(2).map(pair));
+            }
+        }
+        if every > 0 {
+            out.push(digest.value());
+        }
+        Ok(out)
+    };
+    same(algorithm, records, &mask, &ours, "kernel", recorded)?;
+    replayed(algorithm, writer, targets, folder, None)
+}
+
+/// Replays records through native Rust and through the targets.
+fn replayed(
+    algorithm: &str,
+    writer: &Writer,
+    targets: &[Target],
+    folder: &Path,
+    flip: Option<Flip>,
+) -> Result<Agreement, String> {
+    let records = writer.bytes();
+    let mask = native::mask(records)?;
     let file = folder.join(format!("{algorithm}.trace"));
     let wrong = |error| format!("{}: {error}", file.display());
-    fs::write(&file, trace::whole(&mask, &records.writer)).map_err(wrong)?;
+    fs::write(&file, trace::whole(&mask, writer)).map_err(wrong)?;
     let setups = file.with_extension("setups");
-    fs::write(&setups, native::setups(records.writer.bytes())?).map_err(wrong)?;
-    let (ours, changes) = digests(records.writer.bytes(), &mask)?;
+    fs::write(&setups, native::setups(records)?).map_err(wrong)?;
+    let (ours, changes) = digests(records, &mask)?;
     let compared = targets.iter().filter(|target| target.has(algorithm)).try_for_each(|target| {
         let flip =
             flip.filter(|flip| flip.target == target.name).map_or([NEVER, 0], |flip| [flip.step, flip.bit]);
-        let theirs = target.run(&file, [EVERY, 0, 0, flip[0], flip[1]])?;
-        if ours == theirs {
-            return Ok(());
-        }
-        let same = ours.iter().zip(&theirs).take_while(|(ours, theirs)| ours == theirs).count() as u64;
-        let (from, to) = (same * EVERY, (same + 1) * EVERY);
-        let theirs = target.run(&file, [0, from, to, flip[0], flip[1]])?;
-        let found = difference(records.writer.bytes(), &mask, target.name, &theirs, from, to)?;
-        Err(format!("{algorithm}: {found}"))
+        let ask = |[every, from, to]: [u64; 3]| target.run(&file, [every, from, to, flip[0], flip[1]]);
+        same(algorithm, records, &mask, &ours, target.name, ask)
     });
     [&file, &setups].into_iter().try_for_each(fs::remove_file).map_err(wrong)?;
     compared?;
     let padding = mask.iter().filter(|byte| **byte == 0).count();
-    let Records { simulated, random, .. } = records;
-    Ok(Agreement { simulated, random, changes, state: mask.len(), padding })
+    Ok(Agreement { simulated: 0, random: 0, changes, state: mask.len(), padding })
+}
+
+/// Compares with the digests of native Rust what another form shows, which `ask` is asked for: EVERY, FROM and TO of
+/// [`crate::targets`].
+fn same(
+    algorithm: &str,
+    records: &[u8],
+    mask: &[u8],
+    ours: &[u64],
+    name: &str,
+    ask: impl Fn([u64; 3]) -> Result<Vec<u64>, String>,
+) -> Result<(), String> {
+    let theirs = ask([EVERY, 0, 0])?;
+    if ours == theirs {
+        return Ok(());
+    }
+    let same = ours.iter().zip(&theirs).take_while(|(ours, theirs)| ours == theirs).count() as u64;
+    let (from, to) = (same * EVERY, (same + 1) * EVERY);
+    let found = difference(records, mask, name, &ask([0, from, to])?, from, to)?;
+    Err(format!("{algorithm}: {found}"))
 }
 
 /// The words of a mask.
@@ -89,23 +153,26 @@ fn masks(mask: &[u8]) -> Vec<u32> {
 fn digests(records: &[u8], mask: &[u8]) -> Result<(Vec<u64>, u64), String> {
     let (mask, mut digest, mut digests) = (masks(mask), Digest::START, Vec::new());
     let (mut last, mut changes) = ((0, 0), 0);
-    let mut take = |step: u64, seen: Seen, state: &[u32], _: &dyn Inner| {
+    let mut keep = |step: u64, seen: Seen, state: &[u32], _: &dyn Inner| {
         changes += u64::from(last != (seen.window, seen.rate));
         last = (seen.window, seen.rate);
-        digest.pair(seen.window);
-        digest.pair(seen.rate);
-        digest.pair(seen.deadline);
-        digest.word(seen.tag);
-        for (word, mask) in state.iter().zip(&mask) {
-            digest.word(word & mask);
-        }
+        take(&mut digest, seen, state.iter().zip(&mask).map(|(word, mask)| word & mask));
         if (step + 1).is_multiple_of(EVERY) {
             digests.push(digest.value());
         }
     };
-    native::replay(records, 0, &mut take)?;
+    native::replay(records, 0, &mut keep)?;
     digests.push(digest.value());
     Ok((digests, changes))
+}
+
+/// Takes in what is seen after a step.
+fn take(digest: &mut Digest, seen: Seen, state: impl IntoIterator<Item = u32>) {
+    digest.pair(seen.window);
+    digest.pair(seen.rate);
+    digest.pair(seen.deadline);
+    digest.word(seen.tag);
+    state.into_iter().for_each(|word| digest.word(word));
 }
 
 /// What is seen after one step.

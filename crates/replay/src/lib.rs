@@ -4,6 +4,7 @@
 //!
 //! * [`trace`]: what a trace is, byte by byte.
 //! * [`record`]: traces, from the simulator and from the random signals of the properties of `incast-cc`.
+//! * [`recording`]: calls of real connections, with what the kernel computed.
 //! * [`digest`]: one number for everything that was seen so far.
 //! * [`native`]: the replay in Rust, and which bytes of a state are padding.
 //! * [`targets`]: the other forms, each a program that replays a trace.
@@ -14,5 +15,6 @@ mod browser;
 pub mod digest;
 pub mod native;
 pub mod record;
+pub mod recording;
 pub mod targets;
 pub mod trace;

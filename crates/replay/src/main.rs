@@ -1,17 +1,20 @@
 //! `incast-replay --costs [--record] [ALGORITHM…]` prints what an acknowledgement costs in WebAssembly and in the kernel,
 //! and adds it to `benches/targets.csv`.
+//! `incast-replay --recordings FILE…` replays recordings of real connections through every target, and compares with what
+//! the kernel computed.
 //! `incast-replay [ALGORITHM…] [--calls N]` replays traces of the algorithms (of all, without names) through every
 //! target that this machine can build, and compares. It ends with 1 at a difference.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use incast_cc::AnyParams;
 use incast_cc::any::CATALOGUE;
-use incast_replay::agree::agree;
+use incast_replay::agree::{agree, agree_with_kernel};
 use incast_replay::record::{Pool, acknowledged};
+use incast_replay::recording::Recording;
 use incast_replay::targets::{self, Target};
 use incast_replay::{native, trace};
 
@@ -34,6 +37,11 @@ fn main() -> ExitCode {
 fn compare(arguments: &[String]) -> Result<(), String> {
     let (mut names, mut calls, mut rest) = (Vec::new(), CALLS, arguments.iter());
     let (mut costs, mut record) = (false, false);
+    if let [first, files @ ..] = arguments
+        && first == "--recordings"
+    {
+        return recordings(files);
+    }
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--costs" => costs = true,
@@ -45,7 +53,7 @@ fn compare(arguments: &[String]) -> Result<(), String> {
             name if CATALOGUE.iter().any(|info| info.name == name) => names.push(name),
             other => {
                 return Err(format!(
-                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N | --costs [--record]]"
+                    "{other:?} is no algorithm\nusage: incast-replay [ALGORITHM…] [--calls N | --costs [--record]], or incast-replay --recordings FILE…"
                 ));
             }
         }
@@ -53,14 +61,7 @@ fn compare(arguments: &[String]) -> Result<(), String> {
     if names.is_empty() {
         names = CATALOGUE.iter().map(|info| info.name).collect();
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/replay");
-    let (targets, lacking) = targets::all(&folder, &names)?;
-    lacking.iter().for_each(|reason| println!("left out: {reason}"));
-    for target in &targets {
-        for (name, reason) in &target.lacking {
-            println!("left out: {name} in {}: {reason}", target.name);
-        }
-    }
+    let (targets, folder) = found(&names)?;
     if costs {
         return print_costs(&names, &targets, &folder, record);
     }
@@ -69,16 +70,53 @@ fn compare(arguments: &[String]) -> Result<(), String> {
     for name in names {
         let began = Instant::now();
         let found = agree(name, calls, &pool, &targets, &folder, None)?;
-        let equal: Vec<&str> =
-            targets.iter().filter(|target| target.has(name)).map(|target| target.name).collect();
         println!(
             "{name:<16} {:>9} {:>9}  {:>5} ({:>2}) bytes  native {} ({:.1} s)",
             found.simulated,
             found.random,
             found.state,
             found.padding,
-            equal.join(" "),
+            equal(name, &targets),
             began.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+/// The targets that there are, and their folder; the others are named.
+fn found(names: &[&str]) -> Result<(Vec<Target>, PathBuf), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/replay");
+    let (targets, lacking) = targets::all(&folder, names)?;
+    lacking.iter().for_each(|reason| println!("left out: {reason}"));
+    for target in &targets {
+        for (name, reason) in &target.lacking {
+            println!("left out: {name} in {}: {reason}", target.name);
+        }
+    }
+    Ok((targets, folder))
+}
+
+fn equal(name: &str, targets: &[Target]) -> String {
+    let equal = targets.iter().filter(|target| target.has(name)).map(|target| target.name);
+    equal.collect::<Vec<_>>().join(" ")
+}
+
+fn recordings(files: &[String]) -> Result<(), String> {
+    let read = |file: &String| {
+        let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+        Recording::read(&bytes).map_err(|reason| format!("{file}: {reason}"))
+    };
+    let all = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = all.iter().map(|recording| recording.algorithm.as_str()).collect();
+    let (targets, folder) = found(&names)?;
+    println!("algorithm        connections   steps  changes  equal in");
+    for recording in &all {
+        let (name, steps) = (recording.algorithm.as_str(), recording.steps());
+        let found = agree_with_kernel(recording, &targets, &folder)?;
+        let (connections, changes) = (recording.connections, found.changes);
+        println!(
+            "{name:<16} {connections:>11} {steps:>7}  {changes:>7}  kernel native {}",
+            equal(name, &targets)
         );
     }
     Ok(())

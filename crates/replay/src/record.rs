@@ -250,7 +250,7 @@ fn keep(writer: &mut Writer) -> u64 {
 }
 
 /// Writes the parameters: those that differ from the preset.
-fn describe(params: &AnyParams, preset: &str, writer: &mut Writer) {
+pub(crate) fn describe(params: &AnyParams, preset: &str, writer: &mut Writer) {
     let algorithm = params.info().name;
     let mut before = Vec::new();
     if let Some(params) = AnyParams::named(algorithm, Some(preset)) {

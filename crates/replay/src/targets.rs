@@ -230,7 +230,9 @@ fn bpf(folder: &Path, algorithms: &[&str]) -> Result<Found, String> {
     }
     // One for all who build it.
     let objects = folder.with_file_name("bpf");
-    let said = run(Command::new(file("bpf/build.sh")).arg(&objects))?;
+    // (The first is what shows whether the kernel loads any.)
+    let modules = ["constant"].iter().chain(algorithms).map(|name| name.replace('-', "_"));
+    let said = run(Command::new(file("bpf/build.sh")).arg(&objects).args(modules))?;
     if let Some(what) = said.lines().find_map(|line| line.strip_prefix("missing: ")) {
         return Ok(Err(format!("bpf: there is no {what}")));
     }

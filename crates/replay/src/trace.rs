@@ -170,6 +170,11 @@ impl Writer {
         }
     }
 
+    /// A record of these parts, which have the layout that the kind asks for.
+    pub fn raw(&mut self, kind: u32, parts: &[&[u8]]) {
+        self.record(kind, |out| parts.iter().for_each(|part| out.bytes.extend_from_slice(part)));
+    }
+
     fn record(&mut self, kind: u32, body: impl FnOnce(&mut Self)) {
         let start = self.bytes.len();
         self.word(kind);
