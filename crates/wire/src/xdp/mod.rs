@@ -295,6 +295,9 @@ impl drive::Socket for Driver {
             });
         }
         self.error()?;
+        if count == 0 {
+            self.sockets[0].error()?;
+        }
         Ok(count == BATCH)
     }
 }
