@@ -310,3 +310,22 @@ fn a_message_of_another_sum_is_not_complete() {
     let Some(Err(failure)) = receiver.outcome() else { panic!() };
     assert!(failure.to_string().contains("sums of the message differ"));
 }
+
+#[test]
+fn packets_larger_than_what_can_arrive_are_refused() {
+    for (payload, is_refused) in [(1400, false), (1401, true)] {
+        let config = ReceiverConfig { largest: Bytes::new(1400), ..ReceiverConfig::default() };
+        let mut receiver = Receiver::new(0, config);
+        let (mut bytes, mut out) = (Vec::new(), Vec::new());
+        write(1, &Packet::Open(Open { length: 3, sent: 5, payload, notify: false }), &mut bytes);
+        receiver.on_packet(10, false, &bytes, &mut Vec::new());
+        assert!(receiver.poll_transmit(20, &mut out));
+        let accept = Accept { sent: 5, received: 10, held: 10 };
+        let answer = if is_refused { Packet::End(End::Failed) } else { Packet::Accept(accept) };
+        assert_eq!(read(&out), Ok((1, answer)));
+        let said = receiver.outcome().map(|outcome| outcome.as_ref().unwrap_err().to_string());
+        let expected =
+            "packets of the sender carry 1.401KB of the message, and here at most 1.4KB can arrive in one";
+        assert_eq!(said.map(|said| said.starts_with(expected)), is_refused.then_some(true));
+    }
+}

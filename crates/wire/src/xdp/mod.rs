@@ -225,7 +225,7 @@ impl Driver {
         let mut polled: Vec<libc::pollfd> =
             sockets.iter().map(|socket| system::awaited(socket.as_raw_fd(), libc::POLLIN)).collect();
         polled.push(system::awaited(udp.as_raw_fd(), 0));
-        let packet = XdpSocket::largest(frame).min(interface.mtu + ETHERNET as u32) as usize;
+        let packet = XdpSocket::largest(frame).min(interface.mtu.saturating_add(ETHERNET as u32)) as usize;
         let largest = packet.saturating_sub(HEADERS).min(LARGEST);
         Ok(Self { sockets, polled, first: 0, udp, ours, mac, way, largest, _attached: attached })
     }
@@ -295,6 +295,9 @@ impl drive::Socket for Driver {
             });
         }
         self.error()?;
+        if count == 0 {
+            self.sockets[0].error()?;
+        }
         Ok(count == BATCH)
     }
 }
@@ -340,7 +343,7 @@ fn map(interface: &Interface) -> Result<OwnedFd, Error> {
 
 /// Bytes of the frames for an interface's packets. Larger packets than they hold can come where its MTU is large.
 fn frame_size(interface: &Interface) -> u32 {
-    XdpSocket::frame_for(interface.mtu + ETHERNET as u32).unwrap_or(XdpSocket::LARGEST_FRAME)
+    XdpSocket::frame_for(interface.mtu.saturating_add(ETHERNET as u32)).unwrap_or(XdpSocket::LARGEST_FRAME)
 }
 
 fn listed(addresses: &[Ipv4Addr]) -> String {

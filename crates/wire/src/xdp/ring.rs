@@ -295,6 +295,17 @@ impl XdpSocket {
         Ok(())
     }
 
+    /// What happened to the interface: it went away.
+    pub(super) fn error(&self) -> io::Result<()> {
+        let (mut error, mut size): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
+        // SAFETY: value and size live during the call, and the size is right.
+        check(unsafe {
+            let value = (&raw mut error).cast();
+            libc::getsockopt(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut size)
+        })?;
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
     /// Whether the kernel has not yet taken all that it was given.
     pub(super) fn is_behind(&self) -> bool {
         self.leaving.waiting() > 0
