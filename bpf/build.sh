@@ -4,7 +4,7 @@
 # build.sh --own CRATE MODULE TYPE NAME [FOLDER]: makes an algorithm that is in none of them into MODULE.bpf.o; see
 # examples/custom-algorithm/kernel for the crate, and docs/guide/from-simulator-to-kernel.md. NAME is that in the kernel:
 # incast_ and at most eight characters.
-# build.sh --record FOLDER: makes objects that also write down each call of their algorithm (crates/replay/src/recording.rs).
+# build.sh --record FOLDER: makes objects that also write down each call (crates/replay/src/recording.rs).
 # build.sh --check: only says which tool is missing, and fails then.
 #
 # compile.sh says how Rust becomes BPF; bpftool links that with glue.bpf.c.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # build.sh FOLDER [MODULE…]: makes objects MODULE.bpf.o that replay traces in the kernel, of all algorithms or of those
-# whose modules of crates/cc are named, and the programs `replay`, which loads them, and `collect`. Says on a line beginning with
-# "missing: " what it lacks. bpf/compile.sh in the root folder says how Rust becomes BPF.
+# whose modules of crates/cc are named, and the programs `replay`, which loads them, and `collect`. Says on a line
+# beginning with "missing: " what it lacks. bpf/compile.sh in the root folder says how Rust becomes BPF.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
