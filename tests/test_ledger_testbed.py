@@ -16,7 +16,7 @@ from incast.ledger import find, judge, run_figure
 from incast.ledger.testbeds import AbsentError, measure
 from incast.progress import Progress
 from incast.runner import State
-from incast.testbed import TestbedError
+from incast.testbed import TestbedError, machine
 
 SCENARIO = """\
 [topology]
@@ -80,7 +80,7 @@ def papers(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
-    """A testbed that simulates, and notes what it is asked for."""
+    """A testbed that simulates, and notes what it is asked for; on a machine of its own."""
     asked: list[Scenario] = []
 
     def run(
@@ -96,6 +96,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
         return scenario.run(out, fresh=fresh)
 
     monkeypatch.setattr(testbed, "run", run)
+    monkeypatch.setattr(machine, "stolen_s", lambda: 0.0)
     return asked
 
 
@@ -139,6 +140,32 @@ def test_complete_results_of_a_testbed_are_reused(
     monkeypatch.setattr("incast.kernel.OBJECTS", objects)
     measure(figure, folder, fresh=False)
     assert len(made) == 7
+
+
+def test_runs_are_made_again_where_the_processors_were_taken_away(
+    papers: Path, made: list[Scenario], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (figure,) = find(papers, ["some/real"])
+    # During the first run 1000 s, more than it can have lasted; after that nothing.
+    times = iter([0.0, 1000.0] + [1000.0] * 4)
+    monkeypatch.setattr(machine, "stolen_s", lambda: next(times))
+    measure(figure, None, fresh=False)
+    assert [scenario.seed for scenario in made] == [1, 1, 2]
+    # During all of them: the third one counts.
+    made.clear()
+    always = iter(range(0, 10**6, 1000))
+    monkeypatch.setattr(machine, "stolen_s", lambda: next(always))
+    assert [len(found) for found in measure(figure, None, fresh=False).values()] == [2]
+    assert [scenario.seed for scenario in made] == [1, 1, 1, 2, 2, 2]
+
+
+def test_the_time_that_others_had_is_that_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 250 ticks of 10 ms.
+    monkeypatch.setattr("os.sysconf", lambda _: 100)
+    monkeypatch.setattr(machine, "read", lambda _: "cpu  1 2 3 4 5 6 7 250 9 10\ncpu0 1 2\n")
+    assert machine.stolen_s() == 2.5
+    monkeypatch.setattr(machine, "read", lambda _: "")
+    assert machine.stolen_s() == 0
 
 
 def test_their_progress_is_that_of_the_batch(papers: Path, made: list[Scenario], tmp_path: Path) -> None:

@@ -128,6 +128,13 @@ def allow_files(number: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
+def stolen_s() -> float:
+    """How long other virtual machines have had this one's processors (steal), in all and together, in seconds."""
+    fields = read("/proc/stat").partition("\n")[0].split()
+    # cpu, user, nice, system, idle, iowait, irq, softirq, steal.
+    return int(fields[8]) / os.sysconf("SC_CLK_TCK") if len(fields) > 8 else 0.0
+
+
 def release() -> str:
     """The release of the kernel."""
     return platform.release()
