@@ -129,7 +129,7 @@ def allow_files(number: int) -> None:
 
 
 def stolen_s() -> float:
-    """How long other virtual machines have had this one's processors (steal), in all and together, in seconds."""
+    """How long other virtual machines have had this one's processors (steal), added up, in seconds."""
     fields = read("/proc/stat").partition("\n")[0].split()
     # cpu, user, nice, system, idle, iowait, irq, softirq, steal.
     return int(fields[8]) / os.sysconf("SC_CLK_TCK") if len(fields) > 8 else 0.0
