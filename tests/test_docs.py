@@ -32,7 +32,7 @@ NOT_RUN = {
     "docs/dev/documentation.md": 2,
     "docs/guide/from-simulator-to-kernel.md": 7,
     "docs/guide/kernel.md": 3,
-    "docs/guide/one-behaviour.md": 2,
+    "docs/guide/one-behaviour.md": 3,
     "docs/guide/own-algorithm.md": 1,
     "docs/guide/reproduce.md": 2,
     "docs/guide/testbed.md": 1,

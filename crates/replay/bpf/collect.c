@@ -26,10 +26,12 @@ static int keep(void *out, void *call, size_t bytes)
 	return 0;
 }
 
-/* The ring of the calls. */
+/* The ring of the calls: the youngest one, because that of an algorithm that was unloaded stays until its last connection
+ * has gone. */
 static int calls(void)
 {
 	__u32 id = 0;
+	int found = -1;
 
 	while (!bpf_map_get_next_id(id, &id)) {
 		int map = bpf_map_get_fd_by_id(id);
@@ -38,12 +40,17 @@ static int calls(void)
 
 		if (map < 0)
 			continue;
-		if (!bpf_obj_get_info_by_fd(map, &info, &size) && !strcmp(info.name, "incast_calls"))
-			return map;
-		close(map);
+		if (!bpf_obj_get_info_by_fd(map, &info, &size) && !strcmp(info.name, "incast_calls")) {
+			if (found >= 0)
+				close(found);
+			found = map;
+		} else {
+			close(map);
+		}
 	}
-	fail("incast_calls", "no algorithm is loaded that records its calls");
-	return -1;
+	if (found < 0)
+		fail("incast_calls", "no algorithm is loaded that records its calls");
+	return found;
 }
 
 int main(int arguments, char **argument)

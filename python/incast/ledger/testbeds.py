@@ -21,9 +21,6 @@ from incast.testbed import machine
 STOLEN = 0.01
 """The most that other virtual machines may have of the processors' time while a run lasts."""
 
-TRIES = 3
-"""How often a run is made in which they had more."""
-
 
 class AbsentError(Exception):
     """This machine cannot make runs on a testbed; the text says what it lacks."""
@@ -111,17 +108,14 @@ def _one(
 
 
 def _undisturbed(run: Callable[[], Result]) -> Result:
-    """The result of a run that is made again, a few times, where the machine's processors were not its own.
+    """The result of a run that is made once more where the machine's processors were not its own.
 
     Whether it is does not depend on what was measured. The last one counts.
     """
-    for _ in range(TRIES - 1):
-        start, stolen = time.monotonic(), machine.stolen_s()
-        result = run()
-        spent = (time.monotonic() - start) * (os.cpu_count() or 1)
-        if machine.stolen_s() - stolen <= STOLEN * spent:
-            return result
-    return run()
+    start, stolen = time.monotonic(), machine.stolen_s()
+    result = run()
+    spent = (time.monotonic() - start) * (os.cpu_count() or 1)
+    return result if machine.stolen_s() - stolen <= STOLEN * spent else run()
 
 
 def _complete(place: Path) -> Result | None:
