@@ -11,7 +11,7 @@ import pytest
 
 import incast
 from helpers import Incast
-from incast import ScenarioError, _core, store, testbed
+from incast import ScenarioError, _core, captures, store, testbed
 from incast._build import build
 from incast.cli.plot import labelled
 from incast.kernel import KernelError
@@ -60,7 +60,6 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("transport.payload=100B", "transport.payload", "500B to 8946B"),
         ("transport.ack_every=2", "transport.ack_every", "acknowledge each packet"),
         ("transport.counting=payload", "transport.counting", "with their headers"),
-        ('probe.captures=["to h2"]', "probe.captures", "in the simulator only"),
         ("switch.ecn.kmax=60KB", "switch.ecn.kmax", "at one threshold"),
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
         ("traffic.two.count=600", "traffic", "at most 1,000"),
@@ -126,12 +125,12 @@ def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
 
 
 def test_everything_is_refused_at_once_and_placed_in_the_file() -> None:
-    text = STAR.replace("100Mbps", "1Gbps").replace('interval = "1ms"', 'captures = ["to h2"]')
+    text = STAR.replace("100Mbps", "1Gbps").replace("switch = {", "switch = { queues = 2,")
     with pytest.raises(ScenarioError) as refused:
         plan.read(scenario(text=text))
     first, second = refused.value.problems
     assert (first.file, first.line, first.key) == ("star.toml", 1, "topology.rate")
-    assert (second.file, second.line, second.key) == ("star.toml", 15, "probe.captures")
+    assert (second.file, second.line, second.key) == ("star.toml", 2, "switch.queues")
 
 
 def test_each_setup_of_an_algorithm_has_a_name_in_the_kernel() -> None:
@@ -266,6 +265,14 @@ def test_a_graph_of_links_without_delay_is_forwarded_by_the_kernel() -> None:
     text = text.replace('rate = "50Mbps" }', 'rate = "50Mbps", delay = "1ms" }')
     with pytest.raises(ScenarioError, match=r"topology\.links: the kernel cannot delay packets"):
         plan.read(scenario(text=text), "kernel")
+
+
+def test_packets_are_captured_where_there_is_a_host() -> None:
+    found = plan.read(scenario('probe.captures=["left->h0", "h1"]', text=GRAPH))
+    assert len(found.core.captured_ports) == 2
+    assert any("captured by the kernels of hosts" in note for note in found.notes)
+    with pytest.raises(ScenarioError, match=r"probe\.captures: .* none at either end of left:\d->right"):
+        plan.read(scenario('probe.captures=["left->right", "left->h0"]', text=GRAPH))
 
 
 def test_telemetry_comes_from_either_switch() -> None:
@@ -426,6 +433,7 @@ class Measurement:
         default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000, 10**9, 7)]
     )
     operations: list[Any] = field(default_factory=list)
+    frames: list[Any] = field(default_factory=list)
     testbed: str = json.dumps(
         {
             "switch": "kernel",
@@ -435,6 +443,24 @@ class Measurement:
             "wall_s": 0.2,
         }
     )
+
+
+def test_packets_of_a_testbed_are_in_the_capture(tmp_path: Path) -> None:
+    frames = [
+        (5_000_999, 0, 0, 1054, bytes(range(94))),
+        (6_000_000, 3, 2, 60, b"short"),
+        # Of a port that is not captured.
+        (7_000_000, 1, 0, 1054, b"other"),
+    ]
+    captured = scenario('probe.captures=["h0", "to h2"]')
+    result = incast.Result(
+        _core.record(captured._core, Measurement(frames=frames), str(tmp_path), False, build())
+    )
+    assert captures.read(result) == [
+        (5_000_000, "h0:0->s0", 1054, bytes(range(94))),
+        (6_000_000, "s0:2->h2", 60, b"short"),
+    ]
+    assert b"packets of star on a testbed, seed 1" in (tmp_path / "capture.pcapng").read_bytes()
 
 
 def recorded(folder: Path | None = None) -> incast.Result:

@@ -21,13 +21,13 @@ import pytest
 
 import incast
 from helpers import Incast, wait_until
-from incast import _core, kernel, testbed
+from incast import _core, captures, kernel, testbed
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
 from incast.testbed import TestbedError, controls, flows, machine
 from incast.testbed.network import _HOST, Network
 from incast.testbed.plan import Plan
-from incast.testbed.telemetry import Record, Tap, payload, record
+from incast.testbed.telemetry import Record, payload, record
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
@@ -155,27 +155,23 @@ def test_telemetry_keeps_the_queue_shorter() -> None:
 
 
 @pytest.mark.parametrize("switch", ["kernel", "user"])
-def test_packets_carry_what_the_port_had(switch: str) -> None:
-    taps: list[Tap] = []
+def test_packets_carry_what_the_port_had(switch: str, tmp_path: Path) -> None:
     # Windows of 125 KB each at the start, so that there is a queue.
-    result = testbed.run(
-        scenario("cc.algorithm=hpcc", "transport.base_rtt=10ms"),
-        switch=switch,
-        standing=lambda plan, network: taps.append(Tap(plan, network, 2)),
-    )
+    captured = ('probe.captures=["to h2", "h2"]', "cc.algorithm=hpcc", "transport.base_rtt=10ms")
+    result = testbed.run(scenario(*captured), tmp_path, switch=switch)
     # What passed the port before each frame, in bytes: everything that came.
     passed = {0}
     total = segments = 0
     records: list[Record] = []
-    for packet in taps[0].read():
+    for packet in captures.read(result):
         bytes_ = payload(packet.frame)
         found = record(packet.frame)
-        if packet.outgoing:
+        if packet.port.startswith("h2:"):
             records += [found] if found else []
             # Acknowledgements have no payload, and nothing else leaves.
             assert bytes_ == 0
         else:
-            total += len(packet.frame)
+            total += packet.length
             passed.add(total)
             segments += bool(bytes_)
             assert found is None
@@ -206,19 +202,17 @@ def test_connections_that_got_no_memory_get_it_with_their_first_segment(
     monkeypatch.setitem(_HOST, limit, 1000)
     before: list[int] = []
 
-    def standing(_: Plan, made: Network) -> None:
-        for host in made.hosts:
-            host.set({limit: 131_072})
-
     def connected(of: Plan, made: Network) -> list[flows.Connection]:
         connections = connect(of, made)
         before.extend(connection.begun.window for connection in connections)
+        for host in made.hosts:
+            host.set({limit: 131_072})
         return connections
 
     connect = flows.connect
     monkeypatch.setattr(flows, "connect", connected)
     # A base BDP of 125 KB, 119 packets: that is the window at the start.
-    result = testbed.run(scenario("cc.algorithm=powertcp", "transport.base_rtt=10ms"), standing=standing)
+    result = testbed.run(scenario("cc.algorithm=powertcp", "transport.base_rtt=10ms"))
     if before == [119, 119]:
         pytest.skip("this kernel has one such limit for all namespaces")
     assert before == [10, 10]

@@ -179,6 +179,9 @@ class Plan:
     def internals(self) -> bool:
         """Whether internal quantities of the algorithms are sampled with their flows."""
     @property
+    def captured_ports(self) -> list[tuple[int, int]]:
+        """Ports whose packets are captured: node and port."""
+    @property
     def probe_from_ps(self) -> int:
         """When the first sample is taken."""
     @property

@@ -20,7 +20,7 @@ use incast_sim::record::{
 use incast_sim::{Invalid, Simulation, Sink};
 use incast_units::Time;
 
-use crate::formats::pcapng::Capture;
+use crate::formats::pcapng::{Capture, Frame};
 use crate::results::info::{OutcomeInfo, TestbedInfo, Written};
 use crate::results::jobs::Jobs;
 use crate::results::tables::Labels;
@@ -168,6 +168,17 @@ fn run_on(
     options: &RunOptions,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<RunResult, RunError> {
+    run_beside(engine, &[], job, options, progress)
+}
+
+/// Runs `job` on an engine, beside which packets of captured ports were seen.
+fn run_beside(
+    engine: Engine<'_>,
+    seen: &[Frame],
+    job: &Job<'_>,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunResult, RunError> {
     let mut simulation = Cow::Borrowed(job.simulation);
     if let Some(threads) = options.threads.filter(|&threads| threads != simulation.threads) {
         simulation.to_mut().threads = threads;
@@ -184,7 +195,7 @@ fn run_on(
     }
     let capture = match &writer {
         Some(writer) if !simulation.probes.captures.is_empty() => {
-            let begun = Capture::begin(writer.capture()?, &simulation, job.name);
+            let begun = Capture::begin(writer.capture()?, &simulation, job.name, info.testbed.is_none());
             Some(begun.map_err(|error| writer.capture_error(error))?)
         }
         _ => None,
@@ -258,7 +269,8 @@ fn run_on(
     if simulation.probes.internals && internals.rows == 0 {
         output.part(TableName::Internals, &output.labels.internals(&[]));
     }
-    if let Some(capture) = capture {
+    if let Some(mut capture) = capture {
+        output.check_capture(capture.frames(seen));
         output.end_capture(capture);
     }
     let ports = output.labels.ports(&outcome.ports);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use incast_cc::Fixed;
 use incast_cc::params::Value;
+use incast_lab::formats::pcapng::Frame;
 use incast_lab::results::info::TestbedInfo;
 use incast_lab::run::{self as lab, Job, Measured, RunOptions};
 use incast_sim::Simulation;
@@ -72,6 +73,8 @@ pub(crate) struct Plan {
     flow_interval_ps: u64,
     /// Whether internal quantities of the algorithms are sampled with their flows.
     internals: bool,
+    /// Ports whose packets are captured.
+    captured_ports: Vec<(u32, u16)>,
     probe_from_ps: u64,
     probe_until_ps: Option<u64>,
 }
@@ -89,6 +92,9 @@ type InternalRow = (u64, u32, u16, u8, u64);
 /// queue, time paused in ps, pauses sent.
 type PortTotal = (u32, u16, u64, u64, u64, u64, u64, u64, u64, u64);
 
+/// A packet that was seen: time in ps, node and port that sent it, its length in bytes, its first bytes.
+type SeenFrame = (u64, u32, u16, u64, Vec<u8>);
+
 /// An operation that has started: its number; start, end in ps.
 type MeasuredOperation = (u32, u64, Option<u64>);
 /// How it ended: `finished`, `time limit`, `interrupted` or `stalled`; when, in ps; data packets lost on the way;
@@ -105,6 +111,7 @@ pub(crate) struct Measurement {
     internals: Vec<InternalRow>,
     ports: Vec<PortTotal>,
     operations: Vec<MeasuredOperation>,
+    frames: Vec<SeenFrame>,
     /// The testbed, in JSON.
     testbed: String,
 }
@@ -166,6 +173,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
         probed_flows: probes.flows.clone(),
         flow_interval_ps: probes.flow_interval.ps(),
         internals: probes.internals,
+        captured_ports: probes.captures.clone(),
         probe_from_ps: probes.from.ps(),
         probe_until_ps: limit(probes.until),
     })
@@ -310,6 +318,16 @@ impl Measurement {
                     Ok(InternalSample { time: Time::from_ps(time), flow, internal, value, samples: 1 })
                 })
                 .collect::<PyResult<_>>()?,
+            frames: self
+                .frames
+                .into_iter()
+                .map(|(time, node, port, length, bytes)| Frame {
+                    time: Time::from_ps(time),
+                    port: (node, port),
+                    length: Bytes::new(length),
+                    bytes,
+                })
+                .collect(),
             ports: self
                 .ports
                 .into_iter()

@@ -1,24 +1,18 @@
-"""PowerTCP's telemetry in a switch that is a BPF program: what packets carried, against what else is known.
-
-The run of the figure is made once more for each repetition, with all frames of the receiver.
-"""
+"""PowerTCP's telemetry in a switch that is a BPF program: what packets carried, and what else is known."""
 
 from __future__ import annotations
 
-import time
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from incast import testbed
+from incast import captures
 from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
-from incast.progress import Progress
 from incast.result import Result
-from incast.testbed.network import Network
-from incast.testbed.plan import Plan
-from incast.testbed.telemetry import Record, Tap, payload, record
+from incast.testbed.telemetry import Record, payload, record
 
 RUN = "powertcp"
 PORT = "s0->h0"
@@ -44,47 +38,34 @@ class Carried(NamedTuple):
     result: Result
 
 
-_known: dict[int, Carried] = {}
+_known: dict[Path, Carried] = {}
 
 
 def _carried(results: Results) -> Carried:
     """That of this repetition."""
     of = results[RUN]
-    if id(of) not in _known:
-        _known[id(of)] = _measured(results, int(of.info["seed"]))
-    return _known[id(of)]
+    assert of.folder is not None
+    if of.folder not in _known:
+        _known[of.folder] = _read(of)
+    return _known[of.folder]
 
 
-def _measured(results: Results, seed: int) -> Carried:
-    taps: list[Tap] = []
-    starts: list[int] = []
-
-    def standing(plan: Plan, network: Network) -> None:
-        taps.append(Tap(plan, network, 0))
-
-    def progress(now: Progress) -> None:
-        if now.now_ps:
-            # Later by what the call takes.
-            starts.append(time.monotonic_ns() - now.now_ps // 1000)
-
-    (spec,) = (spec for spec in results.figure.runs if spec.name == RUN)
-    result = testbed.run(spec.load(seed), progress=progress, standing=standing)
+def _read(result: Result) -> Carried:
     segments = acknowledgements = total = 0
     records, passed = [], set()
-    for packet in taps[0].read():
+    for packet in captures.read(result):
         bytes_ = payload(packet.frame)
-        if packet.outgoing:
+        if packet.port.startswith("h0:"):
             acknowledgements += bytes_ == 0
             if (found := record(packet.frame)) is not None:
                 records.append(found)
         else:
             passed.add(total)
-            total += len(packet.frame)
+            total += packet.length
             segments += bool(bytes_)
-    start = min(starts)
     # The clock of the records, of 32 bits, from the start on.
     at = np.array([of.at_ns for of in records], dtype=np.int64)
-    seconds = ((at - start) % 2**32) / 1e9
+    seconds = ((at - result.info["testbed"]["clock_ns"]) % 2**32) / 1e9
     return Carried(segments, acknowledgements, records, passed, seconds, result)
 
 

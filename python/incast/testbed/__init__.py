@@ -23,6 +23,7 @@ from incast.result import Result
 from incast.scenario import Interrupted, Scenario
 from incast.testbed import controls, flows, machine
 from incast.testbed import plan as planning
+from incast.testbed.captures import Captures, Frame
 from incast.testbed.flows import Connection, Measured
 from incast.testbed.forwarding import forwarding
 from incast.testbed.machine import TestbedError
@@ -57,7 +58,6 @@ def run(
     fresh: bool = False,
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[str], None] | None = None,
-    standing: Callable[[Plan, Network], None] | None = None,
 ) -> Result:
     """Runs a scenario on a testbed.
 
@@ -68,8 +68,6 @@ def run(
         fresh: Replace an existing complete result in the folder.
         progress: Called a few times a second.
         waiting: Called with a sentence when another testbed has to end first.
-        standing: Called with plan and network when connections are made and no flow has started: to watch
-            packets (:class:`incast.testbed.telemetry.Tap`).
 
     Returns:
         The result, as of a run of the simulator, with ``testbed`` in :attr:`incast.Result.info`.
@@ -87,7 +85,7 @@ def run(
     machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
     clear()
     with controls.loaded(wanted, waiting or (lambda _: None)):
-        measurement = _measure(plan, scenario.seed, progress, standing)
+        measurement = _measure(plan, scenario.seed, progress)
     folder = None if out is None else os.fspath(Path(out))
     result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
     if measurement.ending[0] == "interrupted":
@@ -106,6 +104,7 @@ class _Measurement:
     internals: list[tuple[int, ...]] = field(default_factory=list)
     ports: list[tuple[int, ...]] = field(default_factory=list)
     operations: list[tuple[int, int, int | None]] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
     testbed: str = ""
 
 
@@ -113,15 +112,15 @@ def _measure(
     plan: Plan,
     seed: int,
     progress: Callable[[Progress], None] | None,
-    standing: Callable[[Plan, Network], None] | None,
 ) -> _Measurement:
     # Made before thousands of sockets: select() takes descriptors below 1024 only.
     with select.epoll() as events, forwarding(plan, seed) if plan.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
-            if standing:
-                standing(plan, net)
             with contextlib.ExitStack() as stack:
+                captures = None
+                if plan.core.captured_ports:
+                    captures = stack.enter_context(contextlib.closing(Captures(plan, net)))
                 states = {}
                 for name in (
                     {plan.flows[n].control.name for n in plan.core.probed_flows}
@@ -129,7 +128,7 @@ def _measure(
                     else ()
                 ):
                     states[name] = stack.enter_context(contextlib.closing(States(name)))
-                return _Run(plan, net, connections, events, states).measure(progress)
+                return _Run(plan, net, connections, events, states, captures).measure(progress)
         finally:
             for connection in connections:
                 connection.close()
@@ -145,12 +144,14 @@ class _Run:
         connections: list[Connection],
         events: select.epoll,
         states: dict[str, States],
+        captures: Captures | None,
     ) -> None:
         self.plan = plan
         self.net = net
         self.connections = connections
         self.events = events
         self.states = states
+        self.captures = captures
         self.read: dict[str, list[tuple[int, int, bytes]]] = {}
         self.packet = flows.packet(plan)
         self.made = _Measurement()
@@ -182,6 +183,7 @@ class _Run:
             self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)
         self._internals()
+        self._captured(start_ns)
         self._operations(measured)
         dropped = sum(row[4] for row in self.made.ports)
         waiting = [
@@ -201,6 +203,7 @@ class _Run:
                 "controls": self._labelled(),
                 "notes": self.notes,
                 "wall_s": measured.now_ns / 1e9,
+                "clock_ns": start_ns,
             }
         )
         return self.made
@@ -266,6 +269,14 @@ class _Run:
             for (now_ns, flow, _), values in zip(samples, told, strict=True):
                 self.made.internals += [(now_ns * 1000, flow, *value) for value in values]
         self.made.internals.sort()
+
+    def _captured(self, start_ns: int) -> None:
+        """The packets of captured ports."""
+        if self.captures is None:
+            return
+        self.made.frames, lacking = self.captures.read(start_ns)
+        if lacking:
+            self.notes.append(f"{lacking:,} packets were not captured: there were too many at a time")
 
     def _acked(self, connection: Connection) -> int:
         return flows.Info.of(connection.sender).acked - connection.begun.acked

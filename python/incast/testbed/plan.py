@@ -287,8 +287,6 @@ def _refused(text: Mapping[str, Any]) -> _Found:
     for key, policy in policies:
         if policy != "ecmp":
             yield key, f"{policy}: there is one path in a testbed, over which nothing can be spread"
-    if text["probe"].get("captures"):
-        yield "probe.captures", "packets are recorded in the simulator only"
 
 
 _SWITCH = {
@@ -329,8 +327,19 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
         yield key, "the kernel cannot delay packets here (no netem): --switch user can"
     if core.pausing and not user:
         yield "switch.pfc", "the kernel pauses nobody: --switch user does"
+    for node, port in core.captured_ports:
+        peer = _peer(core, (node, port))
+        if min(node, peer) >= core.hosts:
+            why = "packets of a testbed are captured by hosts, and there is none at either end of"
+            yield "probe.captures", f"{why} {core.nodes[node]}:{port}->{core.nodes[peer]}"
     if core.pausing and text["probe"].get("pauses"):
         yield "probe.pauses", "pauses are counted for each port on a testbed, but not recorded one by one"
+
+
+def _peer(core: _core.Plan, of: tuple[int, int]) -> int:
+    """The node at the end of a port's link."""
+    ends = [((a, a_port), (b, b_port)) for a, a_port, b, b_port, *_ in core.links]
+    return next(far[0] for near, far in (*ends, *((b, a) for a, b in ends)) if near == of)
 
 
 def _graph(core: _core.Plan) -> _Found:
@@ -459,6 +468,8 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool, telemetry: boo
         yield "the peak of a queue is that of its samples"
         if core.buffer_alpha is not None:
             yield "ports do not share the buffer: each has the most that one alone could take of it"
+    if core.captured_ports:
+        yield "packets are captured by the kernels of hosts: those to a host when they have come there"
     if core.port_interval_ps < SHORTEST_SAMPLE_PS and core.probed_ports and not user:
         yield "ports are sampled every millisecond"
     if core.flow_interval_ps < SHORTEST_SAMPLE_PS and core.probed_flows:

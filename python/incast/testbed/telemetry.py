@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 import struct
 from dataclasses import dataclass
 
 from incast.kernel.options import TELEMETRY
-from incast.testbed.machine import TestbedError
-from incast.testbed.network import Network, device
-from incast.testbed.plan import Plan
 
-__all__ = ["Packet", "Record", "Tap", "payload", "record"]
+__all__ = ["Record", "payload", "record"]
 
-_ALL = 3
-"""Frames of every protocol."""
-_BUFFER_FORCED = 33
-_BUFFER = 256_000_000
-"""Bytes, as the kernel counts them with its own structures: seconds of full packets at 100 Mbps."""
 _KIND = 253
 _IPV4, _TCP = b"\x08\x00", 6
-
-
-@dataclass(frozen=True)
-class Packet:
-    """A frame of a host.
-
-    Attributes:
-        outgoing: Whether the host has sent it, and not received it.
-        frame: Its bytes, from the Ethernet header on.
-    """
-
-    outgoing: bool
-    frame: bytes
 
 
 @dataclass(frozen=True)
@@ -52,55 +30,6 @@ class Record:
     queue_bytes: int
     transmitted_bytes: int
     rate_bps: int
-
-
-class Tap:
-    """All frames of a host, from its making on. They wait in the kernel until they are read.
-
-    Args:
-        plan: The plan of the testbed.
-        network: Its network, which stands.
-        host: The host.
-
-    Raises:
-        TestbedError: When the kernel has no packet sockets.
-    """
-
-    def __init__(self, plan: Plan, network: Network, host: int) -> None:
-        (link,) = (link for link in plan.links if link.node == host)
-        try:
-            with network.hosts[host].entered():
-                self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-            self._socket.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, _BUFFER)
-            self._socket.bind((device(plan, link), _ALL))
-        except OSError as error:
-            raise TestbedError(f"packets of {plan.name(host)} cannot be seen: {error.strerror}") from None
-        self._socket.setblocking(False)
-
-    def read(self) -> list[Packet]:
-        """The frames so far, in their order; ends it.
-
-        Raises:
-            TestbedError: When there were more than the kernel has kept.
-        """
-        packets = []
-        with self._socket:
-            while True:
-                try:
-                    frame, (_, _, kind, *_) = self._socket.recvfrom(1 << 16)
-                except BlockingIOError:
-                    break
-                except OSError:
-                    # Said once, when the device goes with its network; what is kept is still there.
-                    continue
-                packets.append(Packet(kind == socket.PACKET_OUTGOING, frame))
-            _, lost = struct.unpack("=II", self._socket.getsockopt(_PACKET, _STATISTICS, 8))
-        if lost:
-            raise TestbedError(f"{lost} packets were not kept: fewer of them, or fewer at a time")
-        return packets
-
-
-_PACKET, _STATISTICS = 263, 6
 
 
 def record(frame: bytes) -> Record | None:

@@ -2,6 +2,7 @@
 //!
 //! One interface for each captured port, with its name and the link's rate; times in nanoseconds of
 //! simulated time, rounded down. Headers are constructed from the recorded fields; payload is not stored.
+//! Packets of a testbed are stored as they were seen, up to the first bytes of their payload.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,7 +10,7 @@ use std::io::{self, Write};
 use incast_sim::Simulation;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::record::PacketRecord;
-use incast_units::Bytes;
+use incast_units::{Bytes, Time};
 
 use super::frame::{Context, frame, mac};
 
@@ -32,6 +33,19 @@ mod option {
     pub(super) const PACKET_FLAGS: u16 = 2;
 }
 
+/// A packet that was seen on a testbed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// When, from the start of the scenario.
+    pub time: Time,
+    /// The port that sent it.
+    pub port: (NodeId, PortId),
+    /// Its length without preamble, gap and check sequence.
+    pub length: Bytes,
+    /// Its first bytes, from the Ethernet header on.
+    pub bytes: Vec<u8>,
+}
+
 /// A capture that is being written.
 #[derive(Debug)]
 pub struct Capture<'a, W> {
@@ -44,11 +58,11 @@ pub struct Capture<'a, W> {
 }
 
 impl<'a, W: Write> Capture<'a, W> {
-    /// Begins the file: who wrote it, and the captured ports.
+    /// Begins the file: who wrote it, whether of a simulation or of a testbed, and the captured ports.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn begin(out: W, simulation: &'a Simulation, name: &str) -> io::Result<Self> {
+    pub fn begin(out: W, simulation: &'a Simulation, name: &str, simulated: bool) -> io::Result<Self> {
         let mut capture = Self { out, simulation, interfaces: BTreeMap::new(), block: Vec::new() };
         let block = &mut capture.block;
         // Byte order, version 1.0, length of the section unknown.
@@ -56,7 +70,8 @@ impl<'a, W: Write> Capture<'a, W> {
         block.extend(1_u16.to_le_bytes());
         block.extend(0_u16.to_le_bytes());
         block.extend(u64::MAX.to_le_bytes());
-        let comment = format!("simulated packets of {name}, seed {}", simulation.seed);
+        let (what, place) = if simulated { ("simulated packets", "") } else { ("packets", " on a testbed") };
+        let comment = format!("{what} of {name}{place}, seed {}", simulation.seed);
         put_option(block, option::COMMENT, comment.as_bytes());
         let program = concat!("Incast ", env!("CARGO_PKG_VERSION"));
         put_option(block, option::USER_APPLICATION, program.as_bytes());
@@ -116,23 +131,42 @@ impl<'a, W: Write> Capture<'a, W> {
                     smallest: transport.smallest.get(),
                 },
             );
-            let on_wire = u32::try_from(record.size.get()).unwrap_or(u32::MAX);
-            let stored = (bytes.len() as u32).min(on_wire);
-            let nanoseconds = record.time.ps() / 1000;
-            let block = &mut self.block;
-            block.extend(interface.to_le_bytes());
-            block.extend(((nanoseconds >> 32) as u32).to_le_bytes());
-            block.extend((nanoseconds as u32).to_le_bytes());
-            block.extend(stored.to_le_bytes());
-            block.extend(on_wire.to_le_bytes());
-            block.extend(&bytes[..stored as usize]);
-            pad(block);
-            // Captured on its way out.
-            put_option(block, option::PACKET_FLAGS, &2_u32.to_le_bytes());
-            put_option(block, 0, &[]);
-            self.end_block(ENHANCED_PACKET)?;
+            self.packet(interface, record.time, record.size, &bytes)?;
         }
         Ok(())
+    }
+
+    /// Adds packets that were seen, those from the first to the last sample of the probes.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn frames(&mut self, frames: &[Frame]) -> io::Result<()> {
+        let probes = &self.simulation.probes;
+        for frame in frames.iter().filter(|frame| (probes.from..=probes.until).contains(&frame.time)) {
+            let Some(&(interface, _)) = self.interfaces.get(&frame.port) else { continue };
+            let stored = frame.bytes.len().min(SNAP_LENGTH as usize);
+            self.packet(interface, frame.time, frame.length, &frame.bytes[..stored])?;
+        }
+        Ok(())
+    }
+
+    /// Adds a packet of this length, of which these bytes are known.
+    fn packet(&mut self, interface: u32, time: Time, length: Bytes, bytes: &[u8]) -> io::Result<()> {
+        let on_wire = u32::try_from(length.get()).unwrap_or(u32::MAX);
+        let stored = (bytes.len() as u32).min(on_wire);
+        let nanoseconds = time.ps() / 1000;
+        let block = &mut self.block;
+        block.extend(interface.to_le_bytes());
+        block.extend(((nanoseconds >> 32) as u32).to_le_bytes());
+        block.extend((nanoseconds as u32).to_le_bytes());
+        block.extend(stored.to_le_bytes());
+        block.extend(on_wire.to_le_bytes());
+        block.extend(&bytes[..stored as usize]);
+        pad(block);
+        // Captured on its way out.
+        put_option(block, option::PACKET_FLAGS, &2_u32.to_le_bytes());
+        put_option(block, 0, &[]);
+        self.end_block(ENHANCED_PACKET)
     }
 
     /// Writes everything so far to the operating system.

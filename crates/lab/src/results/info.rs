@@ -74,6 +74,9 @@ pub struct TestbedInfo {
     pub notes: Vec<String>,
     /// Wall time from the start of the scenario to its end.
     pub wall_s: f64,
+    /// When the scenario started, by the machine's monotonic clock. Telemetry has the times of that clock.
+    #[serde(default)]
+    pub clock_ns: u64,
 }
 
 /// Progress of writing a result.

@@ -8,7 +8,8 @@ use incast_sim::record::{
 use incast_sim::{Invalid, Simulation, Sink, add_idle_times};
 use incast_units::Time;
 
-use super::{Job, RunError, RunOptions, RunResult, run_on};
+use super::{Job, RunError, RunOptions, RunResult, run_beside};
+use crate::formats::pcapng::Frame;
 use crate::hash::Digest;
 use crate::results::info::TestbedInfo;
 
@@ -35,6 +36,8 @@ pub struct Measured {
     pub internals: Vec<InternalSample>,
     /// Totals of ports.
     pub ports: Vec<PortTotals>,
+    /// Packets of captured ports, by time.
+    pub frames: Vec<Frame>,
 }
 
 /// The result of what was measured of `job`, in memory or on disk as that of a run.
@@ -44,7 +47,7 @@ pub struct Measured {
 pub fn record(job: &Job<'_>, options: &RunOptions, measured: &Measured) -> Result<RunResult, RunError> {
     let engine = |simulation: &Simulation, sink: &mut dyn Sink| measured.pass_to(simulation, sink);
     let options = RunOptions { testbed: Some(measured.testbed.clone()), ..options.clone() };
-    run_on(&engine, job, &options, &mut |_| ControlFlow::Continue(()))
+    run_beside(&engine, &measured.frames, job, &options, &mut |_| ControlFlow::Continue(()))
 }
 
 impl Measured {
