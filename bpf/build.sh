@@ -51,6 +51,7 @@ mswift MSwift incast_mswift 0 NONE
 timely Timely incast_timely 0 NONE
 sqcc Sqcc incast_sqcc 0 NONE
 dctcp Dctcp incast_dctcp 1 NONE
+constant Constant incast_constant 0 NONE
 '
 
 fail() {

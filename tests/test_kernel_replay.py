@@ -79,7 +79,8 @@ def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tm
         # (DCTCP is at both ends: the receiver's half is a connection, too.)
         assert int(connections) >= 2, line
         assert int(steps) > 500, line
-        assert int(changes) > 10, line
+        # What is constant changes once: at the start.
+        assert int(changes) == 1 if line.startswith("constant ") else int(changes) > 10, line
     # A bit of what the kernel was told, inverted: the time of an acknowledgement.
     data = bytearray(files[0].read_bytes())
     (text, length) = struct.unpack_from("<II", data, 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
         ("traffic.two.start=1200s", "run.until", "at most for ten minutes"),
         ("traffic.two.count=600", "traffic", "at most 1,000"),
         ('cc={algorithm="oscar",preset="owd"}', "cc", "one-way delays in a TCP option"),
-        ("cc.algorithm=constant", "cc", "there is no 'constant' for the kernel"),
+        ("cc.algorithm=dcqcn", "cc", "there is no 'dcqcn' for the kernel"),
         ("cc.algorithm=sqcc", "cc", "count=estimate"),
         ('cc={algorithm="newreno",increase=2}', "cc", "the reno of Linux has no such parameter"),
         ('change=[{at="1ms",between=["h0","s0"],rate="10Mbps"}]', "change", "do not change"),
@@ -316,6 +317,30 @@ def test_records_are_read_from_acknowledgements() -> None:
     assert telemetry.payload(frame(option, b"12345")) == 5
     assert telemetry.payload(frame(b"")) == 0
     assert telemetry.payload(b"\xff" * 90) is None
+
+
+def test_round_trips_are_those_of_packets_whose_last_byte_was_acknowledged() -> None:
+    def packet(time: int, port: str, sequence: int, acknowledged: int, bytes_: int) -> captures.Packet:
+        ip = bytes([0x45, 0]) + (40 + bytes_).to_bytes(2, "big") + bytes(5) + b"\6" + bytes(10)
+        tcp = struct.pack(">HHIIH", 1, 2, sequence, acknowledged, 5 << 12) + bytes(6)
+        return captures.Packet(time, port, 54 + bytes_, bytes(12) + b"\x08\x00" + ip + tcp)
+
+    last = 2**32 - 100
+    packets = [
+        packet(10, "h0:0->s0", last, 0, 100),
+        packet(20, "h0:0->s0", 0, 0, 100),
+        packet(30, "h0:0->s0", 100, 0, 100),
+        packet(40, "h0:0->s0", 200, 0, 100),
+        packet(50, "s0:0->h0", 0, 0, 0),
+        # Two at once: the first of them has no acknowledgement of its own.
+        packet(60, "s0:0->h0", 0, 200, 0),
+        packet(61, "s0:0->h0", 0, 200, 0),
+        # Sent again: which of both was acknowledged is not known.
+        packet(70, "h0:0->s0", 200, 0, 100),
+        packet(80, "s0:0->h0", 0, 300, 0),
+        captures.Packet(90, "h0:0->s0", 60, b"\xff" * 60),
+    ]
+    assert telemetry.round_trips(packets, "h0") == [(10, 50), (30, 60)]
 
 
 def test_delays_decide_what_forwards() -> None:

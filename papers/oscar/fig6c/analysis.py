@@ -1,4 +1,7 @@
-"""Figure 6c of OSCAR: delay gradients by batched least squares, and by division with a moving average."""
+"""Figure 6c of OSCAR: delay gradients by batched least squares, and by division with a moving average.
+
+Times are in us of the paper's testbed: in a run with a longer base RTT they stand for as much longer times.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,43 @@ import numpy as np
 import numpy.typing as npt
 
 import incast
+from incast import captures
 from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.testbed.distance import is_measured
+from incast.testbed.telemetry import round_trips
 
 Floats = npt.NDArray[np.float64]
 
 EDGES = (100.0, 600.0, 1100.0, 1600.0)
 """In us of send time, the edges of the three phases."""
+BASE_RTT = 13.5
 TRUTH = (0.5, 0.0, -0.5)
 WEIGHT = 0.2
 
 
-def _delays(results: Results, noise: float) -> tuple[Floats, Floats]:
-    """Send times and delays of the steady flow's packets in us, with uniform noise of at most so many us."""
-    result = results["run"]
-    found = incast.gradient_of(result, "steady")
-    sent, delay = found.sent_ps / 1e6, found.rtt_ps / 1e6
+def _delays(results: Results, name: str, noise: float) -> tuple[Floats, Floats]:
+    """Send times and delays of the steady flow's packets, with uniform noise of at most so many us.
+
+    In the simulator they are those of its samples, on a testbed those of the packets that its host saw.
+    """
+    result = results[name]
+    if is_measured(result):
+        rows = np.array(round_trips(captures.read(result), "h0"), dtype=np.float64)
+        sent, delay = rows[:, 0], rows[:, 1] - rows[:, 0]
+    else:
+        found = incast.gradient_of(result, "steady", f"{_unit(results, name)}us")
+        sent, delay = found.sent_ps.astype(np.float64), found.rtt_ps.astype(np.float64)
+    sent, delay = (times / 1e6 / _unit(results, name) for times in (sent, delay))
     random = np.random.default_rng(int(result.info["seed"]))
     noisy = delay + random.uniform(-noise, noise, len(delay))
     inside = (sent >= EDGES[0]) & (sent < EDGES[-1])
     return sent[inside], noisy[inside]
+
+
+def _unit(results: Results, name: str) -> int:
+    """How long a us of the paper's testbed takes, in us."""
+    return round(results.view(name).base_rtt_ps("steady") / 1e6 / BASE_RTT)
 
 
 def _batched(sent: Floats, delay: Floats, period: float) -> tuple[Floats, Floats]:
@@ -53,11 +73,10 @@ def _divided(sent: Floats, delay: Floats, apart: int) -> tuple[Floats, Floats]:
     return sent[apart:], smooth
 
 
-def _estimated(results: Results, method: str, noise: float) -> tuple[Floats, Floats]:
-    sent, delay = _delays(results, noise)
+def _estimated(results: Results, name: str, method: str, noise: float) -> tuple[Floats, Floats]:
+    sent, delay = _delays(results, name, noise)
     if method == "batched":
-        period = results.view("run").base_rtt_ps("steady") / 2e6
-        return _batched(sent, delay, period)
+        return _batched(sent, delay, BASE_RTT / 2)
     return _divided(sent, delay, 1 if method == "division" else 2)
 
 
@@ -65,25 +84,25 @@ def _truth(at: Floats) -> Floats:
     return np.array(TRUTH)[np.searchsorted(EDGES[1:-1], at, "right")]
 
 
-def error(results: Results, method: str, noise: float = 1.0) -> float:
+def error(results: Results, method: str, noise: float = 1.0, name: str = "run") -> float:
     """The mean squared error of the gradients.
 
     ``batched``, ``division`` (of one acknowledgement and the next) or ``wide`` (of one and the next but one).
     """
-    at, found = _estimated(results, method, noise)
+    at, found = _estimated(results, name, method, noise)
     return float(np.mean((found - _truth(at)) ** 2))
 
 
-def mean(results: Results, method: str, phase: int, noise: float = 1.0) -> float:
+def mean(results: Results, method: str, phase: int, noise: float = 1.0, name: str = "run") -> float:
     """The mean of the gradients of a phase, without its first 50 us."""
-    at, found = _estimated(results, method, noise)
+    at, found = _estimated(results, name, method, noise)
     inside = (at >= EDGES[phase] + 50) & (at < EDGES[phase + 1])
     return float(np.mean(found[inside]))
 
 
-def worse(results: Results, method: str = "division", noise: float = 1.0) -> float:
+def worse(results: Results, method: str = "division", noise: float = 1.0, name: str = "run") -> float:
     """How many times the mean squared error of batched least squares is that of another method."""
-    return error(results, method, noise) / error(results, "batched", noise)
+    return error(results, method, noise, name) / error(results, "batched", noise, name)
 
 
 def empties(results: Results) -> Quantity:
@@ -93,12 +112,25 @@ def empties(results: Results) -> Quantity:
     return Quantity(float(busy.max() - EDGES[0] * 1e6) / 1e12, "time")
 
 
-def points(results: Results, method: str) -> tuple[Floats, Floats]:
-    """Gradients over the send time in us from the begin of the first phase."""
-    at, found = _estimated(results, method, 1.0)
-    return at - EDGES[0], found
+def roughness(results: Results, noise: float = 0.0, name: str = "run") -> float:
+    """How much successive delays differ beyond the gradient, over the time between their packets.
+
+    The standard deviation of the former, over the mean of the latter.
+    """
+    sent, delay = _delays(results, name, noise)
+    apart = np.diff(sent)
+    beyond = np.diff(delay) - _truth(sent[1:]) * apart
+    return float(beyond.std() / apart.mean())
 
 
-def truth() -> tuple[Floats, Floats]:
+def points(
+    results: Results, method: str, noise: float = 1.0, name: str = "run", stretch: float = 1.0
+) -> tuple[Floats, Floats]:
+    """Gradients over the send time in us, or in times ``stretch``, from the begin of the first phase."""
+    at, found = _estimated(results, name, method, noise)
+    return (at - EDGES[0]) * stretch, found
+
+
+def truth(stretch: float = 1.0) -> tuple[Floats, Floats]:
     """The gradients that the rates make, over the same."""
-    return np.repeat(EDGES, 2)[1:-1] - EDGES[0], np.repeat(TRUTH, 2)
+    return (np.repeat(EDGES, 2)[1:-1] - EDGES[0]) * stretch, np.repeat(TRUTH, 2)

@@ -76,6 +76,7 @@ CONTROLS = (
     Control("timely", "incast_timely"),
     Control("sqcc", "incast_sqcc"),
     Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
+    Control("constant", "incast_constant"),
 )
 """Every algorithm that there is for the kernel."""
 

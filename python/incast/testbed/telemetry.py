@@ -1,13 +1,15 @@
-"""What real packets carry of in-band telemetry: records in acknowledgements, and what came beside them."""
+"""What real packets tell: telemetry in acknowledgements, what came beside it, and how long they took."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from incast.captures import Packet
 from incast.kernel.options import TELEMETRY
 
-__all__ = ["Record", "payload", "record"]
+__all__ = ["Record", "payload", "record", "round_trips"]
 
 _KIND = 253
 _IPV4, _TCP = b"\x08\x00", 6
@@ -49,6 +51,34 @@ def payload(frame: bytes) -> int | None:
         return None
     (length,) = struct.unpack_from(">H", frame, 16)
     return int(14 + length - start - 4 * (frame[start + 12] >> 4))
+
+
+def round_trips(packets: Iterable[Packet], host: str) -> list[tuple[int, int]]:
+    """Round trips of a host's packets, which has one connection.
+
+    Args:
+        packets: What was captured at the host, by time, in both directions of its link.
+        host: Its name.
+
+    Returns:
+        When each packet left, and when the acknowledgement came that ends with it, in ps, by the former.
+        Packets that were sent again are left out, and those that are acknowledged together with later ones.
+    """
+    sent: dict[int, int | None] = {}
+    found = []
+    for packet in packets:
+        start = _transport(packet.frame)
+        if start is None:
+            continue
+        sequence, acknowledged = struct.unpack_from(">II", packet.frame, start + 4)
+        if packet.port.startswith(f"{host}:"):
+            if bytes_ := payload(packet.frame):
+                end = (sequence + bytes_) % 2**32
+                sent[end] = None if end in sent else packet.time_ps
+        elif (left := sent.get(acknowledged)) is not None:
+            found.append((left, packet.time_ps))
+            sent[acknowledged] = None
+    return sorted(found)
 
 
 def _transport(frame: bytes) -> int | None:
