@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from helpers import lacking_for_namespaces
 
 __all__ = ["Pair", "Passed", "bridged", "joined", "lacking"]
 
@@ -59,14 +60,8 @@ class Passed:
 
 def lacking() -> str:
     """What this machine lacks for AF_XDP between network namespaces; empty if nothing."""
-    tools = [tool for tool in ("ip", "nsenter") if shutil.which(tool) is None]
-    if tools:
-        return f"{', '.join(tools)} missing"
-    name = f"incast-xdp-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        return f"no network namespace can be made: {made.stderr.strip()}"
-    subprocess.run(["ip", "netns", "delete", name], check=True)
+    if missing := lacking_for_namespaces("ip", "nsenter"):
+        return missing
     tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, text=True, check=False)
     return tried.stdout.strip()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -187,3 +188,16 @@ class Incast:
             if process.poll() is None:
                 process.kill()
             process.communicate()
+
+
+def lacking_for_namespaces(*tools: str) -> str:
+    """What this machine lacks for network namespaces that are used with these tools; empty if nothing."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        return f"{', '.join(missing)} missing"
+    name = f"incast-try-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        return f"no network namespace can be made: {made.stderr.strip()}"
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+    return ""

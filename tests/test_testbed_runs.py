@@ -58,8 +58,8 @@ def lacking() -> str:
     """What this machine lacks; empty if nothing."""
     try:
         machine.check(marks=True)
-        for name in ("bpftool", "sh", "sed"):
-            if shutil.which(name) is None and name != "bpftool":
+        for name in ("sh", "sed"):
+            if shutil.which(name) is None:
                 return f"{name} is missing"
     except (KernelError, TestbedError) as error:
         return str(error)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import random
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +17,7 @@ from typing import Any, cast
 
 import pytest
 
-from helpers import Incast, wait_until
+from helpers import Incast, lacking_for_namespaces, wait_until
 from incast import ScenarioError, kernel, wire
 from incast._core import read_quantity
 from incast.cli.wire import Line, place, rate, receiving, sending, size
@@ -166,15 +164,7 @@ def test_nothing_is_lost_with_5_percent_lost_and_10_percent_late(
 
 def lacking() -> str:
     """What this machine lacks for network namespaces; empty if nothing."""
-    tools = [tool for tool in ("ip", "tc", "nsenter") if shutil.which(tool) is None]
-    if tools:
-        return f"{', '.join(tools)} missing"
-    name = f"incast-wire-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        return f"no network namespace can be made: {made.stderr.strip()}"
-    subprocess.run(["ip", "netns", "delete", name], check=True)
-    return ""
+    return lacking_for_namespaces("ip", "tc", "nsenter")
 
 
 def test_a_file_from_one_namespace_to_another(incast: Incast, receive: Start, tmp_path: Path) -> None:

@@ -86,14 +86,7 @@ impl Scenario {
         hops: u32,
     ) -> Option<(Vec<&'static str>, Cow<'static, [u8]>)> {
         let params = self.0.parameters()?;
-        let path = FlowPath {
-            base_rtt: Time::from_ps(base_rtt_ps),
-            base_owd: Time::from_ps(base_owd_ps),
-            line_rate: Rate::from_bps(line_rate_bps),
-            packet: Bytes::new(packet_bytes),
-            payload: Bytes::new(payload_bytes),
-            hops,
-        };
+        let path = flow_path((base_rtt_ps, base_owd_ps, line_rate_bps, packet_bytes, payload_bytes, hops));
         Some((kernel::signals(&params), Cow::Owned(kernel::setup(&params, path))))
     }
 
@@ -106,16 +99,7 @@ impl Scenario {
         path: (u64, u64, u64, u64, u64, u32),
         states: Vec<Vec<u8>>,
     ) -> Option<Vec<Vec<InternalValue>>> {
-        let (base_rtt_ps, base_owd_ps, line_rate_bps, packet_bytes, payload_bytes, hops) = path;
-        let params = self.0.parameters()?;
-        let path = FlowPath {
-            base_rtt: Time::from_ps(base_rtt_ps),
-            base_owd: Time::from_ps(base_owd_ps),
-            line_rate: Rate::from_bps(line_rate_bps),
-            packet: Bytes::new(packet_bytes),
-            payload: Bytes::new(payload_bytes),
-            hops,
-        };
+        let (params, path) = (self.0.parameters()?, flow_path(path));
         // SAFETY: whoever calls it from Python has these from the kernel's map, where the functions of this algorithm
         // write.
         #[expect(unsafe_code, reason = "states of the kernel come as bytes")]
@@ -254,6 +238,18 @@ impl Scenario {
 #[pyfunction]
 pub(crate) fn schema() -> String {
     incast_lab::schema::json().to_string()
+}
+
+/// A path: base RTT and one-way delay in ps, rate in bit/s, packet and payload in bytes, links.
+fn flow_path((base_rtt, base_owd, rate, packet, payload, hops): (u64, u64, u64, u64, u64, u32)) -> FlowPath {
+    FlowPath {
+        base_rtt: Time::from_ps(base_rtt),
+        base_owd: Time::from_ps(base_owd),
+        line_rate: Rate::from_bps(rate),
+        packet: Bytes::new(packet),
+        payload: Bytes::new(payload),
+        hops,
+    }
 }
 
 fn limit(until: Time) -> Option<u64> {
