@@ -365,13 +365,13 @@ def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: P
     assert 'code = "sha256:' in effective
     # What a machine of the cluster does, in a process that has never heard of the plugin.
     there = (
-        "import io, sys, tarfile; from incast import __version__, sweep;"
-        "from incast.runner.on_ray import make;"
+        "import io, sys, tarfile; from pathlib import Path; from incast import __version__, sweep;"
+        "from incast.runner.on_ray import make, unpack;"
         "task = sweep.Task(0, sys.argv[1], 'small.toml', '');"
         "plugins = [('mine.py', sys.argv[2].encode())];"
         "error, packed = make(task, __version__, plugins); assert error is None, error;"
         "make(task, __version__, plugins);"
-        "tarfile.open(fileobj=io.BytesIO(packed)).extractall('result', filter='data');"
+        "unpack(tarfile.open(fileobj=io.BytesIO(packed)), Path('result'));"
         "print(make(task, '0.0', []))"
     )
     words = [sys.executable, "-c", there, effective, PLUGIN]

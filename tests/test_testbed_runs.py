@@ -158,7 +158,13 @@ def test_telemetry_keeps_the_queue_shorter() -> None:
 def test_packets_carry_what_the_port_had(switch: str, tmp_path: Path) -> None:
     # Windows of 125 KB each at the start, so that there is a queue.
     captured = ('probe.captures=["to h2", "h2"]', "cc.algorithm=hpcc", "transport.base_rtt=10ms")
-    result = testbed.run(scenario(*captured), tmp_path, switch=switch)
+    for run in range(4):
+        result = testbed.run(scenario(*captured), tmp_path / str(run), switch=switch)
+        # On a machine that is busy with other tests, two senders may not fill the link at the same time.
+        if result.peak_queue_bytes("to h2") > 10_000:
+            break
+    else:
+        pytest.fail("there was no queue in any of four runs")
     # What passed the port before each frame, in bytes: everything that came.
     passed = {0}
     total = segments = 0
@@ -515,8 +521,8 @@ def test_hundreds_of_flows_run_at_once() -> None:
 
 def test_algorithms_are_compared_on_a_testbed(tmp_path: Path, incast: Incast) -> None:
     (tmp_path / "star.toml").write_text(STAR.replace('"2MB"', '"300KB"'))
-    done = incast("compare", "star.toml", "--cc", "oscar,newreno,constant", "--testbed", "--out", "all")
-    assert "constant failed:" in done.stderr
+    done = incast("compare", "star.toml", "--cc", "oscar,newreno,lswift", "--testbed", "--out", "all")
+    assert "lswift failed:" in done.stderr
     assert done.returncode == 1
     assert "2 of 3 algorithms ran" in done.stdout
     rows = {line.split("  ")[0] for line in done.stdout.splitlines()}
