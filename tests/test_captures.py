@@ -69,6 +69,17 @@ def test_what_is_no_capture_is_said(tmp_path: Path) -> None:
         (other / "capture.pcapng").write_bytes(damaged)
         with pytest.raises(ValueError, match=said):
             captures.read(other)
+    # Times in microseconds (option 9, one byte); and a packet of an interface that is not there.
+    micro = data.replace(b"\x09\x00\x01\x00\x09", b"\x09\x00\x01\x00\x06", 1)
+    assert micro != data
+    block = 0
+    while data[block : block + 4] != b"\x06\x00\x00\x00":
+        block += int.from_bytes(data[block + 4 : block + 8], "little")
+    unknown = data[: block + 8] + b"\x63" + data[block + 9 :]
+    for damaged, said in ((micro, "not in nanoseconds"), (unknown, "malformed")):
+        (other / "capture.pcapng").write_bytes(damaged)
+        with pytest.raises(ValueError, match=said):
+            captures.read(other)
     (other / "capture.pcapng").unlink()
     with pytest.raises(FileNotFoundError):
         captures.read(other)

@@ -12,11 +12,11 @@ import pytest
 
 from helpers import Incast
 from incast import Result, Scenario, testbed
-from incast.ledger import find, judge, run_figure
+from incast.ledger import LedgerError, find, judge, run_figure, run_figures
 from incast.ledger.testbeds import AbsentError, measure
 from incast.progress import Progress
 from incast.runner import State
-from incast.testbed import TestbedError, machine
+from incast.testbed import RunError, TestbedError, machine
 
 SCENARIO = """\
 [topology]
@@ -140,6 +140,10 @@ def test_complete_results_of_a_testbed_are_reused(
     monkeypatch.setattr("incast.kernel.OBJECTS", objects)
     measure(figure, folder, fresh=False)
     assert len(made) == 7
+    # And of other programs in switches.
+    (objects / "stamp.bpf.o").write_bytes(b"other")
+    measure(figure, folder, fresh=False)
+    assert len(made) == 9
 
 
 def test_runs_are_made_again_where_the_processors_were_taken_away(
@@ -157,6 +161,26 @@ def test_runs_are_made_again_where_the_processors_were_taken_away(
     monkeypatch.setattr(machine, "stolen_s", lambda: next(always))
     assert [len(found) for found in measure(figure, None, fresh=False).values()] == [2]
     assert [scenario.seed for scenario in made] == [1, 1, 2, 2]
+
+
+def test_a_run_that_is_to_be_repeated_is_not_kept(
+    papers: Path, made: list[Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (figure,) = find(papers, ["some/real"])
+    times = iter([0.0, 1000.0])
+    monkeypatch.setattr(machine, "stolen_s", lambda: next(times))
+    first = testbed.run
+
+    def broken(scenario: Scenario, out: Path, *, fresh: bool, progress: Callable[[Progress], None]) -> Result:
+        if made:
+            raise RunError("flow 0 broke off: Broken pipe")
+        return first(scenario, out, fresh=fresh, progress=progress)
+
+    monkeypatch.setattr(testbed, "run", broken)
+    # What fails in a run is no lack of the machine.
+    with pytest.raises(LedgerError, match="'measured', repetition 1 failed: flow 0 broke off"):
+        measure(figure, tmp_path, fresh=False)
+    assert list(tmp_path.rglob("testbed-*/result.json")) == []
 
 
 def test_the_time_that_others_had_is_that_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +214,16 @@ def test_a_machine_without_a_testbed_says_so(papers: Path, monkeypatch: pytest.M
     refusing(monkeypatch)
     with pytest.raises(AbsentError, match="needs root"):
         measure(figure, None, fresh=False)
+    # Runs that are not made are not counted.
+    seen: list[tuple[int, int]] = []
+    run_figures(
+        [figure],
+        lambda *_: None,
+        watch=lambda state: seen.append((state.done, state.runs)),
+        absent=lambda *_: seen.append((-1, -1)),
+    )
+    assert (1, 3) in seen
+    assert seen[-2:] == [(-1, -1), (1, 1)]
 
 
 def test_what_is_not_run_here_is_neither_judged_nor_forgotten(

@@ -411,6 +411,8 @@ def test_missing_rights_and_tools_are_one_sentence_each(
     assert "tc is missing" in refusal()
     for name in ("tc", "unshare", "mount"):
         (tmp_path / name).touch(0o755)
+    assert "nsenter is missing: install it (Debian: apt install util-linux)" in refusal()
+    (tmp_path / "nsenter").touch(0o755)
     monkeypatch.setattr(kernel_machine, "_PLACES", ())
     monkeypatch.setattr("platform.release", lambda: "6.18.0")
     monkeypatch.setattr(kernel_machine, "BTF", status)

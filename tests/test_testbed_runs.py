@@ -25,6 +25,7 @@ from incast import _core, captures, kernel, testbed
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
 from incast.testbed import TestbedError, controls, flows, machine
+from incast.testbed import captures as taps
 from incast.testbed.network import _HOST, Network
 from incast.testbed.plan import Plan
 from incast.testbed.telemetry import Record, payload, record
@@ -88,10 +89,15 @@ def scenario(*overrides: str) -> incast.Scenario:
     return incast.Scenario.from_toml(STAR, "star.toml", overrides)
 
 
+def programs(name: str) -> int:
+    """How many programs of a name are in the kernel."""
+    shown = kernel_machine.call(kernel_machine.ready(), "--json", "prog", "show")
+    return sum(row.get("name") == name for row in json.loads(shown))
+
+
 def marking_programs() -> int:
     """How many programs that mark are in the kernel: each holds its device, and that its namespace."""
-    shown = kernel_machine.call(kernel_machine.ready(), "--json", "prog", "show")
-    return sum(row.get("name") == "incast_mark" for row in json.loads(shown))
+    return programs("incast_mark")
 
 
 def mounted() -> list[str]:
@@ -109,6 +115,18 @@ def goodput(result: incast.Result) -> float:
 
 def incast_open(folder: Path) -> incast.Result:
     return incast.Result.open(folder)
+
+
+def as_simulated(of: incast.Scenario) -> incast.Result:
+    """A run whose last flow ends when it does in the simulator: on a busy machine, one of several."""
+    expected = of.run().flows.column("fct_ps").max()
+    ratios = []
+    for _ in range(5):
+        result = testbed.run(of)
+        ratios.append(float(result.flows.column("fct_ps").max() / expected))
+        if 0.9 < ratios[-1] < 1.3:
+            return result
+    pytest.fail(f"the last flow took {ratios} of the time that it takes in the simulator")
 
 
 def mean_queue(result: incast.Result) -> float:
@@ -152,6 +170,23 @@ def test_telemetry_keeps_the_queue_shorter() -> None:
     assert mean_queue(told) < mean_queue(full) / 2
     # Without telemetry it would not open its window.
     assert goodput(told) > goodput(full) / 4
+
+
+def test_captures_end_with_the_run_and_begin_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A buffer for a tenth of the packets: it is read while flows go on.
+    monkeypatch.setattr(taps, "_BUFFER", 250_000)
+    endless = scenario("traffic.two.size=100MB", "run.until=400ms", "probe.captures=['to h2']")
+    result = testbed.run(endless, tmp_path / "run")
+    assert result.end == "time limit"
+    assert [note for note in result.info["testbed"]["notes"] if "were not captured" in note] == []
+    packets = captures.read(result)
+    assert 0 <= packets[0].time_ps < 100 * 10**9
+    assert 300 * 10**9 < packets[-1].time_ps <= result.info["outcome"]["now_ps"]
+    ports = result.ports
+    (sent,) = ports.column("transmitted_packets")[
+        (ports.column("node") == "s0") & (ports.column("peer") == "h2")
+    ]
+    assert 1000 < 0.97 * sent < len(packets) <= sent
 
 
 @pytest.mark.parametrize("switch", ["kernel", "user"])
@@ -230,17 +265,15 @@ def test_connections_that_got_no_memory_get_it_with_their_first_segment(
 
 def test_telemetry_works_over_links_with_delay() -> None:
     far = scenario("cc.algorithm=powertcp", "topology.delay=1ms")
-    result, simulated = testbed.run(far), far.run()
+    result = as_simulated(far)
     assert result.info["testbed"]["switch"] == "user"
-    ratio = result.flows.column("fct_ps").max() / simulated.flows.column("fct_ps").max()
-    assert 0.8 < ratio < 3
     full = testbed.run(scenario("topology.delay=1ms"))
     assert mean_queue(result) < mean_queue(full) / 2
 
 
 def test_a_switch_in_user_space_delays_and_marks() -> None:
     far = scenario(*MARKS, "cc.algorithm=dctcp", "topology.delay=2ms")
-    result = testbed.run(far)
+    result = as_simulated(far)
     assert result.end == "finished"
     assert result.info["testbed"]["switch"] == "user"
     # Nothing is faster than light: four delays of 2 ms, and the transmissions.
@@ -256,10 +289,6 @@ def test_a_switch_in_user_space_delays_and_marks() -> None:
     assert ports.column("marked_packets")[~port].max() == 0
     told = int(result.flows.column("marked_packets").sum())
     assert 0 < told <= int(ports.column("marked_packets")[port][0])
-    # As far from the simulation as a busy machine may make it, but the same thing.
-    simulated = far.run()
-    ratio = result.flows.column("fct_ps").max() / simulated.flows.column("fct_ps").max()
-    assert 0.8 < ratio < 3
 
 
 def test_pauses_in_place_of_losses() -> None:
@@ -562,6 +591,23 @@ def test_what_a_killed_testbed_leaves_is_gone_after_the_next(tmp_path: Path) -> 
     assert loaded > 0
     assert mounted() == mounts
     assert testbed.run(scenario("cc.algorithm=dctcp", *MARKS)).end == "finished"
+
+
+def test_an_unloading_that_was_killed_is_brought_to_its_end() -> None:
+    before = subprocess.Popen([sys.executable, "-c", ""])
+    owner = controls._identity(before.pid)
+    before.wait()
+    control = kernel.load("powertcp", [], kernel.Link(10**9, 10**8))
+    (loaded,) = kernel.loaded()
+    # It held the name, and had come to the congestion control, but not to the program for the TCP option.
+    controls.FOLDER.mkdir(mode=0o700, exist_ok=True)
+    held = {"owner": owner, "id": loaded.id}
+    (controls.FOLDER / f"{control.name}.lock").write_text(json.dumps(held))
+    kernel_machine.call(kernel_machine.ready(), "struct_ops", "unregister", "id", str(loaded.id))
+    assert programs("incast_options") == 1
+    testbed.clear()
+    assert list(controls.FOLDER.glob("*")) == []
+    wait_until(lambda: programs("incast_options") == 0)
 
 
 def test_two_at_once_do_not_touch(tmp_path: Path) -> None:

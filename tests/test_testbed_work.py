@@ -258,7 +258,7 @@ def test_the_first_packets_come_at_the_rate_of_the_link() -> None:
 topology = { kind = "star", hosts = 3, rate = "10Mbps", delay = "1ms" }
 cc = { algorithm = "newreno" }
 traffic = [{ kind = "flows", from = ["h0", "h1"], to = "h2", size = "200KB" }]
-run = { until = "40ms" }
+run = { until = "300ms" }
 """
     plan = planning.read(incast.Scenario.from_toml(text, "two.toml"))
     nothing = sending.Info(0, 0, 0, 0, 0, 0, 0, 0, 0)

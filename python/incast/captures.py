@@ -14,7 +14,8 @@ __all__ = ["Packet", "read"]
 
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _LITTLE_ENDIAN = 0x1A2B3C4D
-_NAME = 2
+_NAME, _RESOLUTION = 2, 9
+_NANOSECONDS = b"\x09"
 
 
 class Packet(NamedTuple):
@@ -43,7 +44,7 @@ def read(result: Result | str | os.PathLike[str]) -> list[Packet]:
 
     Raises:
         FileNotFoundError: When the result has no captured packets.
-        ValueError: When the file is not one of Incast's.
+        ValueError: When the file is not one of Incast's, or was cut off.
     """
     folder = result.folder if isinstance(result, Result) else Path(result)
     if folder is None:
@@ -51,12 +52,19 @@ def read(result: Result | str | os.PathLike[str]) -> list[Packet]:
     path = folder / "capture.pcapng"
     ports: list[str] = []
     packets = []
-    for kind, block in _blocks(path):
-        if kind == _INTERFACE:
-            ports.append(_name(block))
-        elif kind == _PACKET:
-            port, high, low, stored, length = struct.unpack_from("<IIIII", block)
-            packets.append(Packet((high << 32 | low) * 1000, ports[port], length, block[20 : 20 + stored]))
+    try:
+        for kind, block in _blocks(path):
+            if kind == _INTERFACE:
+                options = dict(_options(block))
+                if options.get(_RESOLUTION) != _NANOSECONDS:
+                    raise ValueError(f"{path} is no capture of Incast: its times are not in nanoseconds")
+                ports.append(options[_NAME].decode())
+            elif kind == _PACKET:
+                port, high, low, stored, length = struct.unpack_from("<IIIII", block)
+                time_ps = (high << 32 | low) * 1000
+                packets.append(Packet(time_ps, ports[port], length, block[20 : 20 + stored]))
+    except (struct.error, LookupError, UnicodeDecodeError):
+        raise ValueError(f"{path} is no capture of Incast: a block in it is malformed") from None
     return packets
 
 
@@ -76,12 +84,10 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         raise ValueError(f"{path} is cut off")
 
 
-def _name(block: bytes) -> str:
-    """The name of an interface, which is among its options."""
+def _options(block: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbers and values of the options of an interface."""
     at = 8
     while at + 4 <= len(block):
         option, length = struct.unpack_from("<HH", block, at)
-        if option == _NAME:
-            return block[at + 4 : at + 4 + length].decode()
+        yield option, block[at + 4 : at + 4 + length]
         at += 4 + length + -length % 4
-    return "?"

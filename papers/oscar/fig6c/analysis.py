@@ -31,7 +31,7 @@ def _delays(results: Results, name: str, noise: float) -> tuple[Floats, Floats]:
     """
     result = results[name]
     if is_measured(result):
-        rows = np.array(round_trips(captures.read(result), "h0"), dtype=np.float64)
+        rows = np.array(round_trips(captures.read(result), "h0"), dtype=np.float64).reshape(-1, 2)
         sent, delay = rows[:, 0], rows[:, 1] - rows[:, 0]
     else:
         found = incast.gradient_of(result, "steady", f"{_unit(results, name)}us")
@@ -106,7 +106,7 @@ def worse(results: Results, method: str = "division", noise: float = 1.0, name: 
 
 
 def empties(results: Results) -> Quantity:
-    """When the queue is empty again, in send time from the begin of the first phase."""
+    """When the queue is empty again, in send time from the beginning of the first phase."""
     series = results.view("run").port("s0->h2")
     busy = series.time_ps[series.queue_bytes > 5_000]
     return Quantity(float(busy.max() - EDGES[0] * 1e6) / 1e12, "time")
@@ -126,7 +126,7 @@ def roughness(results: Results, noise: float = 0.0, name: str = "run") -> float:
 def points(
     results: Results, method: str, noise: float = 1.0, name: str = "run", stretch: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Gradients over the send time in us, or in times ``stretch``, from the begin of the first phase."""
+    """Gradients over the send time in us, times ``stretch``, from the beginning of the first phase."""
     at, found = _estimated(results, name, method, noise)
     return (at - EDGES[0]) * stretch, found
 

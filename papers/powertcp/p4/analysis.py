@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import captures
+from incast.ledger.figure import LedgerError
 from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
 from incast.result import Result
@@ -44,7 +45,8 @@ _known: dict[Path, Carried] = {}
 def _carried(results: Results) -> Carried:
     """That of this repetition."""
     of = results[RUN]
-    assert of.folder is not None
+    if of.folder is None:
+        raise LedgerError("captured packets are in a folder of results, and this run has none")
     if of.folder not in _known:
         _known[of.folder] = _read(of)
     return _known[of.folder]
@@ -65,6 +67,8 @@ def _read(result: Result) -> Carried:
             segments += bool(bytes_)
     # The clock of the records, of 32 bits, from the start on.
     at = np.array([of.at_ns for of in records], dtype=np.int64)
+    if not records:
+        raise LedgerError("no captured packet has a record")
     seconds = ((at - result.info["testbed"]["clock_ns"]) % 2**32) / 1e9
     return Carried(segments, acknowledgements, records, passed, seconds, result)
 

@@ -474,7 +474,9 @@ def complete(one: Loaded) -> bool:
 
 def _remove_unused(bpftool: str) -> None:
     with_option = _with_option()
-    options.remove_unused(bpftool, [number for name, number in machine.registered() if name in with_option])
+    options.remove_unused(
+        bpftool, lambda: [number for name, number in machine.registered() if name in with_option]
+    )
 
 
 def _with_option() -> set[str]:

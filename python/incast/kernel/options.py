@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,19 +97,21 @@ def complete(bpftool: str, number: int) -> bool:
     return any(shared in maps for _, maps in _attached(bpftool))
 
 
-def remove_unused(bpftool: str, controls: Iterable[int]) -> None:
+def remove_unused(bpftool: str, controls: Callable[[], Iterable[int]]) -> None:
     """Takes away the programs whose congestion control is gone, whatever process left them.
 
     Args:
         bpftool: Its path.
-        controls: The numbers of the congestion controls that there are, with those that are being unloaded.
+        controls: Gives the numbers of the congestion controls that there are, with those that are being
+            unloaded.
 
     Raises:
         KernelError: When it cannot be; the text says why.
     """
+    # In this order: what somebody else attaches meanwhile has a congestion control, which came before it.
     attached = _attached(bpftool)
     used = set()
-    for number in controls if attached else ():
+    for number in controls() if attached else ():
         # One may be gone since it was listed, or have none.
         with contextlib.suppress(KernelError):
             used.add(_map_of(bpftool, number))

@@ -169,7 +169,7 @@ def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -
         found.shown(unit)
     except LedgerError as error:
         raise LedgerError(f"{where}: {error}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
         raise LedgerError(f"{where}: {error}") from error
     return found
 

@@ -195,6 +195,7 @@ def run_figures(
         while left and all(index in batch.infos or index in batch.errors for index in left[0][1]):
             figure, indices = left.pop(0)
             if any(jobs[index].label in failed for index in indices):
+                batch.state.runs -= testbeds.count(figure)
                 continue
             if figure.testbed:
                 waiting.append((figure, indices))
@@ -206,6 +207,7 @@ def run_figures(
     check(batch)
     failures = [f"{failure.label} failed: {failure.why}" for failure in batch.state.failures]
     for figure, indices in waiting:
+        expected = batch.state.made + batch.state.reused + testbeds.count(figure)
         try:
             measured = testbeds.measure(figure, folder, fresh, batch.state, watch)
         except testbeds.AbsentError as reason:
@@ -216,6 +218,11 @@ def run_figures(
             failures.append(str(error))
         else:
             done(figure, _collected(figure, batch, indices, measured))
+            continue
+        # What was not made of it never will be.
+        batch.state.runs -= expected - batch.state.made - batch.state.reused
+        if watch is not None:
+            watch(batch.state)
     if failures:
         raise LedgerError("\n".join(failures))
 

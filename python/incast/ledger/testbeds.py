@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -97,9 +98,11 @@ def _one(
             place = simulated.with_name(f"testbed-{simulated.name}-{_code(scenario)}")
             if not fresh and (found := _complete(place)):
                 return found, True
-        result = _undisturbed(lambda: testbed.run(scenario, place, fresh=True, progress=report))
+        result = _undisturbed(lambda: testbed.run(scenario, place, fresh=True, progress=report), place)
     except ScenarioError as error:
         raise LedgerError(f"{name}: {error}") from None
+    except testbed.RunError as error:
+        raise LedgerError(f"{name} failed: {error}") from None
     except (KernelError, testbed.TestbedError) as error:
         raise AbsentError(str(error)) from None
     if not result.sound:
@@ -107,15 +110,20 @@ def _one(
     return result, False
 
 
-def _undisturbed(run: Callable[[], Result]) -> Result:
-    """The result of a run that is made once more where the machine's processors were not its own.
+def _undisturbed(run: Callable[[], Result], place: Path | None) -> Result:
+    """The result of a run, which is repeated where the machine's processors were not its own.
 
-    Whether it is does not depend on what was measured. The last one counts.
+    Whether it is repeated does not depend on what was measured. The last one counts, and only that is kept.
     """
     start, stolen = time.monotonic(), machine.stolen_s()
     result = run()
     spent = (time.monotonic() - start) * (os.cpu_count() or 1)
-    return result if machine.stolen_s() - stolen <= STOLEN * spent else run()
+    if machine.stolen_s() - stolen <= STOLEN * spent:
+        return result
+    if place is not None:
+        # Whatever becomes of the second run, the first one is not taken for it.
+        shutil.rmtree(place)
+    return run()
 
 
 def _complete(place: Path) -> Result | None:
@@ -127,11 +135,17 @@ def _complete(place: Path) -> Result | None:
 
 
 def _code(scenario: Scenario) -> str:
-    """Identifies the algorithms of a scenario as built here: a result of other code is not reused."""
+    """Identifies what makes a testbed of a scenario, as it is here: a result of other code is not reused.
+
+    The algorithms as built for the kernel, the programs of switches and options, and the testbed itself.
+    """
     used = {label.partition(":")[0] for label in scenario._core.algorithms()}
+    files = [kernel.OBJECTS / known.object for known in kernel.CONTROLS if known.algorithm in used]
+    files += [kernel.OBJECTS / f"{name}.bpf.o" for name in ("mark", "options", "stamp")]
+    for package in (kernel, testbed):
+        files += sorted(Path(str(package.__file__)).parent.glob("*.py"))
     digest = hashlib.sha256()
-    for known in kernel.CONTROLS:
-        file = kernel.OBJECTS / known.object
-        if known.algorithm in used and file.exists():
+    for file in files:
+        if file.exists():
             digest.update(file.read_bytes())
     return digest.hexdigest()[:8]

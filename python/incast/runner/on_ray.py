@@ -130,7 +130,7 @@ def make(task: Task, version: str, plugins: Sequence[tuple[str, bytes]]) -> tupl
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
     """Unpacks what :func:`make` has packed."""
-    # 3.10.11 and 3.11.3, which Debian 12 has, know of no filters; later ones want to be told.
+    # Python 3.10.11, 3.11.3 and older know of no filters; later ones want to be told.
     if hasattr(tarfile, "data_filter"):
         archive.extractall(folder, filter="data")
     else:

@@ -10,14 +10,18 @@ import contextlib
 import json
 import os
 import select
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from incast import _core, kernel
 from incast._build import build
+from incast.kernel import KernelError
 from incast.progress import Progress
 from incast.result import Result
 from incast.scenario import Interrupted, Scenario
@@ -26,13 +30,13 @@ from incast.testbed import plan as planning
 from incast.testbed.captures import Captures, Frame
 from incast.testbed.flows import Connection, Measured
 from incast.testbed.forwarding import forwarding
-from incast.testbed.machine import TestbedError
+from incast.testbed.machine import RunError, TestbedError
 from incast.testbed.network import Network, network
 from incast.testbed.plan import Plan
 from incast.testbed.queues import Totals
 from incast.testbed.states import States
 
-__all__ = ["TestbedError", "clear", "run"]
+__all__ = ["RunError", "TestbedError", "clear", "run"]
 
 _LEAD_NS = 20_000_000
 """Time to get ready before the scenario starts."""
@@ -42,10 +46,10 @@ _LATE_NS = 5_000_000
 
 
 def clear() -> list[str]:
-    """Removes what testbeds have left that were killed; every run begins with it.
+    """Removes what testbeds have left in the kernel that were killed; every run begins with it.
 
     Returns:
-        The names of the algorithms that were unloaded. There is nothing else that a killed testbed can leave.
+        The names of the algorithms that were unloaded.
     """
     return controls.clear()
 
@@ -76,6 +80,7 @@ def run(
         ScenarioError: With everything in the scenario that a testbed cannot do. Nothing was made then.
         TestbedError: When the machine lacks something.
         KernelError: When an algorithm cannot be loaded.
+        RunError: When the run fails that had begun.
         ResultError: When the result cannot be saved.
         Interrupted: After Ctrl-C, with the result so far.
     """
@@ -84,13 +89,40 @@ def run(
     machine.check(marks=(plan.core.ecn is not None and not plan.user) or bool(wanted))
     machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
     clear()
-    with controls.loaded(wanted, waiting or (lambda _: None)):
-        measurement = _measure(plan, scenario.seed, progress)
     folder = None if out is None else os.fspath(Path(out))
-    result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
-    if measurement.ending[0] == "interrupted":
-        raise Interrupted(result)
+    with _holding() as hold:
+        with controls.loaded(wanted, waiting or (lambda _: None)):
+            measurement = _measure(plan, scenario.seed, progress, hold)
+        result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
+        if measurement.ending[0] == "interrupted":
+            raise Interrupted(result)
     return result
+
+
+@contextlib.contextmanager
+def _holding() -> Iterator[Callable[[], None]]:
+    """Gives what holds Ctrl-C back from when it is called to the end of this context."""
+    pressed: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    held = False
+
+    def note(number: int, _: FrameType | None) -> None:
+        pressed.append(number)
+
+    def hold() -> None:
+        nonlocal held
+        # Only the main thread has signals.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, note)
+            held = True
+
+    try:
+        yield hold
+    finally:
+        if held:
+            signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @dataclass
@@ -112,6 +144,7 @@ def _measure(
     plan: Plan,
     seed: int,
     progress: Callable[[Progress], None] | None,
+    hold: Callable[[], None],
 ) -> _Measurement:
     # Made before thousands of sockets: select() takes descriptors below 1024 only.
     with select.epoll() as events, forwarding(plan, seed) if plan.user else network(plan) as net:
@@ -128,7 +161,7 @@ def _measure(
                     else ()
                 ):
                     states[name] = stack.enter_context(contextlib.closing(States(name)))
-                return _Run(plan, net, connections, events, states, captures).measure(progress)
+                return _Run(plan, net, connections, events, states, captures).measure(progress, hold)
         finally:
             for connection in connections:
                 connection.close()
@@ -159,14 +192,28 @@ class _Run:
         self.peaks: dict[tuple[int, int], int] = {}
         self.before: dict[tuple[int, int], tuple[Totals, int]] = {}
 
-    def measure(self, progress: Callable[[Progress], None] | None) -> _Measurement:
-        """Runs the flows, and collects what was measured."""
+    def measure(self, progress: Callable[[Progress], None] | None, hold: Callable[[], None]) -> _Measurement:
+        """Runs the flows, and collects what was measured.
+
+        Raises:
+            RunError: When something fails.
+        """
+        try:
+            return self._measure(progress, hold)
+        except RunError:
+            raise
+        except KernelError as error:
+            raise RunError(str(error)) from None
+
+    def _measure(self, progress: Callable[[Progress], None] | None, hold: Callable[[], None]) -> _Measurement:
         plan, switch = self.plan, self.net.switch
         until = plan.core.until_ps
 
         def report(now_ns: int, finished: int) -> None:
             if progress:
                 progress(Progress(max(0, now_ns) * 1000, until, finished, len(plan.flows), 0))
+            if self.captures is not None:
+                self.captures.relieve()
 
         look = self._look if self.states else None
         start_ns = time.monotonic_ns() + _LEAD_NS
@@ -175,15 +222,17 @@ class _Run:
             measured = flows.measure(
                 plan, self.connections, self._sample, report, start_ns, self.events, look
             )
+            hold()
             self._ports()
         else:
             from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
             switch.begin(start_ns, plan.core.probed_ports, from_ps, plan.port_interval_ps, until_ps)
             measured = flows.measure(plan, self.connections, None, report, start_ns, self.events, look)
+            hold()
             self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)
         self._internals()
-        self._captured(start_ns)
+        self._captured(measured)
         self._operations(measured)
         dropped = sum(row[4] for row in self.made.ports)
         waiting = [
@@ -270,13 +319,13 @@ class _Run:
                 self.made.internals += [(now_ns * 1000, flow, *value) for value in values]
         self.made.internals.sort()
 
-    def _captured(self, start_ns: int) -> None:
+    def _captured(self, measured: Measured) -> None:
         """The packets of captured ports."""
         if self.captures is None:
             return
-        self.made.frames, lacking = self.captures.read(start_ns)
+        self.made.frames, lacking = self.captures.read(measured.epoch_ns, measured.now_ns)
         if lacking:
-            self.notes.append(f"{lacking:,} packets were not captured: there were too many at a time")
+            self.notes.append(f"{lacking:,} packets were not captured: the kernel's buffer for them was full")
 
     def _acked(self, connection: Connection) -> int:
         return flows.Info.of(connection.sender).acked - connection.begun.acked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import socket
 import struct
-import time
 
 from incast.testbed.machine import TestbedError
 from incast.testbed.network import Network, device
@@ -20,10 +19,15 @@ _ALL = 3
 """Frames of every protocol."""
 _BUFFER_FORCED, _ATTACH_FILTER, _TIMESTAMP_NS = 33, 26, 35
 _PACKET, _STATISTICS = 263, 6
+_MEMORY = 55
+"""What of a socket's buffer is taken, and how large it is: the first of its numbers of 32 bits."""
 _IPV4 = b"\x08\x00"
 
 _BUFFER = 256_000_000
-"""Bytes, as the kernel counts them with its own structures: seconds of full packets at 100 Mbps."""
+"""Half of the bytes of a buffer, as the kernel counts them: with its own structures, for both directions."""
+
+_AT_ONCE = 500
+"""Packets that are read at most of a buffer that fills up, while flows go on."""
 
 _KEPT = 128
 """Bytes of a packet that are kept: all of its headers."""
@@ -46,22 +50,35 @@ class _Tap:
             self._socket.setsockopt(socket.SOL_SOCKET, _TIMESTAMP_NS, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
             self._socket.bind((device(plan, link), _ALL))
+        except TestbedError:
+            raise
         except OSError as error:
             raise TestbedError(f"packets of {plan.name(host)} cannot be seen: {error.strerror}") from None
         self._socket.setblocking(False)
+        self._found: list[tuple[int, bool, bytes]] = []
 
-    def read(self) -> tuple[list[tuple[int, bool, bytes]], int]:
-        """The frames so far: time of day in ns, whether the host sent it, bytes; and how many are lacking."""
-        found = []
-        while True:
+    def _read(self, most: int | None = None) -> None:
+        """Takes frames from the buffer, all or so many."""
+        while most is None or most > 0:
             try:
                 frame, extra, _, (_, _, kind, *_) = self._socket.recvmsg(_KEPT, 64)
             except BlockingIOError:
                 break
             seconds, nanoseconds = struct.unpack_from("qq", extra[0][2])
-            found.append((seconds * 10**9 + nanoseconds, kind == socket.PACKET_OUTGOING, frame))
+            self._found.append((seconds * 10**9 + nanoseconds, kind == socket.PACKET_OUTGOING, frame))
+            most = None if most is None else most - 1
+
+    def relieve(self) -> None:
+        """Reads some frames where the buffer is a quarter full."""
+        taken, size = struct.unpack_from("=II", self._socket.getsockopt(socket.SOL_SOCKET, _MEMORY, 36))
+        if taken > size // 4:
+            self._read(_AT_ONCE)
+
+    def read(self) -> tuple[list[tuple[int, bool, bytes]], int]:
+        """The frames so far: time of day in ns, whether the host sent it, bytes; and how many are lacking."""
+        self._read()
         _, lost = struct.unpack("=II", self._socket.getsockopt(_PACKET, _STATISTICS, 8))
-        return found, lost
+        return self._found, lost
 
     def close(self) -> None:
         self._socket.close()
@@ -95,22 +112,26 @@ class Captures:
             self.close()
             raise
 
-    def read(self, start_ns: int) -> tuple[list[Frame], int]:
-        """The packets by time, from the start of the scenario on, and how many more there were.
+    def relieve(self) -> None:
+        """To be called now and then while flows go on: buffers that fill up are read."""
+        for tap in self._taps:
+            tap.relieve()
+
+    def read(self, epoch_ns: int, end_ns: int) -> tuple[list[Frame], int]:
+        """The packets of a scenario by time, and how many were lost because a buffer was full.
 
         Args:
-            start_ns: When the scenario started, on the monotonic clock.
+            epoch_ns: When the scenario started, by the time of day, with which packets are stamped.
+            end_ns: When it ended, from its start on.
         """
         frames: list[Frame] = []
         lacking = 0
-        # Packets are stamped with the time of day.
-        epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
         for tap in self._taps:
             found, lost = tap.read()
             lacking += lost
             for at, outgoing, frame in found:
                 port = tap.sends if outgoing else tap.comes
-                if port in self._ports and at >= epoch_ns:
+                if port in self._ports and 0 <= at - epoch_ns <= end_ns:
                     frames.append(((at - epoch_ns) * 1000, *port, _length(frame), frame))
         frames.sort(key=lambda frame: frame[:3])
         return frames, lacking

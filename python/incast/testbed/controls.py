@@ -154,5 +154,8 @@ def _clear(lock: int, name: str) -> bool:
         if not set(mine) & {number for _, number in machine.registered()}:
             break
         time.sleep(0.02)
+    # One that was killed while it unloaded may have left the program for an option, and so does the unloading
+    # of what connections still use.
+    kernel.clear()
     os.ftruncate(lock, 0)
     return bool(mine)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from incast.testbed.machine import TestbedError
+from incast.testbed.machine import RunError, TestbedError
 from incast.testbed.network import Network, address
 from incast.testbed.plan import HEADER, Flow, Plan
 from incast.testbed.spaces import in_time
@@ -133,6 +133,7 @@ class Measured:
         now_ns: When, from the start of the scenario.
         samples: Of the probed flows: time in ns, flow, and what the kernel told.
         latest_ns: The most that a sample was later than it should have been.
+        epoch_ns: When the scenario started, by the time of day: the kernel stamps packets with that.
     """
 
     work: Work
@@ -140,6 +141,7 @@ class Measured:
     now_ns: int = 0
     samples: list[tuple[int, int, Info]] = field(default_factory=list)
     latest_ns: int = 0
+    epoch_ns: int = 0
 
 
 def connect(plan: Plan, network: Network) -> list[Connection]:
@@ -280,9 +282,9 @@ class _Loop:
         self.progress = progress
         self.start_ns = start_ns
         self.work = Work(plan.core.operations, [flow.start_ps for flow in plan.flows])
-        self.measured = Measured(work=self.work)
         # Acknowledgements are stamped with the time of day.
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
+        self.measured = Measured(work=self.work, epoch_ns=self.epoch_ns)
         self.events = events
         self.active = {connection.sender.fileno(): connection for connection in connections}
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
@@ -458,7 +460,7 @@ class _Loop:
             except BlockingIOError:
                 return
             except OSError as error:
-                raise TestbedError(f"flow {connection.flow.number} broke off: {error.strerror}") from None
+                raise RunError(f"flow {connection.flow.number} broke off: {error.strerror}") from None
             when = place = None
             for level, kind, value in extra:
                 if level == socket.SOL_SOCKET and kind == _TIMESTAMPING:

@@ -81,6 +81,8 @@ def _socket(space: Space, name: str) -> socket.socket:
         made.setsockopt(_PACKET, _QDISC_BYPASS, 1)
         made.setsockopt(socket.SOL_SOCKET, _RECEIVE_BYTES_FORCED, _RECEIVE_BYTES)
         made.bind((name, _IPV4))
+    except TestbedError:
+        raise
     except OSError as error:
         raise TestbedError(f"there are no packet sockets (CONFIG_PACKET): {error.strerror}") from None
     return made

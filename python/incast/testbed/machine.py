@@ -12,7 +12,7 @@ from pathlib import Path
 
 from incast.kernel import machine
 
-__all__ = ["TestbedError", "check", "run", "tool"]
+__all__ = ["RunError", "TestbedError", "check", "run", "tool"]
 
 TOOLS = {
     "ip": "iproute2",
@@ -31,9 +31,13 @@ _PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 
 
 class TestbedError(machine.KernelError):
-    """A testbed cannot be made. The text says why, and what helps."""
+    """A testbed cannot be made, or a run on it failed. The text says why, and what helps."""
 
     __test__ = False  # no test of pytest's, though it is called one
+
+
+class RunError(TestbedError):
+    """A run on a testbed failed that had begun: the machine lacks nothing. The text says why."""
 
 
 def check(marks: bool) -> None:
@@ -53,7 +57,7 @@ def check(marks: bool) -> None:
             "a testbed needs root (the capabilities CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN): "
             "run it with sudo, in a container with --privileged"
         )
-    for name in ("ip", "tc", *(("unshare", "mount") if marks else ())):
+    for name in TOOLS:
         tool(name)
     if marks:
         machine.ready()

@@ -66,7 +66,9 @@ class Network:
     def close(self) -> None:
         """Removes it."""
         if self.switch is not None:
-            self.switch.stop()
+            # Stopped before, where nothing went wrong: then its failure was told.
+            with contextlib.suppress(OSError):
+                self.switch.stop()
         for queue in self.queues.values():
             queue.close()
         for space in (*self.hosts, *self.switches.values(), self.middle):

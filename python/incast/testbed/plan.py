@@ -234,7 +234,7 @@ def _refused(text: Mapping[str, Any]) -> _Found:
     if topology["kind"] not in ("star", "dumbbell", "graph"):
         yield (
             "topology.kind",
-            "a testbed is a star, a dumbbell or a graph: every further hop shares the same two cores",
+            "a testbed is a star, a dumbbell or a graph: all hops share the processors of one machine",
         )
         return
     if transport["kind"] != "window":
@@ -293,7 +293,7 @@ _SWITCH = {
     "bfc": "the switch of a testbed has one queue for each port, and pauses links, not flows",
     "trimming": "TCP does not understand packets without their payload",
     "buffers": "every switch of a testbed has the same buffer",
-    "packed_telemetry": "TCP carries no in-band telemetry",
+    "packed_telemetry": "the record that TCP carries on a testbed is not packed",
     "egress_limit": "ports of a testbed drop nothing with PFC, or share the buffer without",
 }
 """Keys of switches that must be absent, and why."""
@@ -348,7 +348,7 @@ def _graph(core: _core.Plan) -> _Found:
         yield "topology.hosts", f"makes {core.hosts}: a testbed has at most {MOST_HOSTS} hosts"
     switches = len(core.nodes) - core.hosts
     if switches > MOST_SWITCHES:
-        why = "every further hop shares the same two cores"
+        why = "all hops share the processors of one machine"
         yield "topology.switches", f"makes {switches}: a testbed has at most {MOST_SWITCHES}; {why}"
     for key, names in (("hosts", core.nodes[: core.hosts]), ("switches", core.nodes[core.hosts :])):
         for name in names:
@@ -469,7 +469,7 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool, telemetry: boo
         if core.buffer_alpha is not None:
             yield "ports do not share the buffer: each has the most that one alone could take of it"
     if core.captured_ports:
-        yield "packets are captured by the kernels of hosts: those to a host when they have come there"
+        yield "packets are captured by the kernels of hosts: packets to a host are stamped on arrival"
     if core.port_interval_ps < SHORTEST_SAMPLE_PS and core.probed_ports and not user:
         yield "ports are sampled every millisecond"
     if core.flow_interval_ps < SHORTEST_SAMPLE_PS and core.probed_flows:

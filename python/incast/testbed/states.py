@@ -40,7 +40,10 @@ class States:
     def __init__(self, name: str) -> None:
         self._file = -1
         bpftool = machine.ready()
-        number = max(one.id for one in kernel.loaded() if one.name == name and one.selectable)
+        numbers = [one.id for one in kernel.loaded() if one.name == name and one.selectable]
+        if not numbers:
+            raise TestbedError(f"the kernel has no {name} any more: somebody else has unloaded it")
+        number = max(numbers)
         for place in options.maps(bpftool, number):
             of = json.loads(machine.call(bpftool, "--json", "map", "show", "id", str(place)))
             if of.get("name") == _MAP:
@@ -56,7 +59,8 @@ class States:
     def read(self, connection: socket.socket) -> bytes:
         """The state of a connection's flow now.
 
-        The kernel may write it meanwhile, on another processor. So it is read until it is the same twice.
+        The kernel may write it meanwhile, on another processor. So it is read until it is the same twice, and
+        eight times at most.
         """
         struct.pack_into("=i", self._key, 0, connection.fileno())
         before = b""
