@@ -4,7 +4,12 @@ use incast_cc::{IntHop, IntStack};
 use incast_transport::Report;
 use incast_units::{Bytes, Rate, Time};
 
-use crate::balancing::{Handling, ONE_PATH};
+/// How the switches handle a packet, as the packet says it in three bits: 0 by its hash, or the number of a
+/// policy.
+pub(crate) type Handling = u8;
+
+/// The handling of a packet that has an entropy which switches ignore.
+pub(crate) const ONE_PATH: Handling = 7;
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! A uniformly random port for each packet at each switch, as OSCAR's evaluation sprays packets.
 
-use super::PerHop;
+use super::policy::{Lengths, PerHop};
 use crate::describe::network::PortId;
 use crate::packet::Packet;
 use crate::random::{draw, mix};
-use crate::switch::Egress;
 
 #[derive(Debug)]
 pub(super) struct Random {
@@ -18,7 +17,7 @@ impl Random {
 }
 
 impl PerHop for Random {
-    fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &[Egress]) -> Option<PortId> {
+    fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &dyn Lengths) -> Option<PortId> {
         Some(one_of(group, self.stream, packet))
     }
 }

@@ -5,7 +5,8 @@
 //! retransmission timer expires cycles through what it has stored for a while; then it forgets all and sends
 //! sixteen packets with random entropies. As in the public UEC simulator.
 
-use super::{Entropies, Feedback, Settings};
+use super::policy::{Entropies, Feedback};
+use crate::describe::balancing::Settings;
 use crate::random::draw;
 
 /// Entropies that are kept.

@@ -21,8 +21,6 @@ pub(crate) struct OpticalSwitch {
 }
 
 impl Behaviour for OpticalSwitch {
-    const STORES: bool = false;
-
     fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
         let outs = &world.routes.ports[id as usize];
         let delay = outs.first().map_or(0, |out| out.delay.ps());

@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
 use super::control::{Controller, OwnControl};
-use super::named;
+use super::named::named;
 use super::switch::MAX_QUEUES;
 use crate::pause_map::MAP_FRAME;
 

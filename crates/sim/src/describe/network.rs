@@ -3,7 +3,6 @@
 use incast_units::{Rate, Time};
 
 use super::circuits::Circuits;
-pub use crate::engine::node::NodeKind;
 
 /// A host or a switch, by its index in [`Network::nodes`]. Hosts come first: node `i` below
 /// [`Network::hosts`] is host `i`.
@@ -11,6 +10,39 @@ pub type NodeId = u32;
 
 /// A node's port, by the order in which its links were added.
 pub type PortId = u16;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// Sends and receives flows, never forwards.
+    Host,
+    /// Stores and forwards packets.
+    Switch,
+    /// A switch with backpressure flow control.
+    BackpressureSwitch,
+    /// Passes packets on by a schedule of circuits.
+    OpticalSwitch,
+    /// The switch of a rack in a network with circuits.
+    Tor,
+    /// An example.
+    #[cfg(test)]
+    Repeater,
+}
+
+impl NodeKind {
+    /// Whether a node of this kind stores a packet and forwards it when the last bit has arrived. One that does not
+    /// passes each bit on as it comes, at the rate at which it comes: it adds nothing to the time that a packet takes.
+    #[must_use]
+    pub const fn stores(self) -> bool {
+        match self {
+            Self::Host | Self::Switch | Self::BackpressureSwitch | Self::Tor => true,
+            Self::OpticalSwitch => false,
+            #[cfg(test)]
+            Self::Repeater => false,
+        }
+    }
+}
 
 /// A full-duplex link between two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

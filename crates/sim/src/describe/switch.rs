@@ -4,12 +4,27 @@ use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
 use super::bfc::Bfc;
-use super::named;
+use super::named::named;
 use crate::describe::network::NodeId;
 use crate::packet::PFC_FRAME;
 
-pub use crate::switch::path::PathPolicy;
-pub use crate::switch::scheduler::Scheduler;
+named! {
+    /// The order in which a port serves its queues. Paused queues are skipped.
+    pub enum Scheduler {
+        "strict-priority" => StrictPriority: "the lowest-numbered queue that holds a packet",
+        "round-robin" => RoundRobin: "one packet from each queue in turn",
+        "drr" => Drr: "deficit round robin: each queue in turn its quantum of bytes, whatever the size of its packets",
+        "wrr" => Wrr: "weighted round robin: each queue in turn as many packets as its weight",
+    }
+}
+
+named! {
+    /// How a switch chooses among equal-cost ports.
+    pub enum PathPolicy {
+        "ecmp" => Ecmp: "by a hash of the flow and the switch",
+        "five-tuple" => FiveTuple: "by the hash of addresses and ports that HPCC's ns-3 simulator uses",
+    }
+}
 
 /// Maximum number of queues (priorities) of a port.
 pub const MAX_QUEUES: usize = 128;

@@ -3,10 +3,56 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
-use super::{Named, named};
+use super::control::{Controller, OwnControl};
+use super::named::{Named, named};
 
-pub use crate::host::recovery::Kind as Recovery;
-pub use crate::host::transport::Kind;
+named! {
+    /// The transport of the hosts.
+    pub enum Kind {
+        "window" => Window: "windows and rates set by a congestion control at the sender",
+        "ndp" => Ndp: "a first window at line rate, then packets that the receiver pulls; for switches that trim",
+        "homa" => Homa: "messages granted by their receiver, the shortest first, with priorities (Homa)",
+    }
+    examples { Datagrams, }
+}
+
+impl Kind {
+    /// Whether flows have a congestion control at the sender.
+    #[must_use]
+    pub const fn is_controlled(self) -> bool {
+        self.own_control().is_none()
+    }
+
+    /// How it controls congestion by itself; `None` with an algorithm at the sender.
+    #[must_use]
+    pub const fn own_control(self) -> Option<OwnControl> {
+        match self {
+            Self::Ndp => Some(OwnControl {
+                title: "NDP",
+                controller: Controller::Receivers,
+                needs: "switches that trim packets to headers (prototype: 2017; optional in Ultra Ethernet: 2025)",
+            }),
+            Self::Homa => Some(OwnControl {
+                title: "Homa",
+                controller: Controller::Receivers,
+                needs: "switches with eight priorities; hosts that know sizes of messages (Linux kernel module: 2021)",
+            }),
+            Self::Window => None,
+            #[cfg(test)]
+            Self::Datagrams => None,
+        }
+    }
+}
+
+named! {
+    /// The loss recovery.
+    pub enum Recovery {
+        "go-back-n" => GoBackN: "everything from the lost packet on is sent again",
+        "selective" => Selective:
+            "only lost packets are sent again; the receiver keeps those that arrive out of order",
+    }
+    examples { ResendOldest, }
+}
 
 /// The base RTT that a flow's algorithm is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::deadlock::Hold;
 use super::event::{Effects, Event};
 use super::world::World;
 use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::{NodeId, NodeKind, PortId};
 use crate::forwarding::Table;
 use crate::host::Host;
 use crate::packet::{IntRecords, Packet};
@@ -21,10 +21,6 @@ use crate::switch::bfc::BackpressureSwitch;
 
 /// What the engine asks of a node. It calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
-    /// Whether it stores a packet and forwards it when the last bit has arrived. One that does not passes
-    /// each bit on as it comes, at the rate at which it comes: it adds nothing to the time that a packet takes.
-    const STORES: bool = true;
-
     /// The node with this number.
     ///
     /// # Errors
@@ -118,25 +114,11 @@ pub(crate) trait Behaviour: Sized {
 }
 
 macro_rules! nodes {
-    ($($(#[cfg($cfg:meta)])? $variant:ident($node:ty): $meaning:literal;)+) => {
+    ($($(#[cfg($cfg:meta)])? $variant:ident($node:ty);)+) => {
         /// A node's body, of whichever kind.
         #[derive(Debug)]
         pub(crate) enum Node {
-            $($(#[cfg($cfg)])? #[doc = $meaning] $variant(Box<$node>),)+
-        }
-
-        /// What a node is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum NodeKind {
-            $($(#[cfg($cfg)])? #[doc = $meaning] $variant,)+
-        }
-
-        impl NodeKind {
-            /// Whether a node of this kind stores packets and forwards them.
-            pub(crate) const fn stores(self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$variant => <$node>::STORES,)+ }
-            }
+            $($(#[cfg($cfg)])? $variant(Box<$node>),)+
         }
 
         impl Behaviour for Node {
@@ -229,10 +211,10 @@ impl Node {
 }
 
 nodes! {
-    Host(Host): "Sends and receives flows, never forwards.";
-    Switch(Switch): "Stores and forwards packets.";
-    BackpressureSwitch(BackpressureSwitch): "The same with backpressure flow control.";
-    OpticalSwitch(crate::circuits::optical::OpticalSwitch): "Passes packets on by a schedule of circuits.";
-    Tor(crate::switch::tor::Tor): "The switch of a rack in a network with circuits.";
-    #[cfg(test)] Repeater(crate::example::node::Repeater): "An example.";
+    Host(Host);
+    Switch(Switch);
+    BackpressureSwitch(BackpressureSwitch);
+    OpticalSwitch(crate::circuits::optical::OpticalSwitch);
+    Tor(crate::switch::tor::Tor);
+    #[cfg(test)] Repeater(crate::example::node::Repeater);
 }

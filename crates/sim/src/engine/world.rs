@@ -17,6 +17,7 @@ use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Kind as TransportKind, Transport};
 use crate::describe::work::Operation;
 use crate::forwarding::Table;
+use crate::host::recovery::keeps;
 use crate::host::transport::Priorities;
 use crate::host::work::Graph;
 use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
@@ -127,7 +128,7 @@ impl<'a> World<'a> {
                 simulation.transport.ack_every
             ));
         }
-        if simulation.transport.recovery.keeps() && simulation.flows.len() > LARGEST_SLOT as usize {
+        if keeps(simulation.transport.recovery) && simulation.flows.len() > LARGEST_SLOT as usize {
             return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
         }
         let ndp = &simulation.transport.ndp;
@@ -141,7 +142,7 @@ impl<'a> World<'a> {
             return fail(problem);
         }
         if simulation.switch.trimming.is_some() {
-            if simulation.transport.kind == TransportKind::Window && !simulation.transport.recovery.keeps() {
+            if simulation.transport.kind == TransportKind::Window && !keeps(simulation.transport.recovery) {
                 return fail(
                     "trimming needs selective repeat: go-back-N discards what arrives after a hole".into(),
                 );

@@ -19,8 +19,6 @@ pub(crate) struct Repeater {
 }
 
 impl Behaviour for Repeater {
-    const STORES: bool = false;
-
     fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
         match world.routes.ports[id as usize].as_slice() {
             [a, b] if a.rate == b.rate => Ok(Self { ports: [Port::new(a), Port::new(b)] }),

@@ -25,7 +25,8 @@ use queues::Queues;
 use telemetry::{Hop, stamp};
 use trimming::Trimming;
 
-use crate::balancing::{Hops, ONE_PATH};
+use crate::balancing::Hops;
+use crate::balancing::policy::Lengths;
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
@@ -34,7 +35,7 @@ use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
 use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, NO_INT, PFC_FRAME, Packet, flag};
+use crate::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
@@ -358,7 +359,7 @@ fn balanced(
     group: &[PortId],
     hops: &mut Hops,
     path: &mut path::State,
-    ports: &[Egress],
+    ports: &Vec<Egress>,
 ) -> Option<PortId> {
     let handling = packet.handling();
     if handling == ONE_PATH {
@@ -366,6 +367,12 @@ fn balanced(
         return path.choose(&without_entropy, group, ports);
     }
     hops.choose(now, handling, packet, group, ports).or_else(|| path.choose(packet, group, ports))
+}
+
+impl Lengths for Vec<Egress> {
+    fn length(&self, port: PortId) -> u64 {
+        self[usize::from(port)].queues.length()
+    }
 }
 
 impl Egress {

@@ -10,8 +10,7 @@ pub(crate) use incast_transport::{
 
 use incast_units::Time;
 
-use crate::describe::named;
-use crate::describe::transport::{Repair, Transport};
+use crate::describe::transport::{Recovery as Kind, Repair, Transport};
 
 /// The settings for a flow whose path has this base RTT.
 pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -> Settings {
@@ -27,27 +26,18 @@ pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -
 }
 
 macro_rules! recoveries {
-    ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($recovery:ty): $meaning:literal;)+) => {
-        named! {
-            /// The loss recovery.
-            pub enum Kind {
-                $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
-            }
-        }
-
-        impl Kind {
-            /// Whether the receiver keeps packets that arrive out of order.
-            pub(crate) const fn keeps(self) -> bool {
-                match self {
-                    $($(#[cfg($cfg)])? Self::$variant => <$recovery as Recovery>::KEEPS,)+
-                }
+    ($($(#[cfg($cfg:meta)])? $variant:ident($recovery:ty);)+) => {
+        /// Whether the receiver keeps packets that arrive out of order.
+        pub(crate) const fn keeps(kind: Kind) -> bool {
+            match kind {
+                $($(#[cfg($cfg)])? Kind::$variant => <$recovery as Recovery>::KEEPS,)+
             }
         }
 
         /// A flow's loss recovery, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyRecovery {
-            $($(#[cfg($cfg)])? #[doc = $meaning] $variant($recovery),)+
+            $($(#[cfg($cfg)])? $variant($recovery),)+
         }
 
         impl AnyRecovery {
@@ -105,7 +95,7 @@ macro_rules! recoveries {
 }
 
 recoveries! {
-    "go-back-n" => GoBackN(GoBackN): "everything from the lost packet on is sent again";
-    "selective" => Selective(Selective): "only lost packets are sent again; the receiver keeps those that arrive out of order";
-    #[cfg(test)] "resend-oldest" => ResendOldest(crate::example::recovery::ResendOldest): "an example";
+    GoBackN(GoBackN);
+    Selective(Selective);
+    #[cfg(test)] ResendOldest(crate::example::recovery::ResendOldest);
 }

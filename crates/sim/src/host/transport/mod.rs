@@ -14,9 +14,8 @@ use incast_units::Time;
 use super::nic::{Nic, Source};
 use super::program::Step;
 use super::work::Work;
-use crate::describe::control::OwnControl;
-use crate::describe::named;
 use crate::describe::network::{NodeId, PortId};
+use crate::describe::transport::Kind;
 use crate::engine::event::{Effects, Event};
 use crate::engine::world::World;
 use crate::forwarding::Table;
@@ -31,9 +30,6 @@ pub(crate) use homa::Priorities;
 /// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
-    /// How it controls congestion by itself; `None` with an algorithm at the sender.
-    const OWN_CONTROL: Option<OwnControl> = None;
-
     /// The transport of one host, without flows.
     fn new(world: &World) -> Self;
 
@@ -129,32 +125,11 @@ impl<E> Context<'_, E> {
 }
 
 macro_rules! transports {
-    ($($(#[cfg($cfg:meta)])? $name:literal => $variant:ident($transport:ty): $meaning:literal;)+) => {
-        named! {
-            /// The transport of the hosts.
-            pub enum Kind {
-                $($(#[cfg($cfg)])? $name => $variant: $meaning,)+
-            }
-        }
-
-        impl Kind {
-            /// Whether flows have a congestion control at the sender.
-            #[must_use]
-            pub const fn is_controlled(self) -> bool {
-                self.own_control().is_none()
-            }
-
-            /// How it controls congestion by itself; `None` with an algorithm at the sender.
-            #[must_use]
-            pub const fn own_control(self) -> Option<OwnControl> {
-                match self { $($(#[cfg($cfg)])? Self::$variant => <$transport as Transport>::OWN_CONTROL,)+ }
-            }
-        }
-
+    ($($(#[cfg($cfg:meta)])? $variant:ident($transport:ty);)+) => {
         /// A host's transport, of any kind.
         #[derive(Debug)]
         pub(crate) enum AnyTransport {
-            $($(#[cfg($cfg)])? #[doc = $meaning] $variant(Box<$transport>),)+
+            $($(#[cfg($cfg)])? $variant(Box<$transport>),)+
         }
 
         impl AnyTransport {
@@ -218,8 +193,8 @@ macro_rules! transports {
 }
 
 transports! {
-    "window" => Window(window::Window): "windows and rates set by a congestion control at the sender";
-    "ndp" => Ndp(ndp::Ndp): "a first window at line rate, then packets that the receiver pulls; for switches that trim";
-    "homa" => Homa(homa::Homa): "messages granted by their receiver, the shortest first, with priorities (Homa)";
-    #[cfg(test)] "datagrams" => Datagrams(crate::example::transport::Datagrams): "an example";
+    Window(window::Window);
+    Ndp(ndp::Ndp);
+    Homa(homa::Homa);
+    #[cfg(test)] Datagrams(crate::example::transport::Datagrams);
 }

@@ -18,11 +18,11 @@ use signals::{Request, Signals};
 use table::FlowTable;
 
 use super::admission::Admission;
-use super::path::PathPolicy;
 use super::{Egress, Switch};
 use crate::describe::Simulation;
 use crate::describe::bfc::Bfc;
 use crate::describe::network::{NodeId, PortId};
+use crate::describe::switch::PathPolicy;
 use crate::engine::deadlock::Hold;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;

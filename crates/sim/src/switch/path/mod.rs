@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Egress;
 use crate::describe::flow::Flow;
 use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::{NextHops, Switch as Description};
+use crate::describe::switch::{NextHops, PathPolicy, Switch as Description};
 use crate::packet::Packet;
 
 /// A path policy at one switch.
@@ -29,19 +29,7 @@ pub(crate) trait Policy {
 }
 
 macro_rules! policies {
-    ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
-        /// How a switch chooses among equal-cost ports.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum PathPolicy {
-            $(#[doc = $meaning] $variant,)+
-        }
-
-        impl PathPolicy {
-            /// Each with its name in scenario files and its description.
-            pub const ALL: &[(Self, &'static str, &'static str)] =
-                &[$((Self::$variant, $name, $meaning)),+];
-        }
-
+    ($($variant:ident($state:ty);)+) => {
         /// The state of one switch's policy.
         #[derive(Debug)]
         pub(crate) enum State {
@@ -81,10 +69,8 @@ macro_rules! policies {
 }
 
 policies! {
-    Ecmp = "ecmp", ecmp::Ecmp,
-        "by a hash of the flow and the switch";
-    FiveTuple = "five-tuple", five_tuple::FiveTuple,
-        "by the hash of addresses and ports that HPCC's ns-3 simulator uses";
+    Ecmp(ecmp::Ecmp);
+    FiveTuple(five_tuple::FiveTuple);
 }
 
 /// The data shared by the policies of all switches.

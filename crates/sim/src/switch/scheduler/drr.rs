@@ -8,8 +8,10 @@
 //! A quantum may be smaller than a packet: the queue then accumulates credit over several visits. Visits in which
 //! no queue sends are not simulated one by one, so a choice costs O(queues) for any quanta.
 
-use super::{QueueSet, Queues, Schedule};
+use super::schedule::Schedule;
 use crate::describe::switch::Switch as Description;
+use crate::queue_set::QueueSet;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct DeficitRoundRobin {

@@ -1,7 +1,9 @@
 //! The order of service of a port that trims: headers first, but data is not starved.
 
-use super::{QueueSet, Queues, Schedule};
+use super::schedule::Schedule;
 use crate::describe::switch::Switch as Description;
+use crate::queue_set::QueueSet;
+use crate::switch::queues::Queues;
 use crate::switch::trimming::{DATA, HEADERS};
 
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! Strict priority: queue 0 before queue 1 before queue 2.
 
-use super::{QueueSet, Queues, Schedule};
+use super::schedule::Schedule;
 use crate::describe::switch::Switch as Description;
+use crate::queue_set::QueueSet;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct StrictPriority;

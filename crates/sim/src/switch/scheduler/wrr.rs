@@ -1,7 +1,9 @@
 //! Weighted round robin by packets: each queue in turn sends as many packets as its weight, or until it is empty.
 
-use super::{QueueSet, Queues, Schedule};
+use super::schedule::Schedule;
 use crate::describe::switch::Switch as Description;
+use crate::queue_set::QueueSet;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct WeightedRoundRobin {

@@ -13,7 +13,6 @@ use incast_units::Time;
 pub(crate) use priorities::Priorities;
 
 use super::{Context, Transport};
-use crate::describe::control::{Controller, OwnControl};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::nic::{Nic, Source};
@@ -32,12 +31,6 @@ pub(crate) struct Homa {
 }
 
 impl Transport for Homa {
-    const OWN_CONTROL: Option<OwnControl> = Some(OwnControl {
-        title: "Homa",
-        controller: Controller::Receivers,
-        needs: "switches with eight priorities; hosts that know sizes of messages (Linux kernel module: 2021)",
-    });
-
     fn new(world: &World) -> Self {
         Self {
             priorities: world.homa.clone().unwrap_or_default(),

@@ -3,8 +3,8 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate};
 
-use crate::balancing::Balancing;
 use crate::describe::Simulation;
+use crate::describe::balancing::Balancing;
 use crate::describe::flow::Flow;
 use crate::describe::switch::Scheduler;
 use crate::describe::transport::{Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};

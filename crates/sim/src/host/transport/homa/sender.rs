@@ -7,7 +7,8 @@ use incast_units::{Bytes, Rate, Time};
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data};
-use crate::balancing::{Entropies, handling};
+use crate::balancing;
+use crate::balancing::policy::Entropies;
 use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
@@ -128,8 +129,8 @@ impl Message {
             destination: flow.destination,
             hash,
             port: cx.card(flow.destination, hash),
-            handling: Packet::handling_flags(handling(flow.balancing)),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
+            entropies: balancing::start(flow.balancing, &world.balancing, world.seed, flow.key),
             size,
             payload,
             packets,

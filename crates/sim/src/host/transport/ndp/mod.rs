@@ -9,7 +9,6 @@ mod sender;
 use incast_units::Time;
 
 use super::{Context, Transport};
-use crate::describe::control::{Controller, OwnControl};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
 use crate::host::nic::{Nic, Source};
@@ -73,12 +72,6 @@ impl Ndp {
 }
 
 impl Transport for Ndp {
-    const OWN_CONTROL: Option<OwnControl> = Some(OwnControl {
-        title: "NDP",
-        controller: Controller::Receivers,
-        needs: "switches that trim packets to headers (prototype: 2017; optional in Ultra Ethernet: 2025)",
-    });
-
     fn new(_: &World) -> Self {
         Self { senders: Vec::new(), free: Vec::new(), places: Vec::new(), receivers: Receivers::default() }
     }

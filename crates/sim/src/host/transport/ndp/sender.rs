@@ -2,7 +2,8 @@
 
 use incast_units::{Bytes, Time};
 
-use crate::balancing::{Entropies, Feedback, handling};
+use crate::balancing;
+use crate::balancing::policy::{Entropies, Feedback};
 use crate::describe::network::PortId;
 use crate::describe::transport::Repair;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
@@ -98,9 +99,9 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(handling(flow.balancing)),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
             origin: Origin::new(flow.source, index),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            entropies: balancing::start(flow.balancing, &world.balancing, world.seed, flow.key),
             packets_known: Selective::new(Cut { packets, full, last }, &settings),
             size,
             credit: u64::from(world.transport.ndp.first_window).min(packets),

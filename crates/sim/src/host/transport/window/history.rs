@@ -2,7 +2,7 @@
 //! whichever packet caused it. OSCAR's public artifact looks up its records in this way.
 
 use crate::describe::transport::{Sample, Transport};
-use crate::host::recovery::{Acknowledged, Log, Record};
+use crate::host::recovery::{Acknowledged, Log, Record, keeps};
 use crate::packet::Ack;
 
 /// Number of packets before the first unacknowledged one whose records are kept, for acknowledgements that
@@ -20,7 +20,7 @@ pub(super) struct History {
 impl History {
     /// That of a flow, if its samples need one.
     pub(super) fn new(transport: &Transport) -> Option<Box<Self>> {
-        let records_inflight = transport.recovery.keeps();
+        let records_inflight = keeps(transport.recovery);
         (transport.sample == Sample::Cumulative)
             .then(|| Box::new(Self { log: Log::default(), records_inflight }))
     }

@@ -3,12 +3,11 @@
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
 use incast_units::{Bytes, Time};
 
-use crate::balancing::ONE_PATH;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::world::World;
-use crate::host::recovery::{AnyOrder, InOrder, Verdict};
+use crate::host::recovery::{AnyOrder, InOrder, Verdict, keeps};
 use crate::host::transport::Context;
-use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
+use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, ONE_PATH, Packet, flag};
 
 /// The flows to one host.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ enum Order {
 
 impl Order {
     fn new(world: &World) -> Self {
-        if world.transport.recovery.keeps() { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
+        if keeps(world.transport.recovery) { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
     }
 
     /// A packet has arrived.
@@ -248,7 +247,7 @@ impl Receivers {
     ) {
         let incoming = self.incoming[data.slot as usize];
         let hash = cx.world.hashes(incoming.flow).1;
-        let bitmap = cx.world.transport.recovery.keeps().then_some(0);
+        let bitmap = keeps(cx.world.transport.recovery).then_some(0);
         let progress = (cx.world.packets(incoming.flow), bitmap);
         // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
         // the first copy, not of this one.

@@ -3,7 +3,8 @@
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::balancing::{Entropies, Feedback, handling};
+use crate::balancing;
+use crate::balancing::policy::{Entropies, Feedback};
 use crate::describe::algorithm::{Controllers, Directive};
 use crate::describe::network::PortId;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
@@ -119,9 +120,9 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(handling(flow.balancing)),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
             origin: Origin::new(flow.source, index),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            entropies: balancing::start(flow.balancing, &world.balancing, world.seed, flow.key),
             history: History::new(transport),
             timeouts: 0,
             controller: 0,
