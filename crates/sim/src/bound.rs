@@ -6,9 +6,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Invalid;
 use crate::describe::Simulation;
+use crate::describe::network::Out;
 use crate::describe::work::What;
 use crate::engine::world::World;
-use crate::route::{Out, ideal_arrival, one_way};
+use crate::routing::route::{ideal_arrival, one_way};
 
 /// A flow alone on the idle path that it takes at its earliest start.
 struct Idle {

@@ -12,7 +12,6 @@ pub mod describe;
 mod engine;
 #[cfg(test)]
 mod example;
-mod forwarding;
 mod host;
 mod packet;
 mod pause_map;
@@ -20,9 +19,8 @@ mod port;
 mod queue_set;
 pub mod random;
 pub mod record;
-mod route;
+mod routing;
 mod switch;
-mod timeline;
 
 use core::fmt;
 

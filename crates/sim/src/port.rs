@@ -6,13 +6,12 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::{NodeId, Out, PortId};
 use crate::engine::event::{Captured, Effects, Event, Kind};
 use crate::packet::{IntRecords, Packet};
 use crate::queue_set::QueueSet;
 use crate::record::{PauseRecord, PortSample, PortTotals};
-use crate::route::Out;
-use crate::timeline::{LinkState, LinkTimeline};
+use crate::routing::timeline::{LinkState, LinkTimeline};
 
 /// The sending side of a port: until when it is busy, which queues are paused, and its totals.
 #[derive(Debug)]

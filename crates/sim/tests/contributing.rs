@@ -16,7 +16,7 @@ fn blocks() -> Vec<String> {
 fn the_examples_are_those_files() {
     let files = [
         include_str!("../src/switch/scheduler/round_robin.rs"),
-        include_str!("../src/switch/path/ecmp.rs"),
+        include_str!("../src/routing/path/ecmp.rs"),
         include_str!("../src/example/recovery.rs"),
         include_str!("../src/example/transport.rs"),
         include_str!("../src/example/node.rs"),

@@ -5,9 +5,8 @@ pub(crate) mod optical;
 use incast_units::Time;
 
 use crate::describe::circuits::{Circuits as Description, VoqLimits};
-use crate::describe::network::{Network, NodeId, NodeKind, PortId};
+use crate::describe::network::{Network, NodeId, NodeKind, Out, PortId};
 use crate::queue_set::MAX_MEMBERS;
-use crate::route::Out;
 
 /// The number of a rack: that of the port of the optical switch which leads to it.
 pub(crate) type Rack = u8;
@@ -190,12 +189,6 @@ impl Circuits {
         let day = self.day(first).filter(|day| last <= day.end)?;
         Some(PortId::from(self.peer(port as Rack, day)))
     }
-}
-
-/// The optical switch of a network with circuits, which routes do not pass.
-pub(crate) fn off_routes(network: &Network) -> Option<NodeId> {
-    let mut nodes = network.hosts..network.nodes.len() as NodeId;
-    nodes.find(|node| network.kind(*node) == NodeKind::OpticalSwitch)
 }
 
 #[cfg(test)]

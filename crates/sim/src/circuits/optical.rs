@@ -6,9 +6,9 @@ use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, Packet};
 use crate::port::Port;
+use crate::routing::forwarding::Table;
 
 /// An optical switch.
 #[derive(Debug)]

@@ -57,6 +57,19 @@ pub struct Link {
     pub delay: Time,
 }
 
+/// One direction of a link: out of a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Out {
+    /// The node at the far end.
+    pub(crate) node: NodeId,
+    /// Its port.
+    pub(crate) port: PortId,
+    /// Rate of the link.
+    pub(crate) rate: Rate,
+    /// Propagation delay of the link.
+    pub(crate) delay: Time,
+}
+
 /// A change of a link at some time, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {

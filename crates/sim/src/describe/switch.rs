@@ -5,7 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::bfc::Bfc;
 use super::named::named;
-use crate::describe::network::NodeId;
+use crate::describe::network::{NodeId, PortId};
 use crate::packet::PFC_FRAME;
 
 named! {
@@ -244,6 +244,17 @@ pub enum NextHops {
     Ascending,
     /// From the highest port number.
     Descending,
+}
+
+impl NextHops {
+    /// Number `choice` of a group of ports in this order.
+    #[inline]
+    pub(crate) fn pick(self, group: &[PortId], choice: usize) -> PortId {
+        match self {
+            Self::Ascending => group[choice],
+            Self::Descending => group[group.len() - 1 - choice],
+        }
+    }
 }
 
 /// The precision of telemetry records in packets.

@@ -14,7 +14,7 @@ use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::Switch;
 use crate::packet::PFC_FRAME;
 use crate::pause_map::MAP_BITS;
-use crate::route::Routes;
+use crate::routing::route::Routes;
 
 /// A port of a node.
 pub(crate) type At = (NodeId, PortId);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::partition::{LinkTo, Partition, UnitOfNodes};
 use super::world::{Slot, World};
-use crate::route::Out;
+use crate::describe::network::Out;
 
 /// Which nodes are processed together and on which thread.
 #[derive(Debug)]

@@ -11,11 +11,11 @@ use super::event::{Effects, Event};
 use super::world::World;
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, NodeKind, PortId};
-use crate::forwarding::Table;
 use crate::host::Host;
 use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
 use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use crate::routing::forwarding::Table;
 use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
 

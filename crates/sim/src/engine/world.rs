@@ -12,18 +12,18 @@ use crate::describe::Simulation;
 use crate::describe::algorithm::Algorithm;
 use crate::describe::balancing;
 use crate::describe::flow::Flow;
-use crate::describe::network::{NodeId, NodeKind, PortId};
+use crate::describe::network::{NodeId, NodeKind, Out, PortId};
 use crate::describe::probe::Probes;
 use crate::describe::transport::{BaseRtt, Counting, Kind as TransportKind, Transport};
 use crate::describe::work::Operation;
-use crate::forwarding::Table;
 use crate::host::recovery::keeps;
 use crate::host::transport::Priorities;
 use crate::host::work::Graph;
 use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
-use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
-use crate::switch::path::Paths;
-use crate::timeline::LinkState;
+use crate::routing::forwarding::Table;
+use crate::routing::path::Paths;
+use crate::routing::route::{Routes, Sizes, describe_path, ideal_time};
+use crate::routing::timeline::LinkState;
 
 /// What all nodes share, constant over the run.
 #[derive(Debug)]
@@ -273,7 +273,7 @@ impl<'a> World<'a> {
     /// another host.
     pub(crate) fn card(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
         let (place, _) = self.routes.attachment[destination as usize];
-        self.paths.usual(host, hash, table.group(place, destination)).unwrap_or(0)
+        self.paths.pick(host, hash, table.group(place, destination)).unwrap_or(0)
     }
 
     /// The links that a flow takes at its start, there and back.

@@ -8,9 +8,9 @@ use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
+use crate::routing::forwarding::Table;
 
 /// A repeater.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_largest_round_trip_passes_it_without_a_store() {
         let simulation = with_repeater(1000, [Rate::from_gbps(100); 2]);
-        let routes = crate::route::Routes::new(&simulation.network).unwrap();
+        let routes = crate::routing::route::Routes::new(&simulation.network).unwrap();
         let expected = Time::from_ps(2 * (1054 + 64) * 80) + Time::from_us(12);
         assert_eq!(routes.largest_round_trip(1054, 64), expected);
     }

@@ -17,10 +17,10 @@ use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
 use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use crate::routing::forwarding::Table;
 
 /// A host.
 #[derive(Debug)]

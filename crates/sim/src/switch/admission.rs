@@ -3,9 +3,8 @@
 use incast_cc::Fixed;
 use incast_units::Bytes;
 
-use crate::describe::network::NodeId;
+use crate::describe::network::{NodeId, Out};
 use crate::describe::switch as describe;
-use crate::route::Out;
 
 /// A switch's buffer and its usage by (ingress port, priority).
 #[derive(Debug)]

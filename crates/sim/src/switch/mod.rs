@@ -1,7 +1,7 @@
 //! An output-queued switch: it admits a packet to its buffer when the last bit has arrived, queues
 //! it at the port of its route, and at dequeue marks it (ECN) and writes telemetry (INT).
 //!
-//! Each decision has its file: which port ([`path`]), who may stay ([`admission`]), which packets wait
+//! Each decision has its file: which port ([`crate::routing::path`]), who may stay ([`admission`]), which packets wait
 //! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
 //! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
 //! flow control the node is another one, of the same parts ([`bfc`]).
@@ -9,7 +9,6 @@
 pub(crate) mod admission;
 pub(crate) mod bfc;
 mod marking;
-pub(crate) mod path;
 mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
@@ -28,18 +27,18 @@ use trimming::Trimming;
 use crate::balancing::Hops;
 use crate::balancing::policy::Lengths;
 use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::{NodeId, Out, PortId};
 use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
 use crate::engine::deadlock::Hold;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
-use crate::route::Out;
+use crate::routing::forwarding::Table;
+use crate::routing::path;
 
 /// A switch.
 #[derive(Debug)]
@@ -120,9 +119,9 @@ impl Switch {
         }
         let group = self.table.group(place, packet.destination);
         if packet.handling() == 0 {
-            self.path.choose(packet, group, &self.ports)
+            self.path.pick(packet.hash, group)
         } else {
-            balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
+            balanced(now, packet, group, &mut self.hops, &self.path, &self.ports)
         }
     }
 
@@ -358,15 +357,14 @@ fn balanced(
     packet: &Packet,
     group: &[PortId],
     hops: &mut Hops,
-    path: &mut path::State,
+    path: &path::State,
     ports: &Vec<Egress>,
 ) -> Option<PortId> {
     let handling = packet.handling();
     if handling == ONE_PATH {
-        let without_entropy = Packet { hash: packet.path_hash(), ..*packet };
-        return path.choose(&without_entropy, group, ports);
+        return path.pick(packet.path_hash(), group);
     }
-    hops.choose(now, handling, packet, group, ports).or_else(|| path.choose(packet, group, ports))
+    hops.choose(now, handling, packet, group, ports).or_else(|| path.pick(packet.hash, group))
 }
 
 impl Lengths for Vec<Egress> {

@@ -13,10 +13,10 @@ use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
+use crate::routing::forwarding::Table;
 
 /// A ToR.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use crate::describe::network::{NodeId, PortId};
 use crate::describe::transport::Kind;
 use crate::engine::event::{Effects, Event};
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Packet};
 use crate::record::{FlowRecord, FlowSample};
+use crate::routing::forwarding::Table;
 pub(crate) use homa::Priorities;
 
 /// The interface of a transport to a host and its network cards.

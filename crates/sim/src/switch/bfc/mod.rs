@@ -21,18 +21,17 @@ use super::admission::Admission;
 use super::{Egress, Switch};
 use crate::describe::Simulation;
 use crate::describe::bfc::Bfc;
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::{NodeId, Out, PortId};
 use crate::describe::switch::PathPolicy;
 use crate::engine::deadlock::Hold;
 use crate::engine::event::{Effects, Event, Kind as EventKind};
 use crate::engine::node::Behaviour;
 use crate::engine::world::World;
-use crate::forwarding::Table;
 use crate::packet::{IntRecords, Kind, Packet};
 use crate::pause_map::PauseMap;
 use crate::port::Port;
 use crate::random::{draw, mix};
-use crate::route::Out;
+use crate::routing::forwarding::Table;
 
 /// The queue of packets that carry no data. It is served first and never paused.
 const CONTROL: u8 = 0;

@@ -8,7 +8,7 @@ use crate::describe::balancing::Balancing;
 use crate::describe::flow::Flow;
 use crate::describe::switch::Scheduler;
 use crate::describe::transport::{Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
-use crate::route::{Routes, Sizes};
+use crate::routing::route::{Routes, Sizes};
 
 /// The level of grants, acknowledgements, requests and packets that are sent again. It is also the highest
 /// unscheduled one.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use incast_units::{Rate, Time};
 
-use crate::describe::network::{LinkChange, Network, NodeId, PortId};
-use crate::route::Out;
+use crate::describe::network::{LinkChange, Network, NodeId, Out, PortId};
 
 /// The state of a link, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ecmp::fmix32;
-use super::{Egress, NextHops, NodeId, Packet, Paths, Policy, PortId};
+use super::hash::PathHash;
+use super::paths::{Paths, Tuple};
 use crate::describe::flow::Flow;
-
-/// Source address, destination address, source port with the destination port above it.
-pub(crate) type Tuple = [u32; 3];
+use crate::describe::network::{NodeId, PortId};
+use crate::describe::switch::NextHops;
 
 const DESTINATION_PORT: u32 = 100;
 const FIRST_SOURCE_PORT: u32 = 10_000;
@@ -31,16 +31,12 @@ pub(crate) struct FiveTuple {
     tuples: Arc<[Tuple]>,
 }
 
-impl Policy for FiveTuple {
+impl PathHash for FiveTuple {
     fn new(node: NodeId, paths: &Paths) -> Self {
         Self { node, next_hops: paths.next_hops, tuples: Arc::clone(&paths.tuples) }
     }
 
-    fn choose(&mut self, packet: &Packet, group: &[PortId], _: &[Egress]) -> PortId {
-        self.usual(packet.hash, group)
-    }
-
-    fn usual(&self, hash: u32, group: &[PortId]) -> PortId {
+    fn pick(&self, hash: u32, group: &[PortId]) -> PortId {
         let tuple = self.tuples.get(hash as usize).copied().unwrap_or_default();
         let choice = murmur3(self.node, tuple) % group.len() as u32;
         self.next_hops.pick(group, choice as usize)

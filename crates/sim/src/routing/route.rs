@@ -1,34 +1,22 @@
 //! Shortest-path routes, the path that a flow takes, its base RTT and its ideal time. The choice among
-//! several equal-cost ports is made in [`crate::switch::path`].
+//! several equal-cost ports is made in [`super::path`].
 
 use std::collections::BTreeMap;
 
 use incast_cc::Path;
 use incast_units::{Bytes, Rate, Time};
 
-use crate::circuits::off_routes;
-use crate::describe::network::{Network, NodeId, NodeKind, PortId};
-use crate::forwarding::{Forwarding, Tables, distances, neighbours};
-use crate::switch::path::Paths;
-use crate::timeline::Timeline;
-
-/// One direction of a link: out of a port.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Out {
-    /// The node at the far end.
-    pub(crate) node: NodeId,
-    /// Its port.
-    pub(crate) port: PortId,
-    pub(crate) rate: Rate,
-    pub(crate) delay: Time,
-}
+use super::forwarding::{Forwarding, Tables, distances, neighbours};
+use super::path::Paths;
+use super::timeline::Timeline;
+use crate::describe::network::{Network, NodeId, NodeKind, Out, PortId};
 
 /// The ports of every node and the routes to every host.
 #[derive(Debug)]
 pub(crate) struct Routes {
     /// Ports of every node.
     pub(crate) ports: Vec<Vec<Out>>,
-    /// For every host its place (see [`crate::forwarding`]), and if it has one port that of its switch that
+    /// For every host its place (see [`super::forwarding`]), and if it has one port that of its switch that
     /// leads to it.
     pub(crate) attachment: Vec<(u16, PortId)>,
     /// The forwarding tables at the beginning.
@@ -144,7 +132,7 @@ impl Routes {
                 // A host with one port.
                 None => Some(0),
                 Some(table) if table.own == place => Some(last_port),
-                Some(table) => paths.usual(node, hash, table.group(place, destination)),
+                Some(table) => paths.pick(node, hash, table.group(place, destination)),
             };
             let Some(port) = port else { break };
             let out = self.ports[node as usize][usize::from(port)];
@@ -159,6 +147,12 @@ impl Routes {
         }
         path
     }
+}
+
+/// The optical switch of a network with circuits, which routes do not pass.
+fn off_routes(network: &Network) -> Option<NodeId> {
+    let mut nodes = network.hosts..network.nodes.len() as NodeId;
+    nodes.find(|node| network.kind(*node) == NodeKind::OpticalSwitch)
 }
 
 /// The two slowest of several paths, with the different hosts at their ends.
@@ -326,7 +320,7 @@ pub(crate) fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::path::ecmp;
+    use crate::routing::path::ecmp;
 
     fn out(rate: Rate) -> Out {
         Out { node: 0, port: 0, rate, delay: Time::from_us(1) }

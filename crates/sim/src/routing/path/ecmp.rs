@@ -6,7 +6,10 @@
 //! the upper half of `mix(node + 1)`, so that the choices of successive switches are independent. Neither
 //! the seed of the run nor any other flow matters, only the flow's key.
 
-use super::{Egress, NextHops, NodeId, Packet, Paths, Policy, PortId};
+use super::hash::PathHash;
+use super::paths::Paths;
+use crate::describe::network::{NodeId, PortId};
+use crate::describe::switch::NextHops;
 use crate::random::mix;
 
 #[derive(Debug)]
@@ -15,18 +18,13 @@ pub(crate) struct Ecmp {
     next_hops: NextHops,
 }
 
-impl Policy for Ecmp {
+impl PathHash for Ecmp {
     fn new(node: NodeId, paths: &Paths) -> Self {
         Self { salt: (mix(u64::from(node) + 1) >> 32) as u32, next_hops: paths.next_hops }
     }
 
     #[inline]
-    fn choose(&mut self, packet: &Packet, group: &[PortId], _: &[Egress]) -> PortId {
-        self.usual(packet.hash, group)
-    }
-
-    #[inline]
-    fn usual(&self, hash: u32, group: &[PortId]) -> PortId {
+    fn pick(&self, hash: u32, group: &[PortId]) -> PortId {
         let choice = (u64::from(fmix32(hash ^ self.salt)) * group.len() as u64) >> 32;
         self.next_hops.pick(group, choice as usize)
     }
@@ -38,6 +36,7 @@ pub(crate) fn hashes(key: u64) -> (u32, u32) {
 }
 
 /// The finaliser of MurmurHash3: every input bit reaches every output bit.
+#[inline]
 pub(super) const fn fmix32(mut h: u32) -> u32 {
     h ^= h >> 16;
     h = h.wrapping_mul(0x85eb_ca6b);

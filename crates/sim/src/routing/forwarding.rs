@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::describe::network::{NodeId, PortId};
-use crate::route::Out;
-use crate::timeline::Timeline;
+use super::timeline::Timeline;
+use crate::describe::network::{NodeId, Out, PortId};
 
 /// The forwarding table of one node. Clones share their memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
