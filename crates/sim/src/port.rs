@@ -7,9 +7,10 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, Out, PortId};
-use crate::engine::event::{Captured, Effects, Event, Kind};
+use crate::engine::event::{Effects, Event, Kind};
 use crate::packet::{IntRecords, Packet};
 use crate::queue_set::QueueSet;
+use crate::record::view::Captured;
 use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::routing::timeline::{LinkState, LinkTimeline};
 
@@ -179,7 +180,7 @@ impl Port {
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
         self.last_arrival = packet.time;
-        effects.tally().hops += 1;
+        effects.tally().counts.hops += 1;
         if let Some(node) = self.captured {
             effects.tally().records.packets.push(Captured { time: now, node, port: index, packet: *packet });
         }
@@ -188,7 +189,7 @@ impl Port {
         } else {
             // The link fails before the last bit has arrived.
             let tally = effects.tally();
-            tally.lost += u64::from(packet.kind == crate::packet::Kind::Data);
+            tally.counts.lost += u64::from(packet.kind == crate::packet::Kind::Data);
         }
     }
 
@@ -323,7 +324,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::event::Tally;
+    use crate::record::tally::Tally;
 
     /// Collects the scheduled events.
     #[derive(Default)]

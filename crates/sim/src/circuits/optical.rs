@@ -44,7 +44,7 @@ impl Behaviour for OpticalSwitch {
             self.ports[usize::from(to)].pass(now, to, packet, int, effects);
         } else {
             self.lost += 1;
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The order of a node's events, and the effects that a node may cause in response to one.
 
-use crate::describe::network::{NodeId, PortId};
+use crate::describe::network::PortId;
 use crate::packet::{IntRecords, Packet};
-use crate::record::Records;
+use crate::record::tally::Tally;
 
 /// Kinds of events at a node. At the same instant they come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,47 +90,6 @@ pub(crate) trait Effects {
 
     /// The counters and records.
     fn tally(&mut self) -> &mut Tally;
-}
-
-/// The counters and records of the nodes of one thread.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    /// Packets that left a port.
-    pub(crate) hops: u64,
-    /// Data packets that left senders.
-    pub(crate) sent: u64,
-    /// Data packets that arrived at receivers.
-    pub(crate) delivered: u64,
-    /// Data packets dropped.
-    pub(crate) dropped: u64,
-    /// Data packets lost on links that failed.
-    pub(crate) lost: u64,
-    /// Data packets whose payload was removed.
-    pub(crate) trimmed: u64,
-    /// Flows that have started.
-    pub(crate) started: u64,
-    /// Flows that are done.
-    pub(crate) finished: u64,
-    /// Operations that have ended.
-    pub(crate) ended: u64,
-    /// Flows and operations that are left out.
-    pub(crate) flows_left_out: u64,
-    pub(crate) operations_left_out: u64,
-    /// Time at which a flow last started or a receiver last received something new. (ps)
-    pub(crate) progress: u64,
-    /// Time at which the last flow was done or the last operation ended. (ps)
-    pub(crate) last_finish: u64,
-    /// Records since the last flush.
-    pub(crate) records: Records,
-}
-
-/// A packet when its transmission began at a captured port.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Captured {
-    pub(crate) time: u64,
-    pub(crate) node: NodeId,
-    pub(crate) port: PortId,
-    pub(crate) packet: Packet,
 }
 
 #[cfg(test)]

@@ -7,28 +7,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::deadlock::Hold;
-use super::event::Tally;
 use super::partition::Mail;
 use crate::describe::network::NodeId;
 use crate::record::Records;
+use crate::record::tally::{Counts, Tally};
 
 /// The state of one partition between two windows, or of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     /// The earliest event. (ps)
     pub(crate) next: u64,
-    pub(crate) started: u64,
-    pub(crate) finished: u64,
-    /// Operations that have ended.
-    pub(crate) ended: u64,
-    /// Flows and operations that are left out.
-    pub(crate) flows_left_out: u64,
-    pub(crate) operations_left_out: u64,
-    /// Time of the last progress. (ps)
-    pub(crate) progress: u64,
-    /// Time at which the last flow was done or the last operation ended. (ps)
-    pub(crate) last_finish: u64,
-    pub(crate) hops: u64,
+    pub(crate) counts: Counts,
     /// Records that wait for a flush.
     pub(crate) records: u64,
     /// The sink has requested a stop.
@@ -39,49 +28,18 @@ pub(crate) struct Report {
 
 impl Report {
     /// The state of a partition without nodes.
-    pub(crate) const NOTHING: Self = Self {
-        next: u64::MAX,
-        started: 0,
-        finished: 0,
-        ended: 0,
-        flows_left_out: 0,
-        operations_left_out: 0,
-        progress: 0,
-        last_finish: 0,
-        hops: 0,
-        records: 0,
-        interrupted: false,
-        flush: false,
-    };
+    pub(crate) const NOTHING: Self =
+        Self { next: u64::MAX, counts: Counts::NOTHING, records: 0, interrupted: false, flush: false };
 
     /// The state of a partition with this tally, whose next event is at `next`.
     pub(crate) fn new(next: u64, tally: &Tally) -> Self {
-        Self {
-            next,
-            started: tally.started,
-            finished: tally.finished,
-            ended: tally.ended,
-            flows_left_out: tally.flows_left_out,
-            operations_left_out: tally.operations_left_out,
-            progress: tally.progress,
-            last_finish: tally.last_finish,
-            hops: tally.hops,
-            records: tally.records.count() as u64,
-            ..Self::NOTHING
-        }
+        Self { next, counts: tally.counts, records: tally.records.count() as u64, ..Self::NOTHING }
     }
 
     /// Merges the state of another partition.
     fn join(&mut self, other: &Self) {
         self.next = self.next.min(other.next);
-        self.started += other.started;
-        self.finished += other.finished;
-        self.ended += other.ended;
-        self.flows_left_out += other.flows_left_out;
-        self.operations_left_out += other.operations_left_out;
-        self.progress = self.progress.max(other.progress);
-        self.last_finish = self.last_finish.max(other.last_finish);
-        self.hops += other.hops;
+        self.counts.join(&other.counts);
         self.records += other.records;
         self.interrupted |= other.interrupted;
         self.flush |= other.flush;
@@ -311,12 +269,16 @@ mod tests {
                     scope.spawn(move || {
                         for round in 0..20 {
                             let next = 1000 * round + thread;
-                            let mine = Report { next, started: thread, progress: next, ..Report::NOTHING };
+                            let counts = Counts { started: thread, progress: next, ..Counts::NOTHING };
+                            let mine = Report { next, counts, ..Report::NOTHING };
                             let n = threads as u64;
                             let all = Report {
                                 next: 1000 * round,
-                                started: n * (n - 1) / 2,
-                                progress: 1000 * round + n - 1,
+                                counts: Counts {
+                                    started: n * (n - 1) / 2,
+                                    progress: 1000 * round + n - 1,
+                                    ..Counts::NOTHING
+                                },
                                 ..Report::NOTHING
                             };
                             assert_eq!(meeting.meet(mine), all);

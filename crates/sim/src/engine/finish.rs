@@ -2,61 +2,20 @@
 
 use incast_units::{Bytes, Time};
 
-use super::channel::{Digest, Record};
-use super::event::{Captured, Tally};
 use super::node::Behaviour;
 use super::windows::Cause;
 use super::world::{Slot, World};
 use super::{deadlock, stall};
 use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
 use crate::packet::{Data, Kind, Packet, flag};
+use crate::record::channel::{Digest, Record};
+use crate::record::tally::{Counts, Tally};
+use crate::record::view::Captured;
 use crate::record::{
     End, FlowRecord, Flusher, OperationRecord, Outcome, PacketKind, PacketRecord, PortTotals, Records, Sink,
-    at,
 };
 
-impl Record for PacketRecord {
-    const HASHED_WITHOUT_RECORDS: bool = true;
-
-    type Kept = Captured;
-    type Key = (u64, NodeId, PortId);
-
-    fn key(kept: &Captured) -> Self::Key {
-        (kept.time, kept.node, kept.port)
-    }
-
-    fn time(kept: &Captured) -> Time {
-        Time::from_ps(kept.time)
-    }
-
-    fn told(kept: Captured, world: &World) -> Self {
-        packet_record(&kept, world)
-    }
-
-    fn digest(&self, digest: &mut Digest) {
-        let kind = match self.kind {
-            PacketKind::Data => 0,
-            PacketKind::Ack => 1,
-            PacketKind::Nack => 2,
-            PacketKind::Cnp => 3,
-            PacketKind::Pause => 4,
-            PacketKind::Resume => 5,
-            PacketKind::Header => 6,
-            PacketKind::Returned => 7,
-            PacketKind::Pull => 8,
-            PacketKind::Grant => 9,
-            PacketKind::Resend => 10,
-            PacketKind::PauseMap => 11,
-        };
-        let flow = self.flow.map_or(u64::MAX, u64::from);
-        let ends = u64::from(self.source) << 32 | u64::from(self.destination);
-        digest.add(&[self.time.ps(), at(self.node, self.port), kind, flow, ends, self.sequence]);
-        digest.add(&[self.payload.get(), self.size.get(), u64::from(self.queue), u64::from(self.marked)]);
-    }
-}
-
-fn packet_record(captured: &Captured, world: &World) -> PacketRecord {
+pub(super) fn packet_record(captured: &Captured, world: &World<'_>) -> PacketRecord {
     let packet = &captured.packet;
     let flow = world.flow_of(packet);
     let far = world.routes.ports[captured.node as usize][usize::from(captured.port)].node;
@@ -119,16 +78,7 @@ pub(crate) struct Remains {
     slots: Vec<Slot>,
     /// Data packets on links.
     on_links: u64,
-    hops: u64,
-    sent: u64,
-    delivered: u64,
-    dropped: u64,
-    lost: u64,
-    trimmed: u64,
-    finished: u64,
-    ended: u64,
-    /// Flows and operations that are left out.
-    left_out: [u64; 2],
+    counts: Counts,
     records: Records,
 }
 
@@ -137,16 +87,7 @@ impl Remains {
     pub(crate) fn add(&mut self, slots: Vec<Slot>, packets: Vec<Packet>, mut tally: Tally) {
         self.slots.extend(slots);
         self.on_links += packets.iter().filter(|p| p.kind == Kind::Data).count() as u64;
-        self.hops += tally.hops;
-        self.sent += tally.sent;
-        self.delivered += tally.delivered;
-        self.dropped += tally.dropped;
-        self.lost += tally.lost;
-        self.trimmed += tally.trimmed;
-        self.finished += tally.finished;
-        self.ended += tally.ended;
-        self.left_out[0] += tally.flows_left_out;
-        self.left_out[1] += tally.operations_left_out;
+        self.counts.join(&tally.counts);
         self.records.take(&mut tally.records);
     }
 
@@ -198,10 +139,16 @@ impl Remains {
         unfinished.sort_unstable_by_key(|f| f.flow);
         unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);
         let in_flight = self.on_links + queued;
-        if self.sent != self.delivered + self.dropped + self.lost + self.trimmed + in_flight {
+        if self.counts.sent
+            != self.counts.delivered
+                + self.counts.dropped
+                + self.counts.lost
+                + self.counts.trimmed
+                + in_flight
+        {
             violations.push(format!(
                 "{} data packets sent, but {} delivered + {} dropped + {} lost on links + {} trimmed + {in_flight} in flight",
-                self.sent, self.delivered, self.dropped, self.lost, self.trimmed
+                self.counts.sent, self.counts.delivered, self.counts.dropped, self.counts.lost, self.counts.trimmed
             ));
         }
         let settled = now.saturating_sub(deadlock::settles_in(world, &simulation.switch).ps());
@@ -216,8 +163,9 @@ impl Remains {
             Cause::TimeLimit => {
                 let open_ended =
                     world.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
-                let all = self.finished + self.left_out[0] + open_ended as u64 == world.flows.len() as u64
-                    && self.ended + self.left_out[1] == world.operations.len() as u64;
+                let all = self.counts.finished + self.counts.flows_left_out + open_ended as u64
+                    == world.flows.len() as u64
+                    && self.counts.ended + self.counts.operations_left_out == world.operations.len() as u64;
                 if all { End::Finished } else { End::TimeLimit }
             }
             Cause::Interrupted => End::Interrupted,
@@ -227,18 +175,18 @@ impl Remains {
         Outcome {
             end,
             now: Time::from_ps(now),
-            flows_finished: self.finished,
-            hops: self.hops,
-            sent: self.sent,
-            delivered: self.delivered,
-            dropped: self.dropped,
-            lost: self.lost,
-            trimmed: self.trimmed,
+            flows_finished: self.counts.finished,
+            hops: self.counts.hops,
+            sent: self.counts.sent,
+            delivered: self.counts.delivered,
+            dropped: self.counts.dropped,
+            lost: self.counts.lost,
+            trimmed: self.counts.trimmed,
             in_flight,
             ports,
             unfinished,
             deadlock,
-            operations_ended: self.ended,
+            operations_ended: self.counts.ended,
             unfinished_operations,
             fingerprint,
             violations,
@@ -255,13 +203,8 @@ fn fingerprint(
 ) -> u64 {
     let mut digest = Digest::default();
     digest.add(&flusher.digests());
-    for p in ports {
-        digest.add(&[at(p.node, p.port), p.transmitted.get(), p.packets, p.drops, p.dropped.get(), p.marked]);
-        digest.add(&[p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
-        // Only where it happens: the fingerprints of other runs are those of before there was trimming.
-        if p.trimmed > 0 {
-            digest.add(&[p.trimmed]);
-        }
+    for port in ports {
+        port.digest(&mut digest);
     }
     for flow in unfinished {
         flow.digest(&mut digest);

@@ -14,12 +14,10 @@
 //! * [`exchange`]: what partitions exchange between two windows.
 //! * [`prefetch`]: hints to the cache of what will be read soon.
 //! * [`sampler`]: the samples that a node takes, and which of them become records.
-//! * [`channel`]: how records get to the sink.
 //! * [`windows`]: the run itself: windows, threads, flushing, termination.
 //! * [`deadlock`], [`stall`]: pauses that can never end, and what the flows of a run without progress wait for.
 //! * [`mod@reference`]: the reference engine (one heap, one event at a time), which must give the same results.
 
-pub(crate) mod channel;
 pub(crate) mod deadlock;
 pub(crate) mod event;
 pub(crate) mod exchange;

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::event::{Effects, Event, Kind, Tally};
+use super::event::{Effects, Event, Kind};
 use super::exchange::{Exchange, Report};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 use super::world::{Slot, World};
 use crate::describe::network::PortId;
 use crate::packet::{IntRecords, Kind as PacketKind, Packet, flag};
+use crate::record::tally::Tally;
 
 /// Where a port's link leads.
 #[derive(Clone, Copy, Debug)]

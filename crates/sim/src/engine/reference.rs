@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use incast_units::Time;
 
 use super::deadlock;
-use super::event::{Effects, Event, Kind, Tally};
+use super::event::{Effects, Event, Kind};
 use super::exchange::Report;
 use super::finish::Remains;
 use super::layout::Layout;
@@ -20,6 +20,7 @@ use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{IntRecords, Packet};
+use crate::record::tally::Tally;
 use crate::record::{Progress, Sink};
 
 /// An event somewhere in the network.
@@ -112,7 +113,7 @@ pub(crate) fn run(
             let report = Report { interrupted, ..Report::new(next, &tally) };
             match limits.decide(&report) {
                 Ok(window) => end = window,
-                Err(Cause::Finished) => break (Cause::Finished, tally.last_finish),
+                Err(Cause::Finished) => break (Cause::Finished, tally.counts.last_finish),
                 Err(Cause::TimeLimit) => break (Cause::TimeLimit, simulation.until.ps()),
                 Err(cause) => break (cause, end),
             }
@@ -128,9 +129,9 @@ pub(crate) fn run(
                 last = Instant::now();
                 let progress = Progress {
                     now: Time::from_ps(next),
-                    flows_finished: tally.finished,
+                    flows_finished: tally.counts.finished,
                     flows: simulation.flows.len() as u64,
-                    hops: tally.hops,
+                    hops: tally.counts.hops,
                 };
                 interrupted = sink.progress(&progress) == ControlFlow::Break(());
             }

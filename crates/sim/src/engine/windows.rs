@@ -62,7 +62,9 @@ impl Limits {
     /// The end of the next window, or why there is none, from what all partitions know together. Both
     /// engines ask this, so that they end at the same event.
     pub(crate) fn decide(&self, s: &Report) -> Result<u64, Cause> {
-        if s.finished + s.flows_left_out == self.flows && s.ended + s.operations_left_out == self.operations {
+        if s.counts.finished + s.counts.flows_left_out == self.flows
+            && s.counts.ended + s.counts.operations_left_out == self.operations
+        {
             return Err(Cause::Finished);
         }
         if s.interrupted {
@@ -74,7 +76,8 @@ impl Limits {
         if s.next >= self.until {
             return Err(Cause::TimeLimit);
         }
-        if s.started > s.finished && s.next.saturating_sub(s.progress) > self.stall_after {
+        if s.counts.started > s.counts.finished && s.next.saturating_sub(s.counts.progress) > self.stall_after
+        {
             return Err(Cause::Stalled);
         }
         Ok(self.until.min(s.next.saturating_add(self.lookahead)))
@@ -111,7 +114,8 @@ impl Reporter<'_> {
             self.last = Instant::now();
             self.flush = true;
             let now = Time::from_ps(all.next);
-            let progress = Progress { now, flows_finished: all.finished, flows, hops: all.hops };
+            let progress =
+                Progress { now, flows_finished: all.counts.finished, flows, hops: all.counts.hops };
             self.interrupted |= self.sink.progress(&progress) == ControlFlow::Break(());
         }
     }
@@ -185,7 +189,7 @@ fn run_partition(
             Ok(end) => end,
             Err(cause) => {
                 let now = match cause {
-                    Cause::Finished => all.last_finish,
+                    Cause::Finished => all.counts.last_finish,
                     Cause::TimeLimit => limits.until,
                     Cause::Interrupted | Cause::Stalled => last_end,
                 };

@@ -3,7 +3,8 @@
 use incast_cc::{Fixed, Overhead, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
-use super::event::{self, Effects, Event, Tally};
+use super::event::{self, Effects, Event};
+use super::finish::packet_record;
 use super::node::{Behaviour, Node};
 use super::sampler::Sampler;
 use crate::Invalid;
@@ -20,6 +21,9 @@ use crate::host::recovery::keeps;
 use crate::host::transport::Priorities;
 use crate::host::work::Graph;
 use crate::packet::{Data, IntRecords, Kind, LARGEST_ORIGIN, LARGEST_SLOT, Packet, flag};
+use crate::record::PacketRecord;
+use crate::record::tally::Tally;
+use crate::record::view::{Captured, View};
 use crate::routing::forwarding::Table;
 use crate::routing::path::Paths;
 use crate::routing::route::{Routes, Sizes, describe_path, ideal_time};
@@ -378,6 +382,16 @@ impl<'a> World<'a> {
             slot.sampler = Sampler::new(&simulation.probes, slot.id, &slot.node);
         }
         Ok(slots)
+    }
+}
+
+impl View for World<'_> {
+    fn probes(&self) -> &Probes {
+        self.probes
+    }
+
+    fn packet(&self, captured: &Captured) -> PacketRecord {
+        packet_record(captured, self)
     }
 }
 

@@ -114,8 +114,8 @@ impl Transport for Datagrams {
         cx: &mut Context<'_, E>,
     ) {
         let tally = cx.effects.tally();
-        tally.delivered += 1;
-        tally.progress = now;
+        tally.counts.delivered += 1;
+        tally.counts.progress = now;
     }
 
     /// Flows stay on their card.

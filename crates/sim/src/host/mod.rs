@@ -94,7 +94,7 @@ impl Host {
             let cx =
                 &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
             if let Some(mut packet) = transport.poll_send(now, source, cx) {
-                cx.effects.tally().sent += 1;
+                cx.effects.tally().counts.sent += 1;
                 let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
                 transport.sent(source, done, cx);
                 return;
@@ -113,8 +113,8 @@ fn start<E: Effects>(
 ) {
     let Some(step) = program.step(index) else { return };
     let tally = cx.effects.tally();
-    tally.started += 1;
-    tally.progress = tally.progress.max(now);
+    tally.counts.started += 1;
+    tally.counts.progress = tally.counts.progress.max(now);
     transport.start(now, index, step, cx);
 }
 

@@ -3,9 +3,10 @@
 use incast_cc::params::Value;
 use incast_units::Time;
 
-use crate::engine::channel::{Digest, Record};
-use crate::engine::sampler::{self, sample};
-use crate::engine::world::World;
+use super::channel::{Digest, Record};
+use super::sample::{self, sample};
+use super::view::View;
+use crate::describe::probe::Probes;
 
 /// A sample of one internal quantity of a flow's congestion control
 /// ([`CongestionControl::probe`](incast_cc::CongestionControl::probe)), recorded as
@@ -28,32 +29,33 @@ pub struct InternalSample {
 sample!(InternalSample, (u32, u16), |sample| (sample.flow, sample.internal));
 
 impl Record for InternalSample {
-    type Kept = Self;
+    type Pending = Self;
     type Key = (Time, u32, u16);
 
-    fn key(kept: &Self) -> Self::Key {
-        (kept.time, kept.flow, kept.internal)
+    fn key(pending: &Self) -> Self::Key {
+        (pending.time, pending.flow, pending.internal)
     }
 
-    fn time(kept: &Self) -> Time {
-        kept.time
+    fn time(pending: &Self) -> Time {
+        pending.time
     }
 
-    fn told(kept: Self, _: &World) -> Self {
-        kept
+    fn publish(pending: Self, _: &impl View) -> Self {
+        pending
     }
 
-    fn delay(world: &World) -> Time {
-        world.probes.flow_interval
+    fn delay(probes: &Probes) -> Time {
+        probes.flow_interval
     }
 
-    fn until(kept: Self, end: Time, world: &World) -> Option<Self> {
-        sampler::until(kept, end, world.probes.flow_interval)
+    fn until(pending: Self, end: Time, probes: &Probes) -> Option<Self> {
+        sample::until(pending, end, probes.flow_interval)
     }
 
     fn digest(&self, digest: &mut Digest) {
-        let (kind, value) = self.value.bits();
-        let place = u64::from(self.flow) << 16 | u64::from(self.internal);
-        digest.add(&[self.time.ps(), place, u64::from(kind), value]);
+        let Self { time, flow, internal, value, samples: _ } = self;
+        let (kind, value) = value.bits();
+        let place = u64::from(*flow) << 16 | u64::from(*internal);
+        digest.add(&[time.ps(), place, u64::from(kind), value]);
     }
 }

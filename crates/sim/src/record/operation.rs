@@ -2,8 +2,8 @@
 
 use incast_units::Time;
 
-use crate::engine::channel::{Digest, Record};
-use crate::engine::world::World;
+use super::channel::{Digest, Record};
+use super::view::View;
 
 /// An operation that has ended (or had not at the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,22 +17,23 @@ pub struct OperationRecord {
 }
 
 impl Record for OperationRecord {
-    type Kept = Self;
+    type Pending = Self;
     type Key = (Time, u32);
 
-    fn key(kept: &Self) -> Self::Key {
-        (kept.end, kept.operation)
+    fn key(pending: &Self) -> Self::Key {
+        (pending.end, pending.operation)
     }
 
-    fn time(kept: &Self) -> Time {
-        kept.end
+    fn time(pending: &Self) -> Time {
+        pending.end
     }
 
-    fn told(kept: Self, _: &World) -> Self {
-        kept
+    fn publish(pending: Self, _: &impl View) -> Self {
+        pending
     }
 
     fn digest(&self, digest: &mut Digest) {
-        digest.add(&[u64::from(self.operation), self.start.ps(), self.end.ps()]);
+        let Self { operation, start, end } = self;
+        digest.add(&[u64::from(*operation), start.ps(), end.ps()]);
     }
 }

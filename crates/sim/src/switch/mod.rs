@@ -271,7 +271,7 @@ impl Behaviour for Switch {
             return self.serve(now, port, effects);
         }
         let Some(to) = self.route(now, packet, world) else {
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         if let Some(trimming) = self.trimming {
@@ -379,7 +379,7 @@ impl Egress {
     fn drop(&mut self, packet: &Packet, effects: &mut impl Effects) {
         self.wire.drops += 1;
         self.wire.dropped += u64::from(packet.size);
-        effects.tally().dropped += u64::from(packet.kind == Kind::Data);
+        effects.tally().counts.dropped += u64::from(packet.kind == Kind::Data);
     }
 
     /// Marks a data packet (ECN) if the length of its queue without it asks for it.

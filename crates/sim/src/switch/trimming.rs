@@ -91,7 +91,7 @@ impl Switch {
             }
             trimming.trim(packet);
             self.ports[usize::from(to)].wire.trimmed += 1;
-            effects.tally().trimmed += 1;
+            effects.tally().counts.trimmed += 1;
         }
         let full = |switch: &Self, to: PortId, packet: &Packet| {
             let length = switch.ports[usize::from(to)].queues.length_of(HEADERS);

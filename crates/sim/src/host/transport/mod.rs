@@ -95,8 +95,8 @@ impl<E: Effects> Context<'_, E> {
     pub(crate) fn finished(&mut self, now: u64, record: FlowRecord) {
         let flow = record.flow;
         let tally = self.effects.tally();
-        tally.finished += 1;
-        tally.last_finish = tally.last_finish.max(now);
+        tally.counts.finished += 1;
+        tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.flows.push(record);
         if let Some(work) = &mut self.work {
             work.sent(now, flow, self.world, self.effects);

@@ -177,8 +177,8 @@ impl Work {
                 continue;
             }
             let tally = effects.tally();
-            tally.operations_left_out += 1;
-            tally.flows_left_out += u64::from(matches!(local.what, What::Send { .. }));
+            tally.counts.operations_left_out += 1;
+            tally.counts.flows_left_out += u64::from(matches!(local.what, What::Send { .. }));
             places.extend(self.after.of(place).iter().chain(self.after_start.of(place)));
         }
     }
@@ -239,8 +239,8 @@ impl Work {
         local.state = State::Ended;
         let (what, record) = (local.what, local.record(Time::from_ps(now)));
         let tally = effects.tally();
-        tally.ended += 1;
-        tally.last_finish = tally.last_finish.max(now);
+        tally.counts.ended += 1;
+        tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.operations.push(record);
         for index in 0..self.after.of(place).len() {
             let next = self.after.of(place)[index];

@@ -296,7 +296,7 @@ impl Behaviour for BackpressureSwitch {
             return self.obey(now, port, packet, int, effects);
         }
         let Some(to) = self.switch.route(now, packet, world) else {
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+            effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         let admitted = if packet.kind == Kind::Data {

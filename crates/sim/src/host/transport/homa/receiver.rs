@@ -112,7 +112,7 @@ impl Receivers {
         priorities: &Priorities,
         cx: &mut Context<'_, E>,
     ) {
-        cx.effects.tally().delivered += 1;
+        cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
         let payload = cx.world.sizes(cx.world.flows[incoming.flow as usize].algorithm).payload;
@@ -140,7 +140,7 @@ impl Receivers {
             return;
         }
         let tally = cx.effects.tally();
-        tally.progress = tally.progress.max(now);
+        tally.counts.progress = tally.counts.progress.max(now);
         self.scheduled.remove(&message.key(place));
         message.count += 1;
         message.bytes += u64::from(data.payload);
@@ -356,10 +356,10 @@ mod tests {
     use crate::describe::network::PortId;
     use crate::describe::transport::Kind as Transport;
     use crate::describe::{Simulation, flow};
-    use crate::engine::event::Tally;
     use crate::example::transport::tests::star;
     use crate::host::nic::Nic;
     use crate::packet::IntRecords;
+    use crate::record::tally::Tally;
     use incast_units::{Bytes, Rate, Time};
 
     /// Keeps the packets that are sent.

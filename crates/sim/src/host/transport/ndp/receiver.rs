@@ -86,7 +86,7 @@ impl Receivers {
     /// A data packet, or its header without payload, has arrived.
     pub(super) fn on_data<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
-        cx.effects.tally().delivered += u64::from(packet.kind == Kind::Data);
+        cx.effects.tally().counts.delivered += u64::from(packet.kind == Kind::Data);
         let incoming = self.incoming[data.slot as usize];
         let packets = cx.world.packets(incoming.flow);
         if incoming.completed != NEVER {
@@ -102,7 +102,7 @@ impl Receivers {
         let kind = if packet.kind == Kind::Data {
             if state.order.take(data.number) != Verdict::Duplicate {
                 let tally = cx.effects.tally();
-                tally.progress = tally.progress.max(now);
+                tally.counts.progress = tally.counts.progress.max(now);
             }
             Kind::Ack
         } else if state.order.contains(data.number) {

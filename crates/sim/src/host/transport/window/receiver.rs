@@ -112,7 +112,7 @@ impl Receivers {
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
-        cx.effects.tally().delivered += 1;
+        cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
         if incoming.completed != NEVER {
@@ -144,7 +144,7 @@ impl Receivers {
         let response = state.control.on_data(&self.rules, &arrival);
         if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
             let tally = cx.effects.tally();
-            tally.progress = tally.progress.max(now);
+            tally.counts.progress = tally.counts.progress.max(now);
         }
         if last {
             self.incoming[data.slot as usize].completed = now;

@@ -1,12 +1,13 @@
 //! The channel by which records of every kind get from the nodes to the sink.
 //!
-//! Nodes keep records in [`Records`](crate::record::Records), thread by thread. A flush sorts the records
+//! Nodes keep records in [`Records`](super::Records), thread by thread. A flush sorts the records
 //! before which no further record can come, hashes them and passes them to the sink. A record type
-//! implements [`Record`]; a line in the list in [`crate::record`] registers it.
+//! implements [`Record`]; a line in the list in [`super`] registers it.
 
 use incast_units::Time;
 
-use super::world::World;
+use super::view::View;
+use crate::describe::probe::Probes;
 use crate::random::mix;
 
 /// A kind of record, as the sink receives it.
@@ -16,27 +17,27 @@ pub(crate) trait Record: Sized {
     const HASHED_WITHOUT_RECORDS: bool = false;
 
     /// What nodes keep until the next flush.
-    type Kept: Copy;
+    type Pending: Copy;
     /// The order of the records: first by time, then by what distinguishes them.
     type Key: Ord;
 
     /// The sort key of a record.
-    fn key(kept: &Self::Kept) -> Self::Key;
+    fn key(pending: &Self::Pending) -> Self::Key;
 
     /// Its time, by which records are flushed.
-    fn time(kept: &Self::Kept) -> Time;
+    fn time(pending: &Self::Pending) -> Time;
 
-    /// The record as the sink receives it.
-    fn told(kept: Self::Kept, world: &World) -> Self;
+    /// Converts a pending record to what the sink receives.
+    fn publish(pending: Self::Pending, view: &impl View) -> Self;
 
     /// How long after its time a record may be written.
-    fn delay(_: &World) -> Time {
+    fn delay(_: &Probes) -> Time {
         Time::ZERO
     }
 
     /// What is left of a record when the run ends at `end`: nothing of what lies after that.
-    fn until(kept: Self::Kept, end: Time, _: &World) -> Option<Self::Kept> {
-        (Self::time(&kept) <= end).then_some(kept)
+    fn until(pending: Self::Pending, end: Time, _: &Probes) -> Option<Self::Pending> {
+        (Self::time(&pending) <= end).then_some(pending)
     }
 
     /// Adds the contents of the record to a hash. (How many samples a sample stands for follows from
@@ -60,19 +61,19 @@ impl Digest {
     }
 }
 
-/// Takes the records before `horizon` out of `kept`, in order, and hashes them.
+/// Takes the records before `horizon` out of `pending`, in order, and hashes them.
 pub(crate) fn take_before<R: Record>(
-    kept: &mut Vec<R::Kept>,
+    pending: &mut Vec<R::Pending>,
     horizon: Time,
-    world: &World,
+    view: &impl View,
     digest: &mut Digest,
 ) -> Vec<R> {
-    let mut before: Vec<R::Kept> = kept.iter().copied().filter(|k| R::time(k) < horizon).collect();
-    kept.retain(|k| R::time(k) >= horizon);
+    let mut before: Vec<R::Pending> = pending.iter().copied().filter(|k| R::time(k) < horizon).collect();
+    pending.retain(|k| R::time(k) >= horizon);
     before.sort_unstable_by_key(R::key);
-    let told: Vec<R> = before.into_iter().map(|k| R::told(k, world)).collect();
-    told.iter().for_each(|record| record.digest(digest));
-    told
+    let records: Vec<R> = before.into_iter().map(|k| R::publish(k, view)).collect();
+    records.iter().for_each(|record| record.digest(digest));
+    records
 }
 
 /// Defines, from the list of all kinds of records, their storage at nodes, their flushing, and the sink.
@@ -89,7 +90,7 @@ macro_rules! records {
         /// The records of one thread since the last flush.
         #[derive(Debug, Default)]
         pub(crate) struct Records {
-            $(pub(crate) $name: Vec<<$record as Record>::Kept>,)*
+            $(pub(crate) $name: Vec<<$record as Record>::Pending>,)*
         }
 
         impl Records {
@@ -108,7 +109,7 @@ macro_rules! records {
         /// kind separately, since their interleaving depends on the flushes.
         #[derive(Debug, Default)]
         pub(crate) struct Flusher {
-            kept: Records,
+            pending: Records,
             digests: Digests,
         }
 
@@ -120,15 +121,15 @@ macro_rules! records {
         impl Flusher {
             /// Takes the records of a thread.
             pub(crate) fn take(&mut self, records: &mut Records) {
-                self.kept.take(records);
+                self.pending.take(records);
             }
 
             /// Passes everything before `horizon` to the sink, given that no earlier records follow.
-            pub(crate) fn flush(&mut self, horizon: Time, world: &World, sink: &mut dyn Sink) {
+            pub(crate) fn flush(&mut self, horizon: Time, view: &impl View, sink: &mut dyn Sink) {
                 $(
-                    let horizon = horizon - <$record>::delay(world);
-                    let kept = &mut self.kept.$name;
-                    let records: Vec<$record> = take_before(kept, horizon, world, &mut self.digests.$name);
+                    let horizon = horizon - <$record>::delay(view.probes());
+                    let pending = &mut self.pending.$name;
+                    let records: Vec<$record> = take_before(pending, horizon, view, &mut self.digests.$name);
                     if !records.is_empty() {
                         sink.$name(&records);
                     }
@@ -136,12 +137,12 @@ macro_rules! records {
             }
 
             /// Tells the sink everything that is left of a run that has ended at `end`.
-            pub(crate) fn finish(&mut self, end: Time, world: &World, sink: &mut dyn Sink) {
+            pub(crate) fn finish(&mut self, end: Time, view: &impl View, sink: &mut dyn Sink) {
                 $(
-                    let kept = std::mem::take(&mut self.kept.$name).into_iter();
-                    let mut kept = kept.filter_map(|k| <$record>::until(k, end, world)).collect();
+                    let pending = std::mem::take(&mut self.pending.$name).into_iter();
+                    let mut pending = pending.filter_map(|k| <$record>::until(k, end, view.probes())).collect();
                     let digest = &mut self.digests.$name;
-                    let records: Vec<$record> = take_before(&mut kept, Time::NEVER, world, digest);
+                    let records: Vec<$record> = take_before(&mut pending, Time::NEVER, view, digest);
                     if !records.is_empty() {
                         sink.$name(&records);
                     }
