@@ -1,15 +1,16 @@
 //! The sending side of a port, the same in switches and hosts.
 //!
-//! A port stores until when it is busy. Its owner is notified that it is idle again ([`Kind::Departed`])
+//! A port stores until when it is busy. Its owner is notified that it is idle again ([`rank::DEPARTED`])
 //! only if it requested that with [`Port::call_when_free`], which it does when something waits: a packet
 //! that leaves an otherwise idle port costs no additional event.
 
 use incast_units::{Bytes, Rate, Time};
 
 use crate::describe::network::{NodeId, Out, PortId};
-use crate::engine::event::{Effects, Event, Kind};
+use crate::engine::event::{Effects, Event};
 use crate::packet::{IntRecords, Packet};
 use crate::queue_set::QueueSet;
+use crate::rank;
 use crate::record::view::Captured;
 use crate::record::{PauseRecord, PortSample, PortTotals};
 use crate::routing::timeline::{LinkState, LinkTimeline};
@@ -34,7 +35,7 @@ pub(crate) struct Port {
     /// When the packet sent last arrives; later packets arrive no earlier, even if the delay decreases.
     /// (ps)
     last_arrival: u64,
-    /// Whether a [`Kind::Departed`] is scheduled for that instant.
+    /// Whether a [`rank::DEPARTED`] is scheduled for that instant.
     departure_scheduled: bool,
     /// Queues that the far end has paused.
     pub(crate) paused: QueueSet,
@@ -119,18 +120,18 @@ impl Port {
         now < self.busy_until || self.departure_scheduled
     }
 
-    /// Something waits for the busy port: schedules a [`Kind::Departed`] for when it becomes idle, once.
+    /// Something waits for the busy port: schedules a [`rank::DEPARTED`] for when it becomes idle, once.
     #[inline]
     pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
         if self.down_since_busy_until.is_some() {
             self.waits_for_link = true;
         } else if !self.departure_scheduled {
             self.departure_scheduled = true;
-            effects.schedule(Event::new(self.busy_until, Kind::Departed, u32::from(index)));
+            effects.schedule(Event::new(self.busy_until, rank::DEPARTED, u32::from(index)));
         }
     }
 
-    /// The scheduled [`Kind::Departed`] has come: the port is idle.
+    /// The scheduled [`rank::DEPARTED`] has come: the port is idle.
     #[inline]
     pub(crate) fn departed(&mut self) {
         self.departure_scheduled = false;
@@ -357,7 +358,7 @@ mod tests {
         // Two things that wait ask for one event, and until it is there the port is busy.
         port.call_when_free(3, &mut asked);
         port.call_when_free(3, &mut asked);
-        assert_eq!(asked.events, [Event::new(80_000, Kind::Departed, 3)]);
+        assert_eq!(asked.events, [Event::new(80_000, rank::DEPARTED, 3)]);
         assert!(port.is_busy(80_000));
         port.departed();
         assert!(!port.is_busy(80_000));

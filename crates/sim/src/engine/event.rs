@@ -4,53 +4,19 @@ use crate::describe::network::PortId;
 use crate::packet::{IntRecords, Packet};
 use crate::record::tally::Tally;
 
-/// Kinds of events at a node. At the same instant they come in this order.
+/// The order of the kinds of events at a node: of events at the same instant those of a lower rank come first.
+///
+/// The engine gives arrivals their rank; the nodes choose those of the events that they schedule, below it or above
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    /// A day of circuits begins or ends.
-    Circuit,
-    /// A port has sent its packet's last bit. Entity: the port.
-    Departed,
-    /// A link or the routes change. Entity: which of the node's changes.
-    Change,
+pub(crate) struct Rank(pub(crate) u8);
+
+impl Rank {
     /// A packet's last bit has arrived. Entity: the port.
-    Arrival,
-    /// A flow starts. Entity: the sender's index of the flow.
-    Start,
-    /// A flow stops sending new data. Entity: the sender's index of the flow.
-    Stop,
-    /// A paced flow may send again. Entity: the sender's place in its table.
-    Paced,
-    /// A retransmission timer. Entity: the sender's place in its table; under Homa the index of the message.
-    Retransmit,
-    /// A timer of the congestion control, entity: the sender's place in its table; or of the flow control,
-    /// entity: the port.
-    Control,
-    /// A timer of a receiver: a held acknowledgement is due, or the flow stops. Entity: the receiver's
-    /// index of the flow.
-    Receiver,
-    /// Operations of the host start or end. Entity: 0.
-    Work,
+    pub(crate) const ARRIVAL: Self = Self(128);
 }
 
-impl Kind {
-    const ALL: [Self; 11] = [
-        Self::Circuit,
-        Self::Departed,
-        Self::Change,
-        Self::Arrival,
-        Self::Start,
-        Self::Stop,
-        Self::Paced,
-        Self::Retransmit,
-        Self::Control,
-        Self::Receiver,
-        Self::Work,
-    ];
-}
-
-/// An event of one node: its time, kind and entity in one integer, which sorts in that order.
+/// An event of one node: its time, rank and entity in one integer, which sorts in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
@@ -59,8 +25,8 @@ impl Event {
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
     #[inline]
-    pub(crate) fn new(time: u64, kind: Kind, entity: u32) -> Self {
-        Self(u128::from(time) << 64 | u128::from(kind as u8) << 32 | u128::from(entity))
+    pub(crate) fn new(time: u64, rank: Rank, entity: u32) -> Self {
+        Self(u128::from(time) << 64 | u128::from(rank.0) << 32 | u128::from(entity))
     }
 
     #[inline]
@@ -69,8 +35,8 @@ impl Event {
     }
 
     #[inline]
-    pub(crate) fn kind(self) -> Kind {
-        Kind::ALL[((self.0 >> 32) as usize & 15).min(Kind::ALL.len() - 1)]
+    pub(crate) fn rank(self) -> Rank {
+        Rank((self.0 >> 32) as u8)
     }
 
     #[inline]
@@ -96,26 +62,23 @@ pub(crate) trait Effects {
 mod tests {
     use super::*;
 
+    const BEFORE: Rank = Rank(Rank::ARRIVAL.0 - 1);
+    const AFTER: Rank = Rank(Rank::ARRIVAL.0 + 1);
+
     #[test]
-    fn events_sort_by_time_kind_entity() {
+    fn events_sort_by_time_rank_entity() {
         let mut events = [
-            Event::new(5, Kind::Receiver, 0),
-            Event::new(5, Kind::Arrival, 1),
-            Event::new(5, Kind::Arrival, 0),
-            Event::new(4, Kind::Control, 9),
-            Event::new(5, Kind::Departed, 7),
+            Event::new(5, AFTER, 0),
+            Event::new(5, Rank::ARRIVAL, 1),
+            Event::new(5, Rank::ARRIVAL, 0),
+            Event::new(4, AFTER, 9),
+            Event::new(5, BEFORE, 7),
         ];
         events.sort_unstable();
-        let order: Vec<_> = events.iter().map(|e| (e.time(), e.kind(), e.entity())).collect();
+        let order: Vec<_> = events.iter().map(|e| (e.time(), e.rank(), e.entity())).collect();
         assert_eq!(
             order,
-            [
-                (4, Kind::Control, 9),
-                (5, Kind::Departed, 7),
-                (5, Kind::Arrival, 0),
-                (5, Kind::Arrival, 1),
-                (5, Kind::Receiver, 0)
-            ]
+            [(4, AFTER, 9), (5, BEFORE, 7), (5, Rank::ARRIVAL, 0), (5, Rank::ARRIVAL, 1), (5, AFTER, 0)]
         );
     }
 }

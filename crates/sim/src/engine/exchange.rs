@@ -6,9 +6,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::deadlock::Hold;
+use super::model::Hold;
 use super::partition::Mail;
 use crate::describe::network::NodeId;
+use crate::packet::Packet;
 use crate::record::Records;
 use crate::record::tally::{Counts, Tally};
 
@@ -98,9 +99,10 @@ impl Memory {
         MemoryEnd { memory: self, index, round: 0 }
     }
 
-    /// The data packets that were not collected.
-    pub(crate) fn data_packets(&self) -> u64 {
-        self.mail.iter().flatten().flatten().map(|mail| lock(mail).data_packets()).sum()
+    /// Returns the packets that were not collected.
+    pub(crate) fn packets(&self) -> Vec<Packet> {
+        let all = self.mail.iter().flatten().flatten();
+        all.flat_map(|mail| lock(mail).packets().collect::<Vec<_>>()).collect()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::model::Model;
 use super::partition::{LinkTo, Partition, UnitOfNodes};
-use super::world::{Slot, World};
 use crate::describe::network::Out;
 
 /// Which nodes are processed together and on which thread.
@@ -21,13 +21,12 @@ impl Layout {
     /// Groups the ends of links that are much shorter than the rest, so that they do not shorten all
     /// windows: shorter than an eighth of the median, unless that would put more than a quarter of the
     /// nodes into one group.
-    pub(crate) fn new(world: &World) -> Self {
-        let ports = &world.routes.ports;
+    pub(crate) fn new(model: &impl Model) -> Self {
+        let ports = model.ports();
         // The shortest delay that each link ever has.
         let shortest = |(node, outs): (usize, &Vec<Out>)| -> Vec<u64> {
             let outs = outs.iter().enumerate();
-            let timeline = &world.routes.timeline;
-            outs.map(|(port, out)| timeline.shortest_delay(node as u32, port as u16, out).ps()).collect()
+            outs.map(|(port, out)| model.shortest_delay(node as u32, port as u16, out).ps()).collect()
         };
         let delay: Vec<Vec<u64>> = ports.iter().enumerate().map(shortest).collect();
         let mut delays: Vec<u64> = delay.iter().flatten().copied().collect();
@@ -78,9 +77,9 @@ impl Layout {
 
     /// The partition of every unit: each tier of the network (hosts, then switches by their distance
     /// from hosts) is distributed evenly, neighbours together.
-    fn assign(&self, world: &World, partitions: usize) -> Vec<u16> {
-        let ports = &world.routes.ports;
-        let hosts = world.routes.attachment.len();
+    fn assign(&self, model: &impl Model, partitions: usize) -> Vec<u16> {
+        let ports = model.ports();
+        let hosts = model.hosts();
         let mut tier = vec![u32::MAX; ports.len()];
         let mut line: Vec<usize> = (0..hosts).collect();
         line.iter().for_each(|h| tier[*h] = 0);
@@ -119,10 +118,15 @@ impl Layout {
     }
 
     /// The partitions of a run on `threads` threads, with their nodes.
-    pub(crate) fn partitions(&self, slots: Vec<Slot>, world: &World, threads: usize) -> Vec<Partition> {
+    pub(crate) fn partitions<M: Model>(
+        &self,
+        nodes: Vec<M::Node>,
+        model: &M,
+        threads: usize,
+    ) -> Vec<Partition<M::Node>> {
         let threads = threads.clamp(1, self.units.len().clamp(1, usize::from(u16::MAX)));
-        let assigned = self.assign(world, threads);
-        let mut at = vec![(0_u16, 0_u32); slots.len()];
+        let assigned = self.assign(model, threads);
+        let mut at = vec![(0_u16, 0_u32); nodes.len()];
         let mut counts = vec![0_u32; threads];
         for (unit, nodes) in self.units.iter().enumerate() {
             for &node in nodes {
@@ -131,20 +135,20 @@ impl Layout {
                 *count += 1;
             }
         }
-        let mut slots: Vec<Option<Slot>> = slots.into_iter().map(Some).collect();
-        let mut shares: Vec<Vec<UnitOfNodes>> = (0..threads).map(|_| Vec::new()).collect();
+        let mut left: Vec<Option<M::Node>> = nodes.into_iter().map(Some).collect();
+        let mut shares: Vec<Vec<UnitOfNodes<M::Node>>> = (0..threads).map(|_| Vec::new()).collect();
         for (unit, nodes) in self.units.iter().enumerate() {
             let with_links = nodes.iter().filter_map(|&node| {
-                let links = world.routes.ports[node].iter().map(|out| {
+                let links = model.ports()[node].iter().map(|out| {
                     let (partition, place) = at[out.node as usize];
                     LinkTo { partition, place, port: out.port }
                 });
-                slots[node].take().map(|slot| (slot, links.collect()))
+                left[node].take().map(|node| (node, links.collect()))
             });
             let unit_of_nodes = UnitOfNodes { nodes: with_links.collect(), lookahead: self.inner[unit] };
             shares[usize::from(assigned[unit])].push(unit_of_nodes);
         }
         let shares = shares.into_iter().enumerate();
-        shares.map(|(index, units)| Partition::new(index as u16, threads, units, world)).collect()
+        shares.map(|(index, units)| Partition::new(index as u16, threads, units, model)).collect()
     }
 }

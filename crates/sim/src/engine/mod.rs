@@ -2,34 +2,26 @@
 //!
 //! Time advances in windows no longer than the smallest link delay, so that what a node receives in
 //! a window was sent in an earlier one and every node can be processed on its own, on any thread. A
-//! node handles its events in the order (time, kind, entity), which depends on neither threads nor
+//! node handles its events in the order (time, rank, entity), which depends on neither threads nor
 //! insertion. Packets travel by value in one ring per link.
 //!
 //! * [`event`]: the order of events, and the effects of a node.
-//! * [`world`]: a description prepared for running: nodes, routes, sizes.
-//! * [`node`]: the interface between engine and nodes, and the kinds of nodes.
+//! * [`model`]: the interface to what is run: the model, its nodes, the state at the end.
 //! * [`layout`]: which nodes are processed together, on which thread, and the length of windows.
 //! * [`partition`]: the nodes of one thread, their event queues, and [`rings`] of packets in flight to them.
 //! * [`ready`]: which nodes have pending events.
 //! * [`exchange`]: what partitions exchange between two windows.
 //! * [`prefetch`]: hints to the cache of what will be read soon.
-//! * [`sampler`]: the samples that a node takes, and which of them become records.
 //! * [`windows`]: the run itself: windows, threads, flushing, termination.
-//! * [`deadlock`], [`stall`]: pauses that can never end, and what the flows of a run without progress wait for.
 //! * [`mod@reference`]: the reference engine (one heap, one event at a time), which must give the same results.
 
-pub(crate) mod deadlock;
 pub(crate) mod event;
 pub(crate) mod exchange;
-pub(crate) mod finish;
 pub(crate) mod layout;
-pub(crate) mod node;
+pub(crate) mod model;
 pub(crate) mod partition;
 pub(crate) mod prefetch;
 pub(crate) mod ready;
 pub(crate) mod reference;
 pub(crate) mod rings;
-pub(crate) mod sampler;
-pub(crate) mod stall;
 pub(crate) mod windows;
-pub(crate) mod world;

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::event::{Effects, Event, Kind};
+use super::event::{Effects, Event, Rank};
 use super::exchange::{Exchange, Report};
+use super::model::{Model, Node, RunState};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
-use super::world::{Slot, World};
 use crate::describe::network::PortId;
-use crate::packet::{IntRecords, Kind as PacketKind, Packet, flag};
+use crate::packet::{IntRecords, Kind, Packet, flag};
 use crate::record::tally::Tally;
 
 /// Where a port's link leads.
@@ -31,17 +31,17 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// Number of data packets.
-    pub(crate) fn data_packets(&self) -> u64 {
-        self.packets.iter().filter(|(_, p)| p.kind == crate::packet::Kind::Data).count() as u64
+    /// Returns the packets.
+    pub(super) fn packets(&self) -> impl Iterator<Item = Packet> {
+        self.packets.iter().map(|(_, packet)| *packet)
     }
 }
 
 /// A node with its event queue.
 #[derive(Debug)]
-struct Place {
-    slot: Slot,
-    agenda: BinaryHeap<Reverse<Event>>,
+struct Agenda<N> {
+    node: N,
+    events: BinaryHeap<Reverse<Event>>,
 }
 
 /// Nodes that are processed together because the links between them are short; most hold one.
@@ -91,8 +91,8 @@ struct Fabric {
 
 /// One thread's share of the network.
 #[derive(Debug)]
-pub(crate) struct Partition {
-    places: Vec<Place>,
+pub(crate) struct Partition<N> {
+    agendas: Vec<Agenda<N>>,
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
@@ -131,7 +131,7 @@ impl Fabric {
 /// The effects available to the current node.
 struct NodeEffects<'a> {
     fabric: &'a mut Fabric,
-    agenda: &'a mut BinaryHeap<Reverse<Event>>,
+    events: &'a mut BinaryHeap<Reverse<Event>>,
     base: u32,
 }
 
@@ -152,7 +152,7 @@ impl Effects for NodeEffects<'_> {
 
     #[inline]
     fn schedule(&mut self, event: Event) {
-        self.agenda.push(Reverse(event));
+        self.events.push(Reverse(event));
     }
 
     #[inline]
@@ -163,16 +163,20 @@ impl Effects for NodeEffects<'_> {
 
 /// Nodes that are processed together.
 #[derive(Debug)]
-pub(crate) struct UnitOfNodes {
+pub(crate) struct UnitOfNodes<N> {
     /// The nodes, each with where its links lead.
-    pub(crate) nodes: Vec<(Slot, Vec<LinkTo>)>,
+    pub(crate) nodes: Vec<(N, Vec<LinkTo>)>,
     /// No link between them is shorter. (ps)
     pub(crate) lookahead: u64,
 }
 
-impl Partition {
+impl<N> Partition<N> {
     /// Partition number `index` of `partitions`, with these nodes.
-    pub(crate) fn new(index: u16, partitions: usize, units: Vec<UnitOfNodes>, world: &World) -> Self {
+    pub(crate) fn new<M>(index: u16, partitions: usize, units: Vec<UnitOfNodes<N>>, model: &M) -> Self
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
         let mut fabric = Fabric {
             index,
             links: Vec::new(),
@@ -185,21 +189,21 @@ impl Partition {
             posted: u64::MAX,
             tally: Tally::default(),
         };
-        let (mut places, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
         for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
-            let first = places.len() as u32;
+            let first = agendas.len() as u32;
             let mut times = Vec::with_capacity(nodes.len());
-            for (slot, links) in nodes {
+            for (node, links) in nodes {
                 let base = fabric.links.len() as u32;
                 fabric.inboxes.push(Inbox { base, unit: number as u32, active: Vec::new() });
                 fabric.rings.extend(links.iter().map(|_| Ring::default()));
                 fabric.links.extend(links);
-                let agenda: BinaryHeap<_> = slot.first_events(world).into_iter().map(Reverse).collect();
-                times.push(agenda.peek().map_or(u64::MAX, |e| e.0.time()));
-                if slot.takes_samples() {
-                    sampled.push(places.len() as u32);
+                let events: BinaryHeap<_> = node.first_events(model).into_iter().map(Reverse).collect();
+                times.push(events.peek().map_or(u64::MAX, |e| e.0.time()));
+                if node.takes_samples() {
+                    sampled.push(agendas.len() as u32);
                 }
-                places.push(Place { slot, agenda });
+                agendas.push(Agenda { node, events });
             }
             let ready = Ready::new(&times);
             earliest.push(ready.earliest());
@@ -207,7 +211,7 @@ impl Partition {
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
-        Self { places, fabric, sampled, arrivals: Vec::new() }
+        Self { agendas, fabric, sampled, arrivals: Vec::new() }
     }
 
     /// The state of this partition between two windows.
@@ -222,7 +226,11 @@ impl Partition {
     }
 
     /// Handles every event before `end`, given that nothing sent from now on arrives before it.
-    pub(crate) fn process(&mut self, end: u64, world: &World) {
+    pub(crate) fn process<M>(&mut self, end: u64, model: &M)
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
         self.fabric.posted = u64::MAX;
         let mut at = self.fabric.ready.first(end);
         while let Some(unit) = at {
@@ -232,9 +240,9 @@ impl Partition {
                 if let Some(following) = self.fabric.ready.following(unit, end) {
                     self.fabric.prefetch(following);
                 }
-                self.process_node(node, start, end, world)
+                self.process_node(node, start, end, model)
             } else {
-                self.process_unit(unit, end, world)
+                self.process_unit(unit, end, model)
             };
             at = self.fabric.ready.next(unit, next, end);
         }
@@ -242,8 +250,12 @@ impl Partition {
 
     /// Handles every event before `end` in a unit of several nodes, in windows within the window. Returns
     /// the time of the next event.
-    fn process_unit(&mut self, unit: usize, end: u64, world: &World) -> u64 {
-        fn inside(partition: &mut Partition, unit: usize) -> Option<&mut Inside> {
+    fn process_unit<M>(&mut self, unit: usize, end: u64, model: &M) -> u64
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        fn inside<N>(partition: &mut Partition<N>, unit: usize) -> Option<&mut Inside> {
             partition.fabric.units[unit].inside.as_mut()
         }
         let first = self.fabric.units[unit].first as usize;
@@ -256,16 +268,20 @@ impl Partition {
             let window = end.min(start.saturating_add(*lookahead));
             let mut at = ready.first(window);
             while let Some(node) = at {
-                let next = self.process_node(first + node, start, window, world);
+                let next = self.process_node(first + node, start, window, model);
                 at = inside(self, unit).and_then(|i| i.ready.next(node, next, window));
             }
         }
     }
 
     /// Handles the events of a node from `start` until before `end`. Returns the time of its next one.
-    fn process_node(&mut self, index: usize, start: u64, end: u64, world: &World) -> u64 {
-        let Self { places, fabric, arrivals, .. } = self;
-        let Place { slot, agenda } = &mut places[index];
+    fn process_node<M>(&mut self, index: usize, start: u64, end: u64, model: &M) -> u64
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        let Self { agendas, fabric, arrivals, .. } = self;
+        let Agenda { node, events } = &mut agendas[index];
         let Inbox { base, active, .. } = &fabric.inboxes[index];
         let base = *base;
         // The arrivals of this window in order: time since its start and port in one integer. A window
@@ -281,12 +297,12 @@ impl Partition {
         if active.len() > 1 {
             arrivals.sort_unstable();
         }
-        let event_of = |a: u64| Event::new(start + (a >> 16), Kind::Arrival, (a & 0xffff) as u32);
-        let (mut packet, mut int) = (Packet::blank(PacketKind::Data), IntRecords::default());
+        let event_of = |a: u64| Event::new(start + (a >> 16), Rank::ARRIVAL, (a & 0xffff) as u32);
+        let (mut packet, mut int) = (Packet::blank(Kind::Data), IntRecords::default());
         let mut arriving = arrivals.iter().map(|a| event_of(*a));
         let mut arrival = arriving.next().unwrap_or(Event::NEVER);
         loop {
-            let due = agenda.peek().map_or(Event::NEVER, |e| e.0);
+            let due = events.peek().map_or(Event::NEVER, |e| e.0);
             if arrival < due {
                 // Every arrival is before `end`.
                 let (now, port) = (arrival.time(), arrival.entity() as PortId);
@@ -295,19 +311,19 @@ impl Partition {
                 if !ring.pop(&mut packet, &mut int, &mut fabric.pool) {
                     continue;
                 }
-                let mut effects = NodeEffects { fabric, agenda, base };
-                slot.arrive(now, port, &mut packet, &int, world, &mut effects);
+                let mut effects = NodeEffects { fabric, events, base };
+                node.arrive(now, port, &mut packet, &int, model, &mut effects);
             } else {
                 if due.time() >= end {
                     break;
                 }
-                agenda.pop();
-                let mut effects = NodeEffects { fabric, agenda, base };
-                slot.handle(due, world, &mut effects);
+                events.pop();
+                let mut effects = NodeEffects { fabric, events, base };
+                node.handle(due, model, &mut effects);
             }
         }
         let Fabric { inboxes, rings, pool, .. } = fabric;
-        let mut next = agenda.peek().map_or(u64::MAX, |e| e.0.time());
+        let mut next = events.peek().map_or(u64::MAX, |e| e.0.time());
         inboxes[index].active.retain(|&port| {
             let first = rings[base as usize + usize::from(port)].next(pool);
             next = next.min(first.unwrap_or(u64::MAX));
@@ -335,22 +351,28 @@ impl Partition {
     }
 
     /// Takes all samples due before `time`.
-    pub(crate) fn catch_up(&mut self, time: u64, world: &World) {
+    pub(crate) fn catch_up<M>(&mut self, time: u64, model: &M)
+    where
+        N: Node<M>,
+    {
         for &place in &self.sampled {
-            self.places[place as usize].slot.catch_up(time, world, &mut self.fabric.tally);
+            self.agendas[place as usize].node.catch_up(time, model, &mut self.fabric.tally);
         }
     }
 
     /// Takes the last samples of a run that has ended at `now`.
-    pub(crate) fn end_samples(&mut self, now: u64, world: &World) {
+    pub(crate) fn end_samples<M>(&mut self, now: u64, model: &M)
+    where
+        N: Node<M>,
+    {
         for &place in &self.sampled {
-            self.places[place as usize].slot.end_samples(now, world, &mut self.fabric.tally);
+            self.agendas[place as usize].node.end_samples(now, model, &mut self.fabric.tally);
         }
     }
 
     /// The nodes.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.places.iter().map(|place| &place.slot)
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &N> {
+        self.agendas.iter().map(|agenda| &agenda.node)
     }
 
     pub(crate) fn tally(&mut self) -> &mut Tally {
@@ -358,11 +380,10 @@ impl Partition {
     }
 
     /// Ends the run: the nodes, and the packets that were on their way.
-    pub(crate) fn into_parts(self) -> (Vec<Slot>, Vec<Packet>, Tally) {
+    pub(crate) fn into_state(self) -> RunState<N> {
         let Fabric { rings, pool, outboxes, tally, .. } = self.fabric;
         let on_links = rings.iter().flat_map(|r| r.iter(&pool)).copied();
-        let in_mail = outboxes.iter().flat_map(|m| m.packets.iter().map(|(_, p)| *p));
-        let packets = on_links.chain(in_mail).collect();
-        (self.places.into_iter().map(|p| p.slot).collect(), packets, tally)
+        let packets = on_links.chain(outboxes.iter().flat_map(Mail::packets)).collect();
+        RunState { nodes: self.agendas.into_iter().map(|agenda| agenda.node).collect(), packets, tally }
     }
 }

@@ -10,18 +10,15 @@ use std::time::{Duration, Instant};
 
 use incast_units::Time;
 
-use super::deadlock;
-use super::event::{Effects, Event, Kind};
+use super::event::{Effects, Event, Rank};
 use super::exchange::Report;
-use super::finish::Remains;
 use super::layout::Layout;
-use super::windows::{Cause, Limits};
-use super::world::{Slot, World};
-use crate::describe::Simulation;
+use super::model::{Cause, Limits, Model, Node, RunState};
+use super::windows::{Judge, holds};
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::{IntRecords, Packet};
+use crate::record::Sink;
 use crate::record::tally::Tally;
-use crate::record::{Progress, Sink};
 
 /// An event somewhere in the network.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ struct Due {
     node: NodeId,
     /// Packets that arrive at the same instant on one link keep their order.
     sequence: u64,
-    /// The arriving packet, for [`Kind::Arrival`].
+    /// The arriving packet, for [`Rank::ARRIVAL`].
     packet: Option<Box<(Packet, IntRecords)>>,
 }
 
@@ -60,19 +57,19 @@ impl Ord for Due {
     }
 }
 
-struct NodeEffects<'a, 'b> {
+struct NodeEffects<'a, M> {
     node: NodeId,
-    world: &'a World<'b>,
+    model: &'a M,
     heap: &'a mut BinaryHeap<Reverse<Due>>,
     /// Packets sent so far.
     sequence: &'a mut u64,
     tally: &'a mut Tally,
 }
 
-impl Effects for NodeEffects<'_, '_> {
+impl<M: Model> Effects for NodeEffects<'_, M> {
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
-        let out = &self.world.routes.ports[self.node as usize][usize::from(port)];
-        let event = Event::new(packet.time, Kind::Arrival, u32::from(out.port));
+        let out = &self.model.ports()[self.node as usize][usize::from(port)];
+        let event = Event::new(packet.time, Rank::ARRIVAL, u32::from(out.port));
         let packet = Some(Box::new((*packet, *int)));
         *self.sequence += 1;
         self.heap.push(Reverse(Due { event, node: out.node, sequence: *self.sequence, packet }));
@@ -87,18 +84,18 @@ impl Effects for NodeEffects<'_, '_> {
     }
 }
 
-/// Runs a simulation; returns why it ended, when, and what is left.
-pub(crate) fn run(
-    simulation: &Simulation,
-    world: &World,
-    mut slots: Vec<Slot>,
+/// Runs a model; returns why it ended, when, and what is left.
+pub(crate) fn run<M: Model>(
+    model: &M,
+    limits: Limits,
+    mut nodes: Vec<M::Node>,
     sink: &mut dyn Sink,
-) -> (Cause, u64, Remains) {
-    let limits = Limits::new(simulation, world, Layout::new(world).lookahead);
+) -> (Cause, u64, RunState<M::Node>) {
+    let judge = Judge::new(model, limits, Layout::new(model).lookahead);
     let mut tally = Tally::default();
-    let mut heap: BinaryHeap<Reverse<Due>> = slots
+    let mut heap: BinaryHeap<Reverse<Due>> = nodes
         .iter()
-        .flat_map(|s| s.first_events(world).into_iter().map(|event| (s.id, event)))
+        .flat_map(|node| node.first_events(model).into_iter().map(|event| (node.id(), event)))
         .map(|(node, event)| Reverse(Due { event, node, sequence: 0, packet: None }))
         .collect();
     let mut sequence = 0;
@@ -111,15 +108,14 @@ pub(crate) fn run(
         if next >= end {
             // Between two windows, as the other engine counts them, it is decided whether to go on.
             let report = Report { interrupted, ..Report::new(next, &tally) };
-            match limits.decide(&report) {
+            match judge.decide(&report) {
                 Ok(window) => end = window,
                 Err(Cause::Finished) => break (Cause::Finished, tally.counts.last_finish),
-                Err(Cause::TimeLimit) => break (Cause::TimeLimit, simulation.until.ps()),
+                Err(Cause::TimeLimit) => break (Cause::TimeLimit, limits.until),
                 Err(cause) => break (cause, end),
             }
             if next >= check_at {
-                let holds = deadlock::holds(slots.iter(), next - limits.deadlock_after);
-                if !deadlock::find(holds, &world.routes).is_empty() {
+                if model.is_deadlock(holds(nodes.iter(), next - limits.deadlock_after)) {
                     break (Cause::Stalled, last_end);
                 }
                 check_at = next.saturating_add(limits.deadlock_after);
@@ -127,38 +123,31 @@ pub(crate) fn run(
             last_end = end;
             if last.elapsed() > Duration::from_millis(100) {
                 last = Instant::now();
-                let progress = Progress {
-                    now: Time::from_ps(next),
-                    flows_finished: tally.counts.finished,
-                    flows: simulation.flows.len() as u64,
-                    hops: tally.counts.hops,
-                };
+                let progress = model.progress(Time::from_ps(next), &tally.counts);
                 interrupted = sink.progress(&progress) == ControlFlow::Break(());
             }
         }
         let Some(Reverse(due)) = heap.pop() else { continue };
         let mut effects = NodeEffects {
             node: due.node,
-            world,
+            model,
             heap: &mut heap,
             sequence: &mut sequence,
             tally: &mut tally,
         };
-        let slot = &mut slots[due.node as usize];
+        let node = &mut nodes[due.node as usize];
         match due.packet {
             Some(mut packet) => {
                 let (time, port) = (due.event.time(), due.event.entity() as PortId);
                 let (packet, int) = &mut *packet;
-                slot.arrive(time, port, packet, int, world, &mut effects);
+                node.arrive(time, port, packet, int, model, &mut effects);
             }
-            None => slot.handle(due.event, world, &mut effects),
+            None => node.handle(due.event, model, &mut effects),
         }
     };
-    for slot in &mut slots {
-        slot.end_samples(now, world, &mut tally);
+    for node in &mut nodes {
+        node.end_samples(now, model, &mut tally);
     }
     let packets = heap.into_iter().filter_map(|d| d.0.packet.map(|p| p.0)).collect();
-    let mut remains = Remains::default();
-    remains.add(slots, packets, tally);
-    (cause, now, remains)
+    (cause, now, RunState { nodes, packets, tally })
 }

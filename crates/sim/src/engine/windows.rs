@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use incast_units::Time;
 
-use super::deadlock;
 use super::exchange::{Exchange, Memory, Report};
-use super::finish::Remains;
 use super::layout::Layout;
+use super::model::{Cause, Hold, Limits, Model, Node, RunState};
 use super::partition::Partition;
-use super::world::{Slot, World};
-use crate::describe::Simulation;
-use crate::record::{Flusher, Progress, Sink};
+use crate::describe::network::NodeId;
+use crate::record::{Flusher, Sink};
 
 /// How often a run flushes records to its sink.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
@@ -20,51 +18,24 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Number of records that is flushed without waiting for that time.
 const MANY_RECORDS: u64 = 1 << 18;
 
-/// Why the windows end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    Finished,
-    TimeLimit,
-    Interrupted,
-    Stalled,
-}
-
-/// Parameters of the windows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    flows: u64,
-    operations: u64,
-    until: u64,
-    stall_after: u64,
+/// Decides when a run ends.
+#[derive(Debug)]
+pub(crate) struct Judge<'a, M> {
+    model: &'a M,
+    limits: Limits,
     /// Length of a window. (ps)
     lookahead: u64,
-    /// How often deadlocks are looked for, and how long the pauses of one have lasted. (ps)
-    pub(crate) deadlock_after: u64,
 }
 
-impl Limits {
-    pub(crate) fn new(simulation: &Simulation, world: &World, lookahead: u64) -> Self {
-        let settles_in = deadlock::settles_in(world, &simulation.switch);
-        Self {
-            flows: simulation.flows.len() as u64,
-            operations: simulation.operations.len() as u64,
-            until: simulation.until.ps(),
-            stall_after: simulation.stall_after.ps(),
-            lookahead,
-            deadlock_after: if simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some() {
-                simulation.stall_after.max(settles_in).ps()
-            } else {
-                u64::MAX
-            },
-        }
+impl<'a, M: Model> Judge<'a, M> {
+    pub(crate) fn new(model: &'a M, limits: Limits, lookahead: u64) -> Self {
+        Self { model, limits, lookahead }
     }
 
     /// The end of the next window, or why there is none, from what all partitions know together. Both
     /// engines ask this, so that they end at the same event.
     pub(crate) fn decide(&self, s: &Report) -> Result<u64, Cause> {
-        if s.counts.finished + s.counts.flows_left_out == self.flows
-            && s.counts.ended + s.counts.operations_left_out == self.operations
-        {
+        if self.model.is_complete(&s.counts) {
             return Err(Cause::Finished);
         }
         if s.interrupted {
@@ -73,14 +44,14 @@ impl Limits {
         if s.next == u64::MAX {
             return Err(Cause::Stalled);
         }
-        if s.next >= self.until {
+        if s.next >= self.limits.until {
             return Err(Cause::TimeLimit);
         }
-        if s.counts.started > s.counts.finished && s.next.saturating_sub(s.counts.progress) > self.stall_after
-        {
+        let idle = s.next.saturating_sub(s.counts.progress);
+        if self.model.is_active(&s.counts) && idle > self.limits.stall_after {
             return Err(Cause::Stalled);
         }
-        Ok(self.until.min(s.next.saturating_add(self.lookahead)))
+        Ok(self.limits.until.min(s.next.saturating_add(self.lookahead)))
     }
 }
 
@@ -99,10 +70,10 @@ struct Reporter<'a> {
 impl Reporter<'_> {
     /// Between two windows: gathers records that were handed over, and requests the next flush when it is
     /// due. `look`: whether to read the clock.
-    fn report(&mut self, all: &Report, look: bool, flows: u64, exchange: &mut impl Exchange, world: &World) {
+    fn report(&mut self, all: &Report, look: bool, exchange: &mut impl Exchange, model: &impl Model) {
         if let Some(horizon) = self.handed_over.take() {
             exchange.gather(|records| self.flusher.take(records));
-            self.flusher.flush(Time::from_ps(horizon), world, self.sink);
+            self.flusher.flush(Time::from_ps(horizon), model, self.sink);
         }
         if all.flush {
             self.flush = false;
@@ -113,25 +84,32 @@ impl Reporter<'_> {
         if look && self.last.elapsed() >= FLUSH_EVERY {
             self.last = Instant::now();
             self.flush = true;
-            let now = Time::from_ps(all.next);
-            let progress =
-                Progress { now, flows_finished: all.counts.finished, flows, hops: all.counts.hops };
+            let progress = model.progress(Time::from_ps(all.next), &all.counts);
             self.interrupted |= self.sink.progress(&progress) == ControlFlow::Break(());
         }
     }
 }
 
-/// Runs a simulation; returns why it ended, when, and what is left.
-pub(crate) fn run(
-    simulation: &Simulation,
-    world: &World,
-    slots: Vec<Slot>,
+/// Returns the holds of these nodes whose pauses were asked for by `before`.
+pub(super) fn holds<'a, M, N: Node<M> + 'a>(
+    nodes: impl Iterator<Item = &'a N>,
+    before: u64,
+) -> Vec<(NodeId, Hold)> {
+    nodes.flat_map(|node| node.holds(before).into_iter().map(|hold| (node.id(), hold))).collect()
+}
+
+/// Runs a model on `threads` threads; returns why it ended, when, and what is left.
+pub(crate) fn run<M: Model>(
+    model: &M,
+    limits: Limits,
+    threads: usize,
+    nodes: Vec<M::Node>,
     flusher: &mut Flusher,
     sink: &mut dyn Sink,
-) -> (Cause, u64, Remains) {
-    let layout = Layout::new(world);
-    let limits = Limits::new(simulation, world, layout.lookahead);
-    let mut partitions = layout.partitions(slots, world, simulation.threads);
+) -> (Cause, u64, RunState<M::Node>) {
+    let layout = Layout::new(model);
+    let judge = Judge::new(model, limits, layout.lookahead);
+    let mut partitions = layout.partitions(nodes, model, threads);
     let memory = Memory::new(partitions.len());
     let last = Instant::now();
     let reporter = Reporter { flusher, sink, last, flush: false, interrupted: false, handed_over: None };
@@ -141,11 +119,11 @@ pub(crate) fn run(
             .into_iter()
             .enumerate()
             .map(|(i, partition)| {
-                let exchange = memory.end(i + 1);
-                scope.spawn(move || run_partition(partition, exchange, world, &limits, None))
+                let (exchange, judge) = (memory.end(i + 1), &judge);
+                scope.spawn(move || run_partition(partition, exchange, judge, None))
             })
             .collect();
-        let (cause, now, partition) = run_partition(first, memory.end(0), world, &limits, Some(reporter));
+        let (cause, now, partition) = run_partition(first, memory.end(0), &judge, Some(reporter));
         let mut parts = vec![partition];
         for other in others {
             match other.join() {
@@ -155,26 +133,25 @@ pub(crate) fn run(
         }
         (cause, now, parts)
     });
-    let mut remains = Remains::default();
+    let mut state = RunState::new();
     for mut partition in parts {
-        partition.end_samples(now, world);
-        let (slots, packets, tally) = partition.into_parts();
-        remains.add(slots, packets, tally);
+        partition.end_samples(now, model);
+        state.add(partition.into_state());
     }
     let mut others = memory.end(0);
-    others.gather(|records| remains.add_records(records));
-    remains.add_on_links(memory.data_packets());
-    (cause, now, remains)
+    others.gather(|records| state.tally.records.take(records));
+    state.packets.extend(memory.packets());
+    (cause, now, state)
 }
 
 /// One thread's part of the run: windows, until all threads decide that it has ended.
-fn run_partition(
-    mut partition: Partition,
+fn run_partition<M: Model>(
+    mut partition: Partition<M::Node>,
     mut exchange: impl Exchange,
-    world: &World,
-    limits: &Limits,
+    judge: &Judge<'_, M>,
     mut reporter: Option<Reporter<'_>>,
-) -> (Cause, u64, Partition) {
+) -> (Cause, u64, Partition<M::Node>) {
+    let Judge { model, limits, .. } = *judge;
     let mut last_end = 0;
     let mut check_at = limits.deadlock_after;
     for round in 0_u64.. {
@@ -185,7 +162,7 @@ fn run_partition(
         // Everybody gets the same, and so decides the same.
         let all = exchange.reduce(mine);
         exchange.collect(|mail| partition.deliver(mail));
-        let end = match limits.decide(&all) {
+        let end = match judge.decide(&all) {
             Ok(end) => end,
             Err(cause) => {
                 let now = match cause {
@@ -197,22 +174,21 @@ fn run_partition(
             }
         };
         if all.next >= check_at {
-            let holds = deadlock::holds(partition.slots(), all.next - limits.deadlock_after);
-            if !deadlock::find(exchange.share(holds), &world.routes).is_empty() {
+            let holds = holds(partition.nodes(), all.next - limits.deadlock_after);
+            if model.is_deadlock(exchange.share(holds)) {
                 return (Cause::Stalled, last_end, partition);
             }
             check_at = all.next.saturating_add(limits.deadlock_after);
         }
         if let Some(reporter) = &mut reporter {
             // Reading the clock costs as much as a packet: not in every short window.
-            let look = round.is_multiple_of(16);
-            reporter.report(&all, look, limits.flows, &mut exchange, world);
+            reporter.report(&all, round.is_multiple_of(16), &mut exchange, model);
         }
         if all.flush {
-            partition.catch_up(all.next, world);
+            partition.catch_up(all.next, model);
             exchange.hand_over(&mut partition.tally().records);
         }
-        partition.process(end, world);
+        partition.process(end, model);
         last_end = end;
         partition.post(&mut exchange);
     }

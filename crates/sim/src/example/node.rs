@@ -3,11 +3,10 @@
 
 use incast_units::{Bytes, Rate};
 
-use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
 use crate::routing::forwarding::Table;
@@ -18,22 +17,28 @@ pub(crate) struct Repeater {
     ports: [Port; 2],
 }
 
-impl Behaviour for Repeater {
-    fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
-        match world.routes.ports[id as usize].as_slice() {
+impl Repeater {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its links do not suit it: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts) -> Result<Self, String> {
+        match facts.routes.ports[id as usize].as_slice() {
             [a, b] if a.rate == b.rate => Ok(Self { ports: [Port::new(a), Port::new(b)] }),
             [a, b] => Err(format!("a repeater joins links of one rate, not {} and {}", a.rate, b.rate)),
             links => Err(format!("a repeater joins two links, not {}", links.len())),
         }
     }
+}
 
+impl Behaviour for Repeater {
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        _: &World,
+        _: &Facts,
         effects: &mut E,
     ) {
         let to = 1 - port;
@@ -41,10 +46,10 @@ impl Behaviour for Repeater {
     }
 
     /// It schedules no events.
-    fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
+    fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
 
     /// There is only one other port, whatever the table says.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {
         self.ports.get(usize::from(port))
@@ -60,6 +65,7 @@ mod tests {
     use incast_units::Time;
 
     use super::*;
+    use crate::describe::Simulation;
     use crate::describe::network::{Network, NodeKind};
     use crate::example::transport::tests::{Finished, star};
     use crate::run;

@@ -9,6 +9,7 @@
 pub(crate) mod admission;
 pub(crate) mod bfc;
 mod marking;
+pub(crate) mod optical;
 mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
@@ -29,14 +30,15 @@ use crate::balancing::policy::Lengths;
 use crate::describe::Simulation;
 use crate::describe::network::{NodeId, Out, PortId};
 use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
-use crate::engine::deadlock::Hold;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
+use crate::engine::event::{Effects, Event};
+use crate::engine::model::Hold;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
 use crate::port::Port;
 use crate::queue_set::QueueSet;
 use crate::random::{draw, mix};
+use crate::rank;
 use crate::routing::forwarding::Table;
 use crate::routing::path;
 
@@ -77,14 +79,14 @@ impl Switch {
     /// The switch with this number and description.
     fn with(
         id: NodeId,
-        world: &World,
+        facts: &Facts,
         simulation: &Simulation,
         description: &Description,
     ) -> Result<Self, String> {
-        let table = world.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
+        let table = facts.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
         // PFC headroom must suffice for the fastest and longest that a link ever is.
-        let largest = world.routes.largest_ports(id);
-        let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
+        let largest = facts.routes.largest_ports(id);
+        let buffer = Buffer::new(description, id, &largest, facts.largest_packet())?;
         let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
         let egress = |out: &Out| Egress {
             wire: Port::new(out),
@@ -92,13 +94,13 @@ impl Switch {
             scheduler: scheduler::State::new(description),
             frames: None,
             marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
-            rate: world.rate_index(out.rate),
+            rate: facts.rate_index(out.rate),
         };
         Ok(Self {
             table,
-            path: path::State::new(id, &world.paths),
+            path: path::State::new(id, &facts.paths),
             hops: Hops::new(simulation.balancing, simulation.seed, id),
-            ports: world.routes.ports[id as usize].iter().map(egress).collect(),
+            ports: facts.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
             queues,
@@ -112,8 +114,8 @@ impl Switch {
 
     /// The port by which a packet leaves; `None`: links on every way have failed.
     #[inline(always)]
-    fn route(&mut self, now: u64, packet: &Packet, world: &World) -> Option<PortId> {
-        let (place, local) = world.routes.attachment[packet.destination as usize];
+    fn route(&mut self, now: u64, packet: &Packet, facts: &Facts) -> Option<PortId> {
+        let (place, local) = facts.routes.attachment[packet.destination as usize];
         if place == self.table.own {
             return Some(local);
         }
@@ -250,11 +252,17 @@ impl Switch {
     }
 }
 
-impl Behaviour for Switch {
-    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
-        Self::with(id, world, simulation, &simulation.switch)
+impl Switch {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its description contradicts itself: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
+        Self::with(id, facts, simulation, &simulation.switch)
     }
+}
 
+impl Behaviour for Switch {
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -262,7 +270,7 @@ impl Behaviour for Switch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
@@ -270,27 +278,27 @@ impl Behaviour for Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
-        let Some(to) = self.route(now, packet, world) else {
+        let Some(to) = self.route(now, packet, facts) else {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         if let Some(trimming) = self.trimming {
-            return self.take_or_trim(now, trimming, (port, to), packet, int, world, effects);
+            return self.take_or_trim(now, trimming, (port, to), packet, int, facts, effects);
         }
         let queue = packet.queue.min(self.queues - 1);
         self.take(now, port, to, queue, packet, int, effects);
     }
 
     #[inline(always)]
-    fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
-        if event.kind() == EventKind::Departed {
+    fn handle<E: Effects>(&mut self, event: Event, _: &Facts, effects: &mut E) {
+        if event.rank() == rank::DEPARTED {
             let port = event.entity() as PortId;
             self.ports[usize::from(port)].wire.departed();
             self.serve(event.time(), port, effects);
         }
     }
 
-    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &World, _: &mut E) {
+    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &Facts, _: &mut E) {
         self.table = table;
     }
 

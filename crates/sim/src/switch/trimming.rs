@@ -8,7 +8,7 @@ use super::Switch;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::Trimming as Description;
 use crate::engine::event::Effects;
-use crate::engine::world::World;
+use crate::facts::Facts;
 use crate::packet::{IntRecords, Kind, Packet, flag};
 use crate::random::{draw, mix};
 
@@ -70,7 +70,7 @@ impl Switch {
         (mut from, mut to): (PortId, PortId),
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if packet.kind == Kind::Data {
@@ -100,7 +100,7 @@ impl Switch {
         if full(self, to, packet) && packet.kind == Kind::Header && trimming.return_to_sender {
             packet.kind = Kind::Returned;
             packet.destination = packet.origin().host();
-            match self.route(now, packet, world) {
+            match self.route(now, packet, facts) {
                 Some(back) => to = back,
                 None => return,
             }

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_murmur3() {
-        // "Hello, world" with the seeds 0 and 1234, from a plain implementation checked against the
+        // "Hello, facts" with the seeds 0 and 1234, from a plain implementation checked against the
         // published vectors of the algorithm.
         let words = [*b"Hell", *b"o, w", *b"orld"].map(u32::from_le_bytes);
         assert_eq!([0, 1234].map(|seed| murmur3(seed, words)), [0x6a72_8c54, 0x584d_5953]);

@@ -10,15 +10,16 @@ mod wire;
 
 use incast_units::Time;
 
-pub(crate) use priorities::Priorities;
-
-use super::{Context, Transport};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
+use super::context::{Context, Transport};
+use crate::describe::Simulation;
+use crate::engine::event::{Effects, Event};
+use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::packet::{IntRecords, Kind, Packet};
+use crate::rank;
 use crate::record::{FlowRecord, FlowSample};
+use priorities::Priorities;
 use receiver::Receivers;
 use sender::Senders;
 
@@ -31,12 +32,14 @@ pub(crate) struct Homa {
 }
 
 impl Transport for Homa {
-    fn new(world: &World) -> Self {
-        Self {
-            priorities: world.homa.clone().unwrap_or_default(),
-            senders: Senders::default(),
-            receivers: Receivers::default(),
-        }
+    type Shared = Priorities;
+
+    fn prepare(simulation: &Simulation, facts: &Facts) -> Result<Priorities, String> {
+        Priorities::new(simulation, &facts.routes, facts.plain_sizes())
+    }
+
+    fn new(shared: &Priorities, _: &Facts) -> Self {
+        Self { priorities: shared.clone(), senders: Senders::default(), receivers: Receivers::default() }
     }
 
     fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
@@ -86,21 +89,21 @@ impl Transport for Homa {
 
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
         let (now, entity) = (event.time(), event.entity());
-        match event.kind() {
-            EventKind::Receiver => self.receivers.on_timer(now, entity, &self.priorities, cx),
+        match event.rank() {
+            rank::RECEIVER => self.receivers.on_timer(now, entity, &self.priorities, cx),
             _ => self.senders.on_timer(now, entity, &self.priorities, cx),
         }
     }
 
-    fn sample(&self, time: Time, index: u32, _world: &World) -> Option<FlowSample> {
+    fn sample(&self, time: Time, index: u32, _world: &Facts) -> Option<FlowSample> {
         self.senders.sample(time, index)
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.senders.unfinished(world)
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        self.senders.unfinished(facts)
     }
 
-    fn waits(&self, nics: &[Nic], _world: &World) -> Vec<(u32, String)> {
+    fn waits(&self, nics: &[Nic], _world: &Facts) -> Vec<(u32, String)> {
         self.senders.waits(nics)
     }
 }

@@ -2,8 +2,8 @@
 //! whichever packet caused it. OSCAR's public artifact looks up its records in this way.
 
 use crate::describe::transport::{Sample, Transport};
-use crate::host::recovery::{Acknowledged, Log, Record, keeps};
 use crate::packet::Ack;
+use crate::recovery::{Acknowledged, Log, Record, keeps};
 
 /// Number of packets before the first unacknowledged one whose records are kept, for acknowledgements that
 /// others have overtaken.

@@ -117,12 +117,12 @@ impl Graph {
     }
 
     /// The operations of a host, in order.
-    pub(super) fn of(&self, host: NodeId) -> &[u32] {
+    pub(crate) fn of(&self, host: NodeId) -> &[u32] {
         self.by_host.get(host as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The position of an operation among those of its host.
-    pub(super) fn place(&self, operation: u32) -> u32 {
+    pub(crate) fn place(&self, operation: u32) -> u32 {
         self.places[operation as usize]
     }
 

@@ -1,11 +1,10 @@
 //! The optical switch: it passes each bit on as it comes, to the port of the matching that holds, and nothing at
 //! night. It reads no packet.
 
-use crate::describe::Simulation;
 use crate::describe::network::{NodeId, PortId};
 use crate::engine::event::{Effects, Event};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::packet::{IntRecords, Kind, Packet};
 use crate::port::Port;
 use crate::routing::forwarding::Table;
@@ -20,13 +19,16 @@ pub(crate) struct OpticalSwitch {
     lost: u64,
 }
 
-impl Behaviour for OpticalSwitch {
-    fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
-        let outs = &world.routes.ports[id as usize];
+impl OpticalSwitch {
+    /// Makes the node with this number.
+    pub(crate) fn new(id: NodeId, facts: &Facts) -> Self {
+        let outs = &facts.routes.ports[id as usize];
         let delay = outs.first().map_or(0, |out| out.delay.ps());
-        Ok(Self { ports: outs.iter().map(Port::new).collect(), delay, lost: 0 })
+        Self { ports: outs.iter().map(Port::new).collect(), delay, lost: 0 }
     }
+}
 
+impl Behaviour for OpticalSwitch {
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -34,12 +36,12 @@ impl Behaviour for OpticalSwitch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         let left = now - self.delay;
         let began = left - self.ports[usize::from(port)].time_for(u64::from(packet.size));
-        let to = world.circuits.as_ref().and_then(|circuits| circuits.passage(port, began, left));
+        let to = facts.circuits.as_ref().and_then(|circuits| circuits.passage(port, began, left));
         if let Some(to) = to {
             self.ports[usize::from(to)].pass(now, to, packet, int, effects);
         } else {
@@ -50,10 +52,10 @@ impl Behaviour for OpticalSwitch {
 
     /// It schedules no events.
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
+    fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
 
     /// Where it sends depends on the time alone.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {
         self.ports.get(usize::from(port))

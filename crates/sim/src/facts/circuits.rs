@@ -1,7 +1,5 @@
 //! Circuits between racks: the schedule of the optical switch, as a function of time, and the racks.
 
-pub(crate) mod optical;
-
 use incast_units::Time;
 
 use crate::describe::circuits::{Circuits as Description, VoqLimits};
@@ -185,7 +183,7 @@ impl Circuits {
 
     /// The port of the optical switch by which a packet leaves whose first and last bit left the ToR at `port` at
     /// these times; `None` if it is dark meanwhile.
-    fn passage(&self, port: PortId, first: u64, last: u64) -> Option<PortId> {
+    pub(crate) fn passage(&self, port: PortId, first: u64, last: u64) -> Option<PortId> {
         let day = self.day(first).filter(|day| last <= day.end)?;
         Some(PortId::from(self.peer(port as Rack, day)))
     }

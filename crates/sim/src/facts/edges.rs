@@ -2,7 +2,7 @@
 
 /// For every node, the nodes to which edges lead.
 #[derive(Debug)]
-pub(super) struct Edges {
+pub(crate) struct Edges {
     /// Where the edges of each node begin, and where the last ones end.
     first: Vec<u32>,
     to: Vec<u32>,
@@ -10,7 +10,7 @@ pub(super) struct Edges {
 
 impl Edges {
     /// The edges (from, to) that `edges` lists, each time the same, between `nodes` nodes.
-    pub(super) fn new<I: Iterator<Item = (u32, u32)>>(nodes: usize, edges: impl Fn() -> I) -> Self {
+    pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(nodes: usize, edges: impl Fn() -> I) -> Self {
         let mut first = vec![0_u32; nodes + 1];
         for (from, _) in edges() {
             first[from as usize + 1] += 1;
@@ -29,7 +29,7 @@ impl Edges {
     }
 
     /// The targets of a node's edges, in the order of the list.
-    pub(super) fn of(&self, node: u32) -> &[u32] {
+    pub(crate) fn of(&self, node: u32) -> &[u32] {
         let node = node as usize;
         &self.to[self.first[node] as usize..self.first[node + 1] as usize]
     }

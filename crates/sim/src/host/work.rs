@@ -5,9 +5,6 @@
 //! Then the ready operation with the lowest index starts, or joins the queue of its processor; then what became
 //! due by that, and so on until nothing is left. All of it is one event, after all others of the instant.
 
-mod edges;
-mod graph;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -15,11 +12,11 @@ use incast_units::Time;
 
 use crate::describe::network::NodeId;
 use crate::describe::work::What;
-use crate::engine::event::{Effects, Event, Kind};
-use crate::engine::world::World;
+use crate::engine::event::{Effects, Event};
+use crate::facts::Facts;
+use crate::facts::edges::Edges;
+use crate::rank;
 use crate::record::OperationRecord;
-use edges::Edges;
-pub(crate) use graph::Graph;
 
 /// The operations of one host, by their position among them.
 #[derive(Debug)]
@@ -70,12 +67,12 @@ struct Processor {
 
 impl Work {
     /// The operations of a host, if it has any.
-    pub(crate) fn new(host: NodeId, world: &World) -> Option<Box<Self>> {
-        let (graph, listed) = (&world.graph, world.graph.of(host));
+    pub(crate) fn new(host: NodeId, facts: &Facts) -> Option<Box<Self>> {
+        let (graph, listed) = (&facts.graph, facts.graph.of(host));
         if listed.is_empty() {
             return None;
         }
-        let described = || listed.iter().map(|index| &world.operations[*index as usize]).zip(0_u32..);
+        let described = || listed.iter().map(|index| &facts.operations[*index as usize]).zip(0_u32..);
         let operations = described().zip(listed).map(|((described, _), operation)| Local {
             operation: *operation,
             what: described.what,
@@ -99,7 +96,7 @@ impl Work {
         };
         for place in 0..listed.len() as u32 {
             if work.operations[place as usize].unmet == 0 {
-                let at = work.earliest(place, world);
+                let at = work.earliest(place, facts);
                 work.due.push(Reverse((at, place)));
             }
         }
@@ -109,20 +106,20 @@ impl Work {
     /// The events at which operations become ready that depend on no other.
     pub(crate) fn first_events(&self) -> impl Iterator<Item = Event> {
         let times: BTreeSet<u64> = self.due.iter().map(|Reverse((at, _))| *at).collect();
-        times.into_iter().map(|at| Event::new(at, Kind::Work, 0))
+        times.into_iter().map(|at| Event::new(at, rank::WORK, 0))
     }
 
     /// A flow from here has been acknowledged completely.
-    pub(crate) fn sent<E: Effects>(&mut self, now: u64, flow: u32, world: &World, effects: &mut E) {
-        if let Some(operation) = world.graph.sender(flow) {
-            self.happened(now, world.graph.place(operation), effects);
+    pub(crate) fn sent<E: Effects>(&mut self, now: u64, flow: u32, facts: &Facts, effects: &mut E) {
+        if let Some(operation) = facts.graph.sender(flow) {
+            self.happened(now, facts.graph.place(operation), effects);
         }
     }
 
     /// The last byte of a flow to here has arrived.
-    pub(crate) fn received<E: Effects>(&mut self, now: u64, flow: u32, world: &World, effects: &mut E) {
-        let Some(operation) = world.graph.receiver(flow) else { return };
-        let place = world.graph.place(operation);
+    pub(crate) fn received<E: Effects>(&mut self, now: u64, flow: u32, facts: &Facts, effects: &mut E) {
+        let Some(operation) = facts.graph.receiver(flow) else { return };
+        let place = facts.graph.place(operation);
         let receive = &mut self.operations[place as usize];
         receive.arrived = true;
         if receive.state == State::Started {
@@ -131,7 +128,7 @@ impl Work {
     }
 
     /// Handles everything that is due, up to the next flow that starts: its index among the simulation's.
-    pub(crate) fn advance<E: Effects>(&mut self, now: u64, world: &World, effects: &mut E) -> Option<u32> {
+    pub(crate) fn advance<E: Effects>(&mut self, now: u64, facts: &Facts, effects: &mut E) -> Option<u32> {
         loop {
             while let Some(place) = self.next_due(now) {
                 match self.operations[place as usize].state {
@@ -139,30 +136,30 @@ impl Work {
                         self.operations[place as usize].state = State::Ready;
                         self.ready.push(Reverse(place));
                     }
-                    State::Started => self.end(now, place, world, effects),
+                    State::Started => self.end(now, place, facts, effects),
                     State::Ready | State::Ended | State::LeftOut => {}
                 }
             }
             let Reverse(place) = self.ready.pop()?;
             let Local { operation, what, .. } = self.operations[place as usize];
-            if now >= world.operations[operation as usize].start_before.ps() {
+            if now >= facts.operations[operation as usize].start_before.ps() {
                 self.leave_out(place, effects);
                 continue;
             }
             match what {
                 What::Send { flow } => {
-                    self.start(now, place, world, effects);
+                    self.start(now, place, facts, effects);
                     return Some(flow);
                 }
                 What::Receive { .. } => {
-                    self.start(now, place, world, effects);
+                    self.start(now, place, facts, effects);
                     if self.operations[place as usize].arrived {
                         self.due.push(Reverse((now, place)));
                     }
                 }
                 What::Compute { processor, .. } => {
                     self.processors.entry(processor).or_default().queue.push(Reverse((now, place)));
-                    self.serve(now, processor, world, effects);
+                    self.serve(now, processor, facts, effects);
                 }
             }
         }
@@ -213,28 +210,28 @@ impl Work {
     /// Something that an operation waits for has happened: it is handled after the other events of this instant.
     fn happened<E: Effects>(&mut self, now: u64, place: u32, effects: &mut E) {
         self.due.push(Reverse((now, place)));
-        effects.schedule(Event::new(now, Kind::Work, 0));
+        effects.schedule(Event::new(now, rank::WORK, 0));
     }
 
     /// An operation is due at `at`, which may be now.
     fn expect<E: Effects>(&mut self, now: u64, at: u64, place: u32, effects: &mut E) {
         self.due.push(Reverse((at, place)));
         if at > now {
-            effects.schedule(Event::new(at, Kind::Work, 0));
+            effects.schedule(Event::new(at, rank::WORK, 0));
         }
     }
 
-    fn start<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) {
+    fn start<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.state = State::Started;
         local.start = now;
         for index in 0..self.after_start.of(place).len() {
             let next = self.after_start.of(place)[index];
-            self.release(now, next, world, effects);
+            self.release(now, next, facts, effects);
         }
     }
 
-    fn end<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) {
+    fn end<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.state = State::Ended;
         let (what, record) = (local.what, local.record(Time::from_ps(now)));
@@ -244,43 +241,43 @@ impl Work {
         tally.records.operations.push(record);
         for index in 0..self.after.of(place).len() {
             let next = self.after.of(place)[index];
-            self.release(now, next, world, effects);
+            self.release(now, next, facts, effects);
         }
         if let What::Compute { processor, .. } = what {
             self.processors.entry(processor).or_default().is_busy = false;
-            self.serve(now, processor, world, effects);
+            self.serve(now, processor, facts, effects);
         }
     }
 
     /// A dependency of an operation is met.
-    fn release<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) {
+    fn release<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.unmet -= 1;
         if local.unmet > 0 {
             return;
         }
-        let at = self.earliest(place, world).max(now);
+        let at = self.earliest(place, facts).max(now);
         self.expect(now, at, place, effects);
     }
 
     /// Starts the next computation of a processor, if it is free.
-    fn serve<E: Effects>(&mut self, now: u64, processor: u16, world: &World, effects: &mut E) {
+    fn serve<E: Effects>(&mut self, now: u64, processor: u16, facts: &Facts, effects: &mut E) {
         let state = self.processors.entry(processor).or_default();
         if state.is_busy {
             return;
         }
         let Some(Reverse((_, place))) = state.queue.pop() else { return };
         state.is_busy = true;
-        self.start(now, place, world, effects);
+        self.start(now, place, facts, effects);
         if let What::Compute { time, .. } = self.operations[place as usize].what {
             self.expect(now, now.saturating_add(time.ps()), place, effects);
         }
     }
 
     /// When an operation may start at the earliest, whatever it depends on. (ps)
-    fn earliest(&self, place: u32, world: &World) -> u64 {
+    fn earliest(&self, place: u32, facts: &Facts) -> u64 {
         match self.operations[place as usize].what {
-            What::Send { flow } => world.flows[flow as usize].start.ps(),
+            What::Send { flow } => facts.flows[flow as usize].start.ps(),
             What::Receive { .. } | What::Compute { .. } => 0,
         }
     }

@@ -1,17 +1,18 @@
 //! Diagnosis of a stalled run: what the flows wait for.
 
-use super::node::Behaviour;
-use super::world::{Slot, World};
+use super::slot::Slot;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::record::Stall;
 
 /// Maximum number of flows, and of operations, in a diagnosis.
 const NAMED: usize = 20;
 
 /// Determines what waits for what. `slots` are sorted by node.
-pub(crate) fn diagnose(slots: &[Slot], world: &World) -> Stall {
+pub(crate) fn diagnose(slots: &[Slot], facts: &Facts) -> Stall {
     let mut stall = Stall::default();
     for slot in slots {
-        for waiting in slot.node.waits(world) {
+        for waiting in slot.node.waits(facts) {
             stall.unfinished += 1;
             stall.flows.push(waiting);
         }

@@ -8,7 +8,7 @@ use crate::Invalid;
 use crate::describe::Simulation;
 use crate::describe::network::Out;
 use crate::describe::work::What;
-use crate::engine::world::World;
+use crate::facts::Facts;
 use crate::routing::route::{ideal_arrival, one_way};
 
 /// A flow alone on the idle path that it takes at its earliest start.
@@ -46,8 +46,8 @@ struct Busy {
 /// # Errors
 /// When the description contradicts itself.
 pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid> {
-    let world = World::new(simulation)?;
-    let operations = world.operations;
+    let facts = Facts::new(simulation)?;
+    let operations = facts.operations;
     let jobs = operations.iter().map(|operation| usize::from(operation.job) + 1).max().unwrap_or(0);
     let mut rates = vec![Rate::ZERO; simulation.network.nodes.len()];
     for link in &simulation.network.links {
@@ -66,8 +66,8 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             }
             What::Receive { .. } => {}
             What::Send { flow } => {
-                let alone = alone(flow, &rates, &world);
-                let described = &world.flows[flow as usize];
+                let alone = alone(flow, &rates, &facts);
+                let described = &facts.flows[flow as usize];
                 let ends = [described.source, described.destination];
                 let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
                 for (side, host) in ends.into_iter().enumerate() {
@@ -89,12 +89,12 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)
         })
         .collect();
-    let order = world.graph.order(operations).unwrap_or_default();
+    let order = facts.graph.order(operations).unwrap_or_default();
     let mut times = vec![Time::ZERO; 2 * operations.len()];
     for event in order {
         let operation = &operations[event as usize / 2];
         let job = operation.job;
-        for before in world.graph.before(event, operations) {
+        for before in facts.graph.before(event, operations) {
             let other = &operations[before as usize / 2];
             if other.job != job {
                 continue;
@@ -119,12 +119,12 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
 }
 
 /// A flow alone. `rates` are those of all links of each host together.
-fn alone(flow: u32, rates: &[Rate], world: &World<'_>) -> Idle {
-    let described = &world.flows[flow as usize];
-    let (forward, back) = world.links(flow, described.start);
-    let sizes = world.sizes(described.algorithm);
+fn alone(flow: u32, rates: &[Rate], facts: &Facts<'_>) -> Idle {
+    let described = &facts.flows[flow as usize];
+    let (forward, back) = facts.links(flow, described.start);
+    let sizes = facts.sizes(described.algorithm);
     let size = described.size.get();
-    let packets = world.packets(flow);
+    let packets = facts.packets(flow);
     let last = sizes.data(size - (packets - 1) * sizes.payload);
     let first = sizes.data(size.min(sizes.payload));
     let bytes = (packets - 1) * sizes.data(sizes.payload) + last;

@@ -8,10 +8,10 @@
 
 use incast_units::{Bytes, Time};
 
-use super::node::Behaviour;
-use super::world::{Slot, World};
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::switch::Switch;
+use crate::engine::model::Hold;
+use crate::facts::Facts;
 use crate::packet::PFC_FRAME;
 use crate::pause_map::MAP_BITS;
 use crate::routing::route::Routes;
@@ -19,35 +19,16 @@ use crate::routing::route::Routes;
 /// A port of a node.
 pub(crate) type At = (NodeId, PortId);
 
-/// A pause that a node has asked of a queue at the far end of one of its ports, and that ends only if pauses of its
-/// own queues do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hold {
-    /// The port through which the packets came.
-    pub(crate) port: PortId,
-    /// The queue at the far end.
-    pub(crate) queue: u16,
-    /// The paused ports and queues at which they wait.
-    pub(crate) waits_at: Vec<(PortId, u16)>,
-    /// Whether all of those must stay paused for this pause to stay; otherwise one is enough.
-    pub(crate) all: bool,
-}
-
-/// The holds of these nodes whose pauses were asked for by `before`.
-pub(crate) fn holds<'a>(slots: impl Iterator<Item = &'a Slot>, before: u64) -> Vec<(NodeId, Hold)> {
-    slots.flat_map(|slot| slot.node.holds(before).into_iter().map(|hold| (slot.id, hold))).collect()
-}
-
 /// How long after a pause was asked for no packet that was sent before it took effect is still on its link: the
 /// pause waits for its time, for one packet and for the other frames, and travels, and so does the last packet that
 /// was begun before it came.
-pub(crate) fn settles_in(world: &World, switch: &Switch) -> Time {
-    let routes = &world.routes;
+pub(crate) fn settles_in(facts: &Facts, switch: &Switch) -> Time {
+    let routes = &facts.routes;
     let links = (0..routes.ports.len() as NodeId).flat_map(|node| routes.largest_ports(node));
     let longest = links.map(|out| out.delay).max().unwrap_or_default();
-    let slowest = world.rates.first().copied().unwrap_or_default();
+    let slowest = facts.rates.first().copied().unwrap_or_default();
     let frame = Bytes::new(u64::from(PFC_FRAME));
-    let packet = slowest.time_for(world.largest_packet().max(frame));
+    let packet = slowest.time_for(facts.largest_packet().max(frame));
     let (frames, interval) = match &switch.bfc {
         Some(bfc) => (u64::from(MAP_BITS), bfc.interval.unwrap_or(longest)),
         None => (u64::from(switch.queues), Time::ZERO),

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 
 use incast_units::Time;
 
-use super::node::{Behaviour, Node};
-use super::world::World;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
+use crate::facts::Facts;
+use crate::node::Behaviour;
+use crate::nodes::Node;
 use crate::record::sample::Sample;
 use crate::record::tally::Tally;
 use crate::record::{FlowSample, InternalSample, PortSample, Records};
@@ -175,7 +176,7 @@ impl Sampler {
     }
 
     /// Takes all samples due before `before`.
-    pub(super) fn run(&mut self, id: NodeId, node: &Node, before: u64, world: &World, tally: &mut Tally) {
+    pub(super) fn run(&mut self, id: NodeId, node: &Node, before: u64, facts: &Facts, tally: &mut Tally) {
         let records = &mut tally.records;
         if let Some([first, last]) = self.port_clock.take(before) {
             let sample = |port| Some(node.wire(port)?.sample(first, id, port, node.queued(port)));
@@ -187,9 +188,9 @@ impl Sampler {
         }
         if let Some([first, last]) = self.flow_clock.take(before) {
             let (time, interval) = (Time::from_ps(first), self.flow_clock.interval);
-            node.sample_flows(time, &mut self.flow_series.fresh, world);
+            node.sample_flows(time, &mut self.flow_series.fresh, facts);
             self.flow_series.add(last, interval, &mut records.flow_samples);
-            if world.probes.internals {
+            if facts.probes.internals {
                 node.sample_internals(time, &mut self.internals.fresh);
                 self.internals.add(last, interval, &mut records.internals);
             }
