@@ -96,7 +96,7 @@ fn cycles(measured: &[AnyParams]) -> Vec<f64> {
 /// Instructions of an event: this program under callgrind with every batch performed twice, less that with
 /// every batch performed once.
 fn instructions(algorithm: &str, preset: &str) -> Result<f64, String> {
-    let count = |times| measure::instructions(&crate::this()?, &["--acks-of", algorithm, preset, times]);
+    let count = |times| measure::instructions(&crate::this()?, &[], &["--acks-of", algorithm, preset, times]);
     Ok((count("2")?.1 - count("1")?.1) as f64 / EVENTS as f64)
 }
 

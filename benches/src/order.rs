@@ -32,6 +32,7 @@ pub(crate) fn all() -> Result<(), String> {
                 let count = |times| {
                     measure::instructions(
                         &crate::this()?,
+                        &[],
                         &["--order-of", method, delays, &size.to_string(), times],
                     )
                 };
