@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 
 from incast import _core
-from incast.choice import Choice, Refusal, everything, permitted
 from incast.cli import INTERRUPTED, OK, compare
 from incast.cli.outcome import ending
 from incast.cli.table import Column, number, paragraph, section, table
 from incast.cli.tables import ranked, title
 from incast.progress import duration
-from incast.result import Result
+from incast.results.result import Result
 from incast.scenario import Interrupted, Scenario
+from incast.scenario.choice import Choice, Refusal, everything, permitted
 
 PAPERS = {
     "OSCAR, NSDI'26": ("oscar",),

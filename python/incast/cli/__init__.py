@@ -33,7 +33,7 @@ from incast.cli import (
     wire,
 )
 from incast.cli.options import run_options, scenario_options
-from incast.kernel import KernelError
+from incast.real.kernel import KernelError
 
 OK = 0
 FAILED = 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from incast import _core
-from incast.choice import ALL
+from incast.scenario.choice import ALL
 
 FILES = "files"
 FOLDERS = "folders"

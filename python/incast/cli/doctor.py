@@ -14,10 +14,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import _core, kernel, store
+from incast import _core
 from incast._terminal import cells
 from incast.cli.table import number, pad, paragraph
-from incast.runner import cores
+from incast.real import kernel
+from incast.runs import store
+from incast.runs.runner import cores
 from incast.scenario import Scenario
 
 FULL_BYTES = 1e9

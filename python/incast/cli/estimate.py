@@ -16,7 +16,7 @@ from incast import _core
 from incast.cli.outcome import seconds
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import title
-from incast.result import Result
+from incast.results.result import Result
 from incast.scenario import Interrupted, Progress, Scenario
 
 TRIAL_S = 3.0

@@ -6,8 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from incast import _core, kernel
-from incast.kernel import KernelError, Link
+from incast import _core
+from incast.real import kernel
+from incast.real.kernel import KernelError, Link
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

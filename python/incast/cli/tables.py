@@ -8,10 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from incast import _core, stats
-from incast._titles import other
+from incast import _core
 from incast.cli.table import Column, number, paragraph, table
-from incast.result import Result
+from incast.results import stats
+from incast.results.result import Result
+from incast.results.titles import other
 
 
 def title(label: str) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from incast import _core, wire
+from incast import _core
 from incast._terminal import WIDTH, shortened
 from incast.progress import REDRAW_AFTER, duration
-from incast.wire import Route, WireError
+from incast.real import wire
+from incast.real.wire import Route, WireError
 
 if TYPE_CHECKING:
     from incast._core import Receiving, Sending

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _core
-from incast._titles import other
+from incast.results.titles import other
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from incast import _core
-from incast._titles import made, other
 from incast.plot import style
-from incast.result import Result
+from incast.results.result import Result
+from incast.results.titles import made, other
 
 _DARK = "#16191e"
 """The background of the dark theme; the style sheet has the same."""
