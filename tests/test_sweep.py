@@ -202,7 +202,7 @@ def test_a_process_that_dies_fails_its_run_alone(
 DYING = """\
 import os, signal, sys
 if "incast.runs.runner.worker" in " ".join(sys.orig_argv):
-    import incast.runner.executor as executor
+    import incast.runs.runner.executor as executor
     make = executor.execute
     def execute(task, progress=None):
         if "seed = 8" in task.scenario:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.results.result import Result
 from incast.runs import store
 from incast.runs.store import folder_name

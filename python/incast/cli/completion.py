@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from incast import _core
+from incast import catalogue
 from incast.scenario.choice import ALL
 
 FILES = "files"
@@ -105,7 +105,7 @@ def _word(command: str, action: argparse.Action) -> Word:
 
 
 def _algorithms() -> tuple[str, ...]:
-    return (ALL, *(algorithm.name for algorithm in _core.algorithms()))
+    return (ALL, *(algorithm.name for algorithm in catalogue.algorithms()))
 
 
 def _everything() -> tuple[str, ...]:

@@ -6,13 +6,13 @@ import argparse
 import time
 from pathlib import Path
 
-from incast import ResultError
 from incast.cli.common import is_complete, load
 from incast.cli.options import scenario_options
 from incast.cli.outcome import ending, totals
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import queue_table, slowdown_table
+from incast.errors import ResultError
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
 from incast.runs import store

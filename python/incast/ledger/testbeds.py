@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from incast._core import ResultError, ScenarioError
+from incast.errors import ResultError, ScenarioError
 from incast.ledger.figure import Figure, LedgerError, RunSpec
 from incast.progress import Progress, State, share
 from incast.real import kernel, testbed

@@ -17,7 +17,8 @@ from incast import _core
 from incast._core import WireError
 
 if TYPE_CHECKING:
-    from incast._core import Receiving, Sending
+    from incast._core import Receiving as Receiving
+    from incast._core import Sending as Sending
 
 __all__ = ["Route", "WireError", "receive", "send"]
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.report.entries import Entry, entries
 from incast.report.page import page
 from incast.results.result import Result

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast._core import Table
 from incast.report.columns import Columns
+from incast.results import Table
 from incast.results.result import Result, every_sample
 
 SAMPLES = 2_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incast import _core
+from incast import catalogue
 
 if TYPE_CHECKING:
     from incast.results.result import Result
@@ -17,4 +17,4 @@ def made(result: Result) -> str:
 
 def other(label: str) -> str:
     """The name of what is not in the list of algorithms: a transport without one, or the label itself."""
-    return next((control.title for control in _core.own_controls() if control.name == label), label)
+    return next((control.title for control in catalogue.own_controls() if control.name == label), label)

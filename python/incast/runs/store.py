@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import _core
+from incast import catalogue
 from incast._build import build
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.results.result import Result
 from incast.scenario import Progress, Scenario
 
@@ -88,7 +88,7 @@ def label(scenario: Scenario) -> str:
 def short(algorithm: str) -> str:
     """The name of an algorithm, without the preset where that is the default."""
     name, _, preset = algorithm.partition(":")
-    known = _core.algorithm(name)
+    known = catalogue.algorithm(name)
     return name if known is not None and known.presets[0][0] == preset else algorithm
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import algorithm
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.results import stats
 from incast.results.result import Result
 from incast.results.stats import Estimate

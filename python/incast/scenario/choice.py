@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from incast import _core
-from incast._core import ScenarioError
+from incast import catalogue
 from incast.algorithm import algorithms, families, registered
+from incast.errors import Problem, ScenarioError, scenario_error
 from incast.scenario.scenario import Scenario
 
 ALL = "all"
@@ -46,7 +46,7 @@ class Refusal:
     """
 
     why: str
-    problems: Sequence[_core.Problem] = ()
+    problems: Sequence[Problem] = ()
 
 
 def everything() -> list[str]:
@@ -72,12 +72,12 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
     """
     scenarios: dict[str, Scenario] = {}
     left_out: dict[str, str] = {}
-    problems: dict[_core.Problem, None] = {}
-    refused: dict[_core.Problem, None] = {}
+    problems: dict[Problem, None] = {}
+    refused: dict[Problem, None] = {}
     for n, label in enumerate(labels):
         if not label or label in labels[:n]:
             wrong = f"{label!r} is given twice" if label else "the name of an algorithm is missing"
-            problems[_core.Problem(wrong, file=source)] = None
+            problems[Problem(wrong, file=source)] = None
         elif label == ALL:
             for name in everything():
                 if name in labels:
@@ -95,9 +95,9 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
             except ScenarioError as error:
                 problems.update(dict.fromkeys(error.problems))
     if not scenarios and not problems:
-        problems = refused or {_core.Problem("no algorithm is left", file=source): None}
+        problems = refused or {Problem("no algorithm is left", file=source): None}
     if problems:
-        raise _core.scenario_error(list(problems))
+        raise scenario_error(list(problems))
     return Choice(scenarios, left_out, ALL in labels)
 
 
@@ -108,7 +108,7 @@ def permitted(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:
         name: The algorithm.
         make: Makes the scenario with it.
     """
-    known = _core.algorithm(name)
+    known = catalogue.algorithm(name)
     if known is not None and known.family in BESIDE:
         return Refusal(BESIDE[known.family])
     try:
@@ -122,7 +122,7 @@ def permitted(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:
     return scenario
 
 
-def _reason(name: str, problem: _core.Problem) -> str:
+def _reason(name: str, problem: Problem) -> str:
     """A problem in one line, without the name of the algorithm that it begins with."""
     text = problem.problem.removeprefix(f"{name} ")
     if text == problem.problem and problem.key:

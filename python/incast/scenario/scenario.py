@@ -13,6 +13,7 @@ from typing import Any
 
 from incast import _core, algorithm
 from incast._build import build
+from incast._core import Size
 from incast.progress import Progress, ProgressLine
 from incast.results.result import Result
 from incast.scenario import _toml
@@ -22,7 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Interrupted", "Progress", "Scenario", "schema", "template"]
+__all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,7 @@ class Scenario:
         """The effective scenario as a file, with all defaults."""
         return self._core.to_toml()
 
-    def size(self) -> _core.Size:
+    def size(self) -> Size:
         """The size of the scenario: its network, algorithms, flows and their bytes.
 
         Raises:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import IO
 
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.runs.runner.executor import Done, Task, Watch
 
 

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from incast._core import PluginError, ResultError, ScenarioError, __version__
+from incast._build import __version__
 from incast.algorithm import PLUGINS, load_plugin
+from incast.errors import PluginError, ResultError, ScenarioError
 from incast.runs import store
 from incast.runs.runner.executor import Done, Task, Watch, execute
 

@@ -12,8 +12,7 @@ import signal
 import sys
 from typing import TextIO
 
-from incast import ScenarioError
-from incast._core import PluginError, ResultError
+from incast.errors import PluginError, ResultError, ScenarioError
 from incast.progress import Progress, share
 from incast.runs.runner.executor import Task, execute
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from incast import _core
-from incast._core import ScenarioError
+from incast.errors import Problem, ScenarioError, scenario_error
 from incast.runs import store
 from incast.scenario import Scenario, template
 from incast.scenario.choice import ALL, Refusal, everything, permitted
@@ -161,9 +160,9 @@ def plan(
         raise ScenarioError(f"--vary {twice[0]}: this key is varied twice\n{help_}")
     axes, optional = _expanded(axes)
     runs: list[Run] = []
-    problems: dict[_core.Problem, None] = {}
+    problems: dict[Problem, None] = {}
     # By the values of the other keys: the problems of all that was left out, and whether anything runs.
-    refused: dict[tuple[str, ...], dict[_core.Problem, None]] = {}
+    refused: dict[tuple[str, ...], dict[Problem, None]] = {}
     possible: set[tuple[str, ...]] = set()
     left_out: dict[tuple[str, ...], str] = {}
     name = file.stem
@@ -198,7 +197,7 @@ def plan(
     for others, found in refused.items():
         problems.update({} if others in possible else found)
     if problems:
-        raise _core.scenario_error(list(problems))
+        raise scenario_error(list(problems))
     by_folder: dict[Path, Run] = {}
     for run in runs:
         if run.folder in by_folder:
@@ -263,10 +262,10 @@ def _scenario(file: Path, values: Mapping[str, str], overrides: Sequence[str], s
     except ScenarioError as error:
         sources = {f"--set {word}": f"--vary {word}" for word in varied}
         problems = [
-            _core.Problem(p.problem, sources.get(p.file or "", p.file), p.line, p.column, p.key, p.hint)
+            Problem(p.problem, sources.get(p.file or "", p.file), p.line, p.column, p.key, p.hint)
             for p in error.problems
         ]
-        raise _core.scenario_error(problems) from None
+        raise scenario_error(problems) from None
 
 
 def _short(key: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast._build import build
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.progress import State
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import _core
+from incast._core import write_parquet
+from incast.errors import ResultError
 from incast.results import stats
 from incast.results.result import is_sound
 from incast.runs.sweep.plan import Plan, Run
@@ -57,7 +58,7 @@ class Sheet:
             ResultError: When one of them cannot be written.
         """
         parquet, text = path.with_suffix(".parquet"), path.with_suffix(".csv")
-        _core.write_parquet(os.fspath(parquet), [(c.name, c.kind, c.values) for c in self.columns])
+        write_parquet(os.fspath(parquet), [(c.name, c.kind, c.values) for c in self.columns])
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([column.name for column in self.columns])
@@ -82,7 +83,7 @@ def write_whole(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise _core.ResultError(f"cannot write {path}: {error.strerror}") from None
+        raise ResultError(f"cannot write {path}: {error.strerror}") from None
 
 
 def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
