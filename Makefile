@@ -146,7 +146,7 @@ bpf: rust ## the algorithms as congestion control of the Linux kernel, for `inca
 	./bpf/build.sh
 
 # The last of the objects that build.sh makes.
-OBJECTS := python/incast/kernel/objects/stamp.bpf.o
+OBJECTS := python/incast/real/kernel/objects/stamp.bpf.o
 $(OBJECTS): $(shell find crates/cc crates/units -name '*.rs' -o -name 'Cargo.*') $(wildcard bpf/*)
 	@echo "building the algorithms for the Linux kernel"
 	@./bpf/build.sh > /dev/null

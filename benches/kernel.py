@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from incast import kernel  # noqa: E402
-from incast.kernel import Link, machine, options  # noqa: E402
+from incast.real.kernel import Link, machine, options  # noqa: E402
 from namespaces import network  # noqa: E402
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)

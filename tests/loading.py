@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from incast import kernel
-from incast.kernel import CONTROLS, KernelError, machine
+from incast.real.kernel import CONTROLS, KernelError, machine
 
 __all__ = ["lacking"]
 

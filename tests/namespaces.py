@@ -16,7 +16,7 @@ from statistics import median
 
 from helpers import wait_until
 from incast import kernel
-from incast.kernel.image import patched
+from incast.real.kernel.image import patched
 
 __all__ = ["Flow", "Network", "network"]
 

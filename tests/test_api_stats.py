@@ -16,8 +16,8 @@ import pytest
 import incast
 from helpers import RING, SMALL
 from incast import stats
-from incast.result import every_sample
-from incast.runner import Local
+from incast.results.result import every_sample
+from incast.runs.runner import Local
 
 RANDOM = SMALL.replace(
     '[[traffic]]\nname = "long"',

@@ -57,7 +57,7 @@ def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("INCAST_PLUGINS", "")
     monkeypatch.delenv("INCAST_PLUGINS")
     # Nor those that other tests of this process have registered, which are among all algorithms.
-    monkeypatch.setattr("incast.choice.registered", dict)
+    monkeypatch.setattr("incast.scenario.choice.registered", dict)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("target"))

@@ -17,8 +17,8 @@ from incast import ScenarioError, kernel
 from incast._core import algorithm
 from incast.cli import doctor
 from incast.cli import kernel as cli
-from incast.kernel import CONTROLS, KernelError, Link, machine, options
-from incast.kernel.image import ImageError, patched, renamed
+from incast.real.kernel import CONTROLS, KernelError, Link, machine, options
+from incast.real.kernel.image import ImageError, patched, renamed
 from namespaces import network
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)

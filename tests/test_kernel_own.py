@@ -11,7 +11,7 @@ import pytest
 
 from helpers import ROOT, Incast
 from incast import kernel
-from incast.kernel import KernelError, machine
+from incast.real.kernel import KernelError, machine
 from namespaces import network
 
 EXAMPLE = ROOT / "examples" / "custom-algorithm"

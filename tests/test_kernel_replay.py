@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from incast import _core, kernel
-from incast.kernel import CONTROLS, Link, machine
+from incast.real.kernel import CONTROLS, Link, machine
 from namespaces import network
 
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from incast.ledger.judge import evaluate
 from incast.ledger.picture import draw
 from incast.ledger.quantity import Band, Quantity, quantity
 from incast.ledger.view import View
-from incast.runner import Done, Task, Watch, execute
+from incast.runs.runner import Done, Task, Watch, execute
 
 PAPERS = ROOT / "papers"
 
@@ -225,7 +225,7 @@ def test_turns_are_counted_for_good_only() -> None:
         def __init__(self, queue: list[int]) -> None:
             import numpy as np
 
-            from incast.result import PortSeries
+            from incast.results.result import PortSeries
 
             time = np.arange(len(queue), dtype=np.int64) * 1_000_000
             ones = np.ones(len(queue), dtype=np.int64)

@@ -17,7 +17,7 @@ import incast
 from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
-from incast.result import every_sample
+from incast.results.result import every_sample
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

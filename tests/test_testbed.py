@@ -15,11 +15,11 @@ from helpers import Incast
 from incast import ScenarioError, _core, captures, store, testbed
 from incast._build import build
 from incast.cli.plot import labelled
-from incast.kernel import KernelError
-from incast.kernel import machine as kernel_machine
+from incast.real.kernel import KernelError
+from incast.real.kernel import machine as kernel_machine
+from incast.real.testbed import machine, plan, telemetry
+from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import titles
-from incast.testbed import machine, plan, telemetry
-from incast.testbed.distance import distance, pairs
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }

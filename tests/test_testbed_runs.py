@@ -22,13 +22,13 @@ import pytest
 import incast
 from helpers import Incast, wait_until
 from incast import _core, captures, kernel, testbed
-from incast.kernel import KernelError
-from incast.kernel import machine as kernel_machine
-from incast.testbed import TestbedError, controls, flows, machine
-from incast.testbed import captures as taps
-from incast.testbed.network import _HOST, Network
-from incast.testbed.plan import Plan
-from incast.testbed.telemetry import Record, payload, record
+from incast.real.kernel import KernelError
+from incast.real.kernel import machine as kernel_machine
+from incast.real.testbed import TestbedError, controls, flows, machine
+from incast.real.testbed import captures as taps
+from incast.real.testbed.network import _HOST, Network
+from incast.real.testbed.plan import Plan
+from incast.real.testbed.telemetry import Record, payload, record
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }

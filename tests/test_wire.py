@@ -21,8 +21,8 @@ from helpers import Incast, lacking_for_namespaces, wait_until
 from incast import ScenarioError, kernel, wire
 from incast._core import read_quantity
 from incast.cli.wire import Line, place, rate, receiving, sending, size
-from incast.kernel import KernelError, machine
-from incast.wire import Route, WireError
+from incast.real.kernel import KernelError, machine
+from incast.real.wire import Route, WireError
 from namespaces import ADDRESS, Network, network
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sockets use calls of Linux")

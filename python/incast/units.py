@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
-from incast import _core
+from incast.catalogue import read_quantity, write_quantity
 
 _Q = TypeVar("_Q", bound="Quantity")
 
@@ -34,7 +34,7 @@ class Quantity(int):
         Raises:
             ValueError: When a string is not such a quantity, or the number is negative or exceeds 64 bits.
         """
-        number = _core.read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
+        number = read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
         if not 0 <= number < 1 << 64:
             raise ValueError(f"{number} is out of range: allowed is 0 to 2^64 - 1")
         return super().__new__(cls, number)
@@ -53,7 +53,7 @@ class Quantity(int):
         return type(self)(int(self) - int(other))
 
     def __str__(self) -> str:
-        return _core.write_quantity(self._kind, int(self))
+        return write_quantity(self._kind, int(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from incast import _core
 from incast.cli.table import paragraph
-from incast.result import Result
+from incast.results.result import Result
 from incast.scenario import Scenario
 
 if TYPE_CHECKING:

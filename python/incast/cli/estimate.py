@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from incast import _core
 from incast.cli.outcome import seconds
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import title
-from incast.result import Result
-from incast.scenario import Interrupted, Progress, Scenario
+from incast.results.result import Result
+from incast.scenario import Interrupted, Progress, Scenario, Size
 
 TRIAL_S = 3.0
 """Wall time of a trial, in seconds, after which it is stopped."""
@@ -88,7 +87,7 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
 
 def _extrapolate(
     scenario: Scenario,
-    size: _core.Size,
+    size: Size,
     result: Result,
     disk: Mapping[str, int],
     cost: tuple[float, float],

@@ -6,9 +6,8 @@ import sys
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import number, paragraph
-from incast.progress import Progress, ProgressLine, duration
-from incast.result import Result
-from incast.runner import State
+from incast.progress import Progress, ProgressLine, State, duration
+from incast.results.result import Result
 
 
 class BatchLine(ProgressLine):

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from incast import _core, stats
-from incast._titles import other
+from incast import catalogue
 from incast.cli.table import Column, number, paragraph, table
-from incast.result import Result
+from incast.results import Table, stats
+from incast.results.result import Result
+from incast.results.titles import other
 
 
 def title(label: str) -> str:
     """The name of an algorithm in text and pictures: ``OSCAR``, ``Swift (oscar)``."""
     name, _, preset = label.partition(":")
-    algorithm = _core.algorithm(name)
+    algorithm = catalogue.algorithm(name)
     if algorithm is None:
         return other(label)
     return f"{algorithm.title} ({preset})" if preset else algorithm.title
@@ -121,7 +122,7 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
     return table(columns, rows)
 
 
-def _rows(table_: _core.Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
+def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
     if only is None:
         return np.ones(len(table_), dtype=bool)
     mine: npt.NDArray[np.bool_] = (table_.column("node") == only[0]) & (table_.column("port") == only[1])

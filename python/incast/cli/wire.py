@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from incast import _core, wire
 from incast._terminal import WIDTH, shortened
+from incast.catalogue import read_quantity, write_quantity
 from incast.progress import REDRAW_AFTER, duration
-from incast.wire import Route, WireError
+from incast.real import wire
+from incast.real.wire import Route, WireError
 
 if TYPE_CHECKING:
-    from incast._core import Receiving, Sending
+    from incast.real.wire import Receiving, Sending
 
 PORT = 7077
 """Where both commands meet if nothing else is said."""
@@ -285,7 +286,7 @@ def written(kind: str, value: int) -> str:
     if kind == "time":
         step = 10**6 if value >= 10**8 else 10**3
         value -= value % step
-    return _core.write_quantity(kind, value)
+    return write_quantity(kind, value)
 
 
 def quantity(kind: str) -> Callable[[str], int]:
@@ -293,7 +294,7 @@ def quantity(kind: str) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         try:
-            return _core.read_quantity(kind, text)
+            return read_quantity(kind, text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 

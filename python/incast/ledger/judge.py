@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from incast import stats
 from incast.ledger.figure import Claim, Earlier, Figure, LedgerError
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.runs import Results
+from incast.results import stats
 
 
 class Verdict(enum.Enum):

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from incast import stats
 from incast.ledger.quantity import Quantity, picoseconds, quantity
 from incast.ledger.view import Floats, Ints, View
+from incast.results import stats
 
 Measure = Callable[..., Quantity]
 

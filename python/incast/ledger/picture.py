@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incast import stats
 from incast.ledger import bars, measures
 from incast.ledger.figure import Figure, LedgerError
 from incast.ledger.judge import call, points
@@ -28,6 +27,7 @@ from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
 from incast.plot import style
+from incast.results import stats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.ledger.quantity import picoseconds, quantity
-from incast.result import PortSeries, Result, every_sample
+from incast.results.result import PortSeries, Result, every_sample
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from incast.congestion import congestion_at
 from incast.plot import style
-from incast.result import Result
+from incast.results.congestion import congestion_at
+from incast.results.result import Result
 from incast.units import Time
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from incast.plot import style
 from incast.plot.place import labelled, legend, place
-from incast.result import Result
+from incast.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

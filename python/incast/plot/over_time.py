@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from incast.plot import style
 from incast.plot.place import labelled, legend, place, ports
-from incast.result import FlowSeries, PortSeries, Result
-from incast.stats import jain
+from incast.results.result import FlowSeries, PortSeries, Result
+from incast.results.stats import jain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _core
-from incast._titles import other
+from incast import catalogue
+from incast.results.titles import other
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,7 +162,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
 def title(label: str) -> str:
     """The name of an algorithm in a picture: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
     name, _, preset = label.partition(":")
-    known = _core.algorithm(name, preset or None)
+    known = catalogue.algorithm(name, preset or None)
     if known is None:
         return other(label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"

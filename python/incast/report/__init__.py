@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.report.entries import Entry, entries
 from incast.report.page import page
-from incast.result import Result
+from incast.results.result import Result
 
 __all__ = ["Entry", "write"]
 

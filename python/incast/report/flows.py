@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast import stats
 from incast.report.columns import Column, Columns
-from incast.result import Result
+from incast.results import stats
+from incast.results.result import Result
 
 SMALL_BYTES = 150_000
 """The largest size of a small flow, as in the summary of a result."""

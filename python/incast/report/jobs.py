@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incast.report.summary import number
-from incast.result import Result
+from incast.results.result import Result
 
 LISTED = 50
 """Most jobs that a report lists."""

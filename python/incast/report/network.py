@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from incast.report.columns import Columns
-from incast.result import Result
+from incast.results.result import Result
 
 MOST_HOSTS = 160
 """More hosts than this are drawn as one box for each switch."""

@@ -14,7 +14,7 @@ import json
 from collections.abc import Sequence
 from importlib import resources
 
-from incast import __version__
+from incast._build import __version__
 from incast.report import flows, network, series
 from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast._core import Table
 from incast.report.columns import Columns
-from incast.result import Result, every_sample
+from incast.results import Table
+from incast.results.result import Result, every_sample
 
 SAMPLES = 2_000_000
 """So many samples go into a report in all. Of more only the rows of the tables go in; where these are more,

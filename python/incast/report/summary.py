@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
-from incast.result import Result
-from incast.testbed.distance import distance, pairs
+from incast.results.result import Result
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast import stats
+from incast.results import stats
 from incast.theory.fluid import Floats
 from incast.units import Rate
 
