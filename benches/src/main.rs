@@ -1,4 +1,4 @@
-//! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
+//! Speed of Incast on named workloads. `make bench` calls this; see `README.md` beside it.
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
 //! `--only NAME…` runs these workloads alone, also those that take long; `--acks [ALGORITHM]` measures
@@ -6,11 +6,11 @@
 //! order statistic that MSwift uses, and of a sort; `--against PROGRAM` compares with another build of this
 //! program, the two in turns.
 //!
-//! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (what the tables
-//! are made of, so that peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
-//! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
-//! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements and `--order-of METHOD DELAYS SIZE TIMES` takes
-//! samples, for counting instructions.
+//! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables are made
+//! of such processes, so that peak memory belongs to one workload); `--small NAME SIZE` runs a workload with
+//! flows of SIZE, for counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and prints
+//! their memory; `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements and `--order-of METHOD DELAYS
+//! SIZE TIMES` takes samples, for counting instructions.
 
 mod acks;
 mod measure;
@@ -141,7 +141,7 @@ fn small(name: &str, size: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What idle flows and hosts weigh: resident memory with them, less without.
+/// Prints the memory of idle flows and hosts: resident memory with them, less without.
 fn idle(flows: &str, k: &str) -> Result<(), String> {
     let before = measure::memory();
     let overrides = [format!("traffic.0.count={flows}"), format!("topology.k={k}")];
@@ -151,7 +151,7 @@ fn idle(flows: &str, k: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What one run measured.
+/// Measurements of one run.
 #[derive(Clone, Debug)]
 struct Figures {
     hops: u64,
@@ -296,8 +296,8 @@ fn median(name: &str, threads: usize) -> Result<Figures, String> {
     Ok(runs.swap_remove(RUNS / 2))
 }
 
-/// Instructions per packet-hop: two sizes under callgrind, the difference of one over that of the
-/// other, so that building the network does not count.
+/// Returns instructions per packet-hop: two sizes under callgrind, the difference of instructions over the
+/// difference of hops, so that building the network does not count.
 fn instructions(program: &str) -> Result<String, String> {
     if measure::first_line("valgrind", &["--version"]) == "-" {
         println!("\ninstructions per packet-hop: valgrind is not installed");
