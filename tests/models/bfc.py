@@ -504,8 +504,7 @@ def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
 
 
 def _small(draw: random.Random, case: BfcCase) -> BfcCase:
-    """Changes a case to packets of 8 to 200 bytes, thresholds to match, and flows of up to a hundred
-    packets."""
+    """Changes a case to packets of 8 to 200 bytes, with thresholds to match, and longer flows."""
     header = draw.randrange(8, 40)
     transport = replace(
         case.transport,

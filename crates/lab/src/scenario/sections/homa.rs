@@ -75,7 +75,7 @@ section! {
         /// requests what is missing; a sender that has heard nothing for twice this long sends the first packet
         /// again.
         resend_timeout: Time; Bound::Positive => "chosen here",
-        /// Number of times in a row that they do so.
+        /// Largest number of such requests, or of such retransmissions, in a row.
         resend_tries: u32; Bound::Count(1, 1_000_000) => "the kernel module of Homa's authors",
         /// No grants while more than this is granted or unscheduled and has not arrived, over all messages to a
         /// host; by default there is no such limit.
