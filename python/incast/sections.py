@@ -1437,8 +1437,8 @@ class Homa(Section):
         resend_timeout: A receiver that has received nothing new of a message for this long, although
             more of it may be sent, requests what is missing; a sender that has heard nothing for twice
             this long sends the first packet again. (chosen here). Default: 1ms.
-        resend_tries: Number of times in a row that they do so. (the kernel module of Homa's authors).
-            Default: 5.
+        resend_tries: Largest number of such requests, or of such retransmissions, in a row. (the kernel
+            module of Homa's authors). Default: 5.
         rtt_bytes: Bytes of a message that are sent without a grant, and how far grants exceed what has
             arrived; by default the largest base RTT of the network times the highest rate of a host.
         scheduled: Choice of the scheduled levels while fewer messages are granted than there are
