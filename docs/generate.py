@@ -83,7 +83,7 @@ Listed = _core.Algorithm | _core.OwnControl
 
 
 def grouped() -> list[tuple[_core.Family, list[Listed]]]:
-    """The groups that have members, each with these: algorithms, and what controls congestion without one."""
+    """Returns the groups of algorithms, and of transports and networks with control of their own."""
     known: list[Listed] = [*_core.algorithms(), *_core.own_controls()]
     groups = [(family, [one for one in known if one.family == family.name]) for family in _core.families()]
     return [(family, members) for family, members in groups if members]
@@ -236,12 +236,12 @@ def table(keys: list[_core.Key]) -> str:
 
 
 def meaning(key: _core.Key) -> str:
-    """What a key means, and where its default comes from."""
+    """Returns the meaning of a key, and the source of its default."""
     return key.meaning if key.source is None else f"{key.meaning} Default: {key.source}."
 
 
 def default(text: str) -> str:
-    """What holds without a key, as a cell: ``= "1us"`` becomes code."""
+    """Returns the value of an absent key, as a cell: ``= "1us"`` becomes code."""
     if text.startswith("= {"):
         return "its own"
     if text.startswith("= "):

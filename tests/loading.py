@@ -11,7 +11,7 @@ __all__ = ["lacking"]
 
 
 def lacking() -> str:
-    """What this machine lacks to load an algorithm; empty if nothing."""
+    """Returns what this machine lacks to load an algorithm; empty if nothing."""
     try:
         machine.ready()
     except KernelError as error:

@@ -2,8 +2,8 @@
 
 How a page says what a block is (docs/dev/documentation.md has it for writers):
 
-* ``console``: commands after ``$``, each followed by its output. No output means that it is not
-  compared. ``…`` alone stands for any lines, inside a line for anything.
+* ``console``: commands after ``$``, each followed by its output. No output means that it is not compared.
+  ``…`` alone matches any lines, inside a line anything.
 * ``python``: runs in one namespace for the page; a ``text`` block right after it is what it prints.
 * ``toml``: a whole scenario, which must be valid, or with a comment a part of one.
 * ``sh``, ``bash``: commands without output.
@@ -229,7 +229,7 @@ class DifferentError(AssertionError):
 def commands(block: Block) -> list[tuple[str, list[str]]]:
     """The commands of a console block, each with the output that the page shows.
 
-    A command that ends in a backslash goes on in the next line.
+    A command that ends in a backslash continues in the next line.
     """
     found: list[tuple[str, list[str]]] = []
     lines = iter(block.lines)
@@ -251,7 +251,7 @@ def strip_comment(command: str) -> str:
 
 
 def agree(shown: list[str], found: list[str]) -> bool:
-    """Whether an output is as shown; ``…`` stands for any lines, or for anything in a line."""
+    """Whether an output is as shown; ``…`` matches any lines, or anything in a line."""
     pattern = ""
     for line in shown:
         if line.strip() == "…":
@@ -311,7 +311,7 @@ def alike(line: str) -> re.Pattern[str]:
 
 
 def merged(base: str, part: str) -> str:
-    """A scenario in which the sections of a part stand for those of the same name."""
+    """Returns a scenario in which the sections of a part replace sections of the same name."""
     name = re.compile(r"^\[+([\w-]+)", re.MULTILINE)
     pieces = re.split(r"(?m)^(?=\[)", base)
     replaced = set(name.findall(part))

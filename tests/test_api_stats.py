@@ -210,7 +210,7 @@ def test_percentiles_of_the_worked_example(rank: float, value: float) -> None:
 
 
 def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
-    """Those of the ledger, of the report and of pictures are those of `stats`."""
+    """The ledger, the report and the pictures use the percentiles of `stats`."""
     from incast.ledger import measures
     from incast.ledger.view import View
     from incast.report.flows import Flows, classes

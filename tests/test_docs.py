@@ -116,7 +116,7 @@ def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
 
 
 def test_lists_of_algorithms_are_those_of_this_version() -> None:
-    """What stands between marks in pages that are written by hand."""
+    """The text between marks in pages that are written by hand lists the algorithms of this version."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -141,7 +141,7 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
 
 
 def test_files_that_pages_name_are_there() -> None:
-    """What stands in a page as code and begins with a folder of the checkout; made files apart."""
+    """Every path in code on a page that begins with a folder of the checkout exists; made files apart."""
     rooms = "crates|tests|python|docs|benches|examples|papers|tools"
     made = {"docs/reproduction.md"}
     wrong, named = [], 0
@@ -156,7 +156,7 @@ def test_files_that_pages_name_are_there() -> None:
 
 
 def test_the_picture_is_what_its_command_draws(incast: Incast) -> None:
-    """The picture of the README is that of the README's first command, in fewer colours."""
+    """The picture of the README is drawn by the README's first command, in fewer colours."""
     command = re.search(r"^\$ incast (compare .*--plot)$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert command
     shutil.copytree(ROOT / "examples", incast.folder / "examples", ignore=shutil.ignore_patterns("target"))

@@ -254,7 +254,7 @@ def answers(folder: Path, out: str, error: str = "", code: int = 0) -> None:
 
 
 def refusal(folder: Path) -> str:
-    """Why oscar is not loaded, with an object that has all symbols."""
+    """Returns the reason for which oscar is not loaded, with an object that has all symbols."""
     with pytest.raises(KernelError) as refused:
         kernel.load("oscar", [], LINK, folder)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""What algorithms compute in the kernel for real connections is what the same source computes elsewhere."""
+"""The kernel's results for real connections equal those that the same source computes elsewhere."""
 
 from __future__ import annotations
 

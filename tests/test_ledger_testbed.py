@@ -1,4 +1,4 @@
-"""The ledger where runs are on a testbed: which are made, which are reused, and what is said without one."""
+"""Runs on a testbed in the ledger: made, reused, or reported as lacking a testbed."""
 
 from __future__ import annotations
 

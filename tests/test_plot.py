@@ -238,7 +238,7 @@ STYLED = [
     *("ccc", "sqcc", "patched-timely", "lswift", "mswift", "newreno", "nscc", "mnscc", "smartt", "poseidon"),
     *("oracle", "ndp", "homa", "bfc"),
 ]
-"""What has a style of its own."""
+"""Labels with a style of their own."""
 
 
 def seen(name: str, sight: str) -> Array:

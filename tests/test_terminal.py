@@ -1,4 +1,4 @@
-"""What a terminal shows: tables, numbers, the progress line."""
+"""Output in a terminal: tables, numbers, the progress line."""
 
 from __future__ import annotations
 

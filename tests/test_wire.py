@@ -163,7 +163,7 @@ def test_nothing_is_lost_with_5_percent_lost_and_10_percent_late(
 
 
 def lacking() -> str:
-    """What this machine lacks for network namespaces; empty if nothing."""
+    """Returns what this machine lacks for network namespaces; empty if nothing."""
     return lacking_for_namespaces("ip", "tc", "nsenter")
 
 

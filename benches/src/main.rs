@@ -1,4 +1,4 @@
-//! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
+//! Speed of Incast on named workloads. `make bench` calls this; see `README.md` beside it.
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
 //! `--only NAME…` runs these workloads alone, also those that take long; `--acks [ALGORITHM]` measures
@@ -135,7 +135,7 @@ fn one(name: &str, threads: &str, size: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// What idle flows and hosts weigh: resident memory with them, less without.
+/// Prints the memory of idle flows and hosts: resident memory with them, less without.
 fn idle(flows: &str, k: &str) -> Result<(), String> {
     let before = measure::memory();
     let overrides = [format!("traffic.0.count={flows}"), format!("topology.k={k}")];
@@ -145,7 +145,7 @@ fn idle(flows: &str, k: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What one run measured.
+/// Measurements of one run.
 #[derive(Clone, Debug)]
 struct Figures {
     hops: u64,

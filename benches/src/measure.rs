@@ -1,4 +1,4 @@
-//! What the operating system says of this process.
+//! The operating system's numbers on this process.
 
 use std::process::Command;
 use std::time::Duration;

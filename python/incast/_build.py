@@ -1,4 +1,4 @@
-"""Which build of Incast this is."""
+"""Build of Incast: its version and how it was made."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ SPRAYED = {
     "transport.recovery": "selective",
     "transport.repair": "lazy",
 }
-"""What algorithms for spraying are made for; the others keep each flow on one path."""
+"""Settings that algorithms for spraying are made for; the others keep each flow on one path."""
 
 OUT = Path("demo-results")
 
@@ -128,7 +128,7 @@ def _papers() -> list[list[str]]:
 
 
 def choice(scenario: Scenario) -> Choice:
-    """What is compared: all algorithms that the scenario permits, those for spraying with their settings.
+    """Returns all algorithms that the scenario permits, those for spraying with their settings.
 
     Args:
         scenario: The scenario.

@@ -19,7 +19,7 @@ _WIPE = "\r\x1b[2K"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
         now_ps: Simulated time reached, in picoseconds.
@@ -183,7 +183,7 @@ def of_run(label: str, progress: Progress, elapsed: float, series: Series | None
         label: What is running.
         progress: Where it is.
         elapsed: Seconds of wall time since it began.
-        series: The runs of which this is one: then the time that is left is that of all.
+        series: The runs of which this is one: then the time that is left is for all.
     """
     parts = [f"{label:<15}", f"{simulated(progress.now_ps):>9}"]
     parts.append(f"{progress.flows_finished:,}/{progress.flows:,} flows")

@@ -96,50 +96,50 @@ class Rate(Quantity):
 
 
 def ns(number: float) -> Time:
-    """So many nanoseconds."""
+    """Returns a time in nanoseconds."""
     return Time._of(number, 10**3)
 
 
 def us(number: float) -> Time:
-    """So many microseconds."""
+    """Returns a time in microseconds."""
     return Time._of(number, 10**6)
 
 
 def ms(number: float) -> Time:
-    """So many milliseconds."""
+    """Returns a time in milliseconds."""
     return Time._of(number, 10**9)
 
 
 def s(number: float) -> Time:
-    """So many seconds."""
+    """Returns a time in seconds."""
     return Time._of(number, 10**12)
 
 
 def B(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many bytes."""
+    """Returns an amount in bytes."""
     return Bytes._of(number, 1)
 
 
 def KB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many kilobytes (1000 B)."""
+    """Returns an amount in kilobytes (1000 B)."""
     return Bytes._of(number, 10**3)
 
 
 def MB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many megabytes (10⁶ B)."""
+    """Returns an amount in megabytes (10⁶ B)."""
     return Bytes._of(number, 10**6)
 
 
 def GB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many gigabytes (10⁹ B)."""
+    """Returns an amount in gigabytes (10⁹ B)."""
     return Bytes._of(number, 10**9)
 
 
 def mbps(number: float) -> Rate:
-    """So many Mbit/s."""
+    """Returns a rate in Mbit/s."""
     return Rate._of(number, 10**6)
 
 
 def gbps(number: float) -> Rate:
-    """So many Gbit/s."""
+    """Returns a rate in Gbit/s."""
     return Rate._of(number, 10**9)

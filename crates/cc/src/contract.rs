@@ -33,20 +33,21 @@ impl Path {
     }
 }
 
-/// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers
-/// included, unless they say otherwise.
+/// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers included,
+/// unless stated differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ack {
-    /// When the acknowledgement arrived at the sender.
+    /// Time at which the acknowledgement arrived at the sender.
     pub now: Time,
-    /// When the acknowledged packet left the sender (its first bit), echoed by the receiver. A transport may be
-    /// set to take this and what else is on record at the sender (`inflight`, `tag`) from the last packet in order.
+    /// Time at which the acknowledged packet left the sender (its first bit), echoed by the receiver. A
+    /// transport may be set to take this and what else is on record at the sender (`inflight`, `tag`) from
+    /// the last packet in order.
     pub sent: Time,
-    /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
+    /// Time at which that packet arrived at the receiver (its last bit), by the receiver's clock.
     pub received: Time,
-    /// How long the receiver held this acknowledgement back after that packet had arrived
-    /// (acknowledgement coalescing), echoed by the receiver; zero when it answered at once.
+    /// Time for which the receiver held this acknowledgement back after that packet had arrived
+    /// (acknowledgement coalescing), echoed by the receiver; zero if it answered at once.
     pub held: Time,
     /// Bytes that this acknowledgement newly acknowledges; zero for a duplicate.
     pub acked: Bytes,
@@ -64,7 +65,7 @@ pub struct Ack {
     pub inflight_now: Bytes,
     /// Number of data packets that this acknowledgement covers, at least 1.
     pub packets: u32,
-    /// How many of them carried an ECN congestion mark.
+    /// Number of those packets that carried an ECN congestion mark.
     pub marked: u32,
     /// Largest queueing delay of any single hop on the packet's path; zero if not measured.
     pub hop_delay: Time,
@@ -103,7 +104,7 @@ impl Ack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct IntHop {
-    /// When the packet was taken from the queue.
+    /// Time at which the packet was taken from the queue.
     pub at: Time,
     /// Bytes left in the port's queues, all priorities, after it was taken.
     pub queue: Bytes,
@@ -120,7 +121,7 @@ pub const MAX_INT_HOPS: usize = 5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct IntStack {
-    /// How many of `hops` are valid.
+    /// Number of valid entries in `hops`.
     pub count: u32,
     /// One record per switch port on the path.
     pub hops: [IntHop; MAX_INT_HOPS],
@@ -148,7 +149,7 @@ impl IntStack {
     }
 }
 
-/// How the transport detected a loss.
+/// Event by which the transport detected a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LossKind {
@@ -164,13 +165,13 @@ pub enum LossKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Loss {
-    /// When the sender learns of it.
+    /// Time at which the sender learns of it.
     pub now: Time,
-    /// How.
+    /// Kind of the loss.
     pub kind: LossKind,
     /// Bytes on the wire that the transport considers lost: with go-back-N everything in flight.
     pub bytes: Bytes,
-    /// When the first lost packet was last sent.
+    /// Time at which the first lost packet was last sent.
     pub sent: Time,
     /// Position in payload bytes from which the transport retransmits.
     pub sequence: u64,
@@ -182,7 +183,7 @@ pub struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sent {
-    /// When.
+    /// Time of the event.
     pub now: Time,
     /// Its size on the wire.
     pub bytes: Bytes,
@@ -190,7 +191,7 @@ pub struct Sent {
     pub inflight: Bytes,
 }
 
-/// What the transport may send until the next call.
+/// Limits on what the transport may send until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Allowance {
@@ -244,7 +245,7 @@ impl Signals {
         self.0
     }
 
-    /// The set of these bits; `None` if one of them stands for no signal.
+    /// Returns the set of these bits; `None` if one of them is not the bit of a signal.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Option<Self> {
         const ALL: u32 = Signals::DELAYED_RUN.0 * 2 - 1;
@@ -290,7 +291,7 @@ pub struct Setup<P: Parameters> {
     pub path: Path,
     /// The base bandwidth-delay product of the path.
     pub bdp: Bytes,
-    /// What the algorithm derives from both.
+    /// Quantities that the algorithm derives from both.
     pub derived: P::Derived,
 }
 
@@ -362,7 +363,7 @@ pub trait CongestionControl: Sized + Send + 'static {
         Time::NEVER
     }
 
-    /// What the flow may send now.
+    /// Returns what the flow may send now.
     fn allowance(&self, setup: &Setup<Self::Params>) -> Allowance;
 
     /// The internal quantity at `place` in [`INTERNALS`](Self::INTERNALS); `None` beyond its end, and

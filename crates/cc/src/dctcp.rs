@@ -59,7 +59,7 @@ impl Default for DctcpParams {
     }
 }
 
-/// What DCTCP derives once from its parameters and a path; in bytes.
+/// Quantities that DCTCP derives once from its parameters and a path; in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct DctcpDerived {
@@ -161,11 +161,11 @@ pub struct Dctcp {
     window_end: u64,
     /// An acknowledgement beyond this position ends the reduction; everything below was sent before.
     reduced_until: u64,
-    /// Where the last timeout found the first unacknowledged byte; `u64::MAX` before the first.
+    /// First unacknowledged byte at the last timeout; `u64::MAX` before the first.
     timed_out: u64,
     /// Packets acknowledged in this window of observation.
     acked: u64,
-    /// How many of them were marked.
+    /// Number of them that were marked.
     marked: u64,
     /// Last measured round trip.
     rtt: Time,

@@ -40,7 +40,7 @@ pub const MOST: usize = 512;
 pub struct MSwiftParams {
     /// Those of LSwift.
     pub lswift: LSwiftParams,
-    /// Which order statistic of the last delays.
+    /// Order statistic of the last delays.
     pub percentile: u64,
     /// Samples for each packet of the window.
     pub history: Fixed,
@@ -158,7 +158,7 @@ impl MSwift {
         self.delays.clear();
     }
 
-    /// How many samples count now (H).
+    /// Returns the number of samples that count now (H).
     #[must_use]
     pub fn samples(&self, setup: &Setup<MSwiftParams>) -> u64 {
         let window = self.window() / setup.derived.packet;
@@ -257,7 +257,7 @@ mod tests {
         (setup, flow)
     }
 
-    /// The same with a window that stays.
+    /// Returns a setup and a flow whose window is constant.
     fn fixed(params: &MSwiftParams, packets: u64) -> (Setup<MSwiftParams>, MSwift) {
         let (mut setup, flow) = flow(params, packets);
         (setup.params.lswift.swift.beta, setup.params.lswift.swift.max_mdf) = (Fixed::ZERO, Fixed::ZERO);

@@ -57,7 +57,7 @@ impl Parameters for NewRenoParams {
     }
 }
 
-/// What an algorithm has first, and then the parameters of New Reno, where they are in the algorithm's.
+/// Defines the first parameters of an algorithm, and then New Reno's parameters inside it.
 macro_rules! reno {
     ([$($at:ident.)*] $(, $first:expr)* $(,)?) => {
         &[
@@ -120,7 +120,7 @@ pub struct NewReno {
     pub(crate) threshold: Fixed,
     /// An acknowledgement up to this position ends the recovery; everything below was sent before (recover).
     recover: u64,
-    /// Where the last timeout found the first unacknowledged byte; `u64::MAX` before the first.
+    /// First unacknowledged byte at the last timeout; `u64::MAX` before the first.
     timed_out: u64,
     /// Whether a loss is being recovered from.
     recovering: bool,
@@ -193,7 +193,7 @@ impl NewReno {
     }
 }
 
-/// What New Reno shows.
+/// Internal quantities of New Reno.
 pub(crate) const SSTHRESH: Internal = Internal {
     name: "ssthresh",
     meaning: "window up to which the flow doubles it each round trip (ssthresh)",

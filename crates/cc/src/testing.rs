@@ -1,4 +1,4 @@
-//! What the unit tests of the algorithms share: a path with round numbers, and signals on it.
+//! Shared parts of the algorithms' unit tests: a path with round numbers, and signals on it.
 
 use incast_units::{Bytes, Rate, Time};
 

@@ -398,8 +398,8 @@ fn dcqcn_mellanox() {
 }
 
 /// HPCC's run script, TIMELY at 25 Gbps, once per round trip: diff = 0.125·diff + 0.875·(RTT − previous),
-/// gradient = diff/20 us; + 25 Mbps below 50 us or with a gradient up to 0, + 125 Mbps after five in a
-/// row; · (1 − 0.8·(1 − 500 us/RTT)) above 500 us; · (1 − 0.8·gradient) otherwise; at least 1 Gbps.
+/// gradient = diff/20 us; + 25 Mbps below 50 us or with a gradient up to 0, + 125 Mbps after five in a row; ·
+/// (1 − 0.8·(1 − 500 us/RTT)) above 500 us; · (1 − 0.8·gradient) in all other cases; at least 1 Gbps.
 #[test]
 fn timely_hpcc() {
     let mut flow = Flow::<Timely>::start("hpcc", path(25, us(20.0), 1056));

@@ -23,8 +23,8 @@ pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
     NAMES.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
 }
 
-/// The setup for these parameters on this path, as it lies in memory. The layout is that of C, and the same on x86-64
-/// as in the kernel's BPF: both are little-endian and align eight bytes to eight.
+/// Returns the bytes of the setup for these parameters on this path. The layout is C's, and the same on
+/// x86-64 as in the kernel's BPF: both are little-endian and align eight bytes to eight.
 pub(crate) fn setup(params: &AnyParams, path: Path) -> Vec<u8> {
     params.visit(Memory(path))
 }

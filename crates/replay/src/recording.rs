@@ -42,9 +42,9 @@ pub struct Recording {
     pub algorithm: String,
     /// The calls as records of a trace, one connection after the other.
     pub writer: Writer,
-    /// How many connections there are.
+    /// Number of connections.
     pub connections: usize,
-    /// What the kernel had after each step of the trace: what it shows, and the words of the state.
+    /// Results of the kernel after each step of the trace: the visible values, and the words of the state.
     pub(crate) steps: Vec<(Seen, Vec<u32>)>,
 }
 
@@ -60,7 +60,7 @@ struct Call<'a> {
 }
 
 impl Recording {
-    /// How many steps there are: connections that start, and calls.
+    /// Returns the number of steps: connections that start, and calls.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps.len()

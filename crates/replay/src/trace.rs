@@ -76,11 +76,11 @@ pub struct Parameters {
     pub algorithm: String,
     /// Its preset.
     pub preset: String,
-    /// What is set beyond it: name, value, and the value as text.
+    /// Parameters set on top of the preset: name, value, and the value as text.
     pub set: Vec<(String, Value, String)>,
 }
 
-/// What a record says.
+/// Content of a record.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "most records are calls, and one exists at a time")]
 pub enum Record {
@@ -99,7 +99,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// What was written.
+    /// Returns the bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -406,7 +406,7 @@ pub fn plain(value: Value) -> (u32, u64) {
     }
 }
 
-/// The same in the other direction.
+/// Converts a kind and a number back to a value.
 fn value(kind: u32, number: u64) -> Value {
     match kind {
         0 => Value::Time(Time::from_ps(number)),

@@ -69,7 +69,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
     """Runs the command.
 
     Args:
-        arguments: The words after ``incast``; by default those of this process.
+        arguments: The words after ``incast``; by default this process's.
 
     Returns:
         The exit code.

@@ -119,7 +119,7 @@ _TAKES: dict[str, Callable[[], tuple[str, ...]]] = {
     "what": _everything,
     "on": lambda: ("local", "ray", "ray://"),
 }
-"""What is not said by the parser, by the name under which an option is stored."""
+"""Completions that the parser does not give, by the name under which an option is stored."""
 
 
 def bash(found: list[Command]) -> str:

@@ -86,7 +86,7 @@ def examine() -> list[Finding]:
 
 
 def speed() -> Finding:
-    """How the compiled core was built, and how fast it is."""
+    """Returns how the compiled core was built, and how fast it is."""
     result = Scenario.from_toml(_TRIAL, "trial.toml").run()
     text = f"{number(float(result.info['outcome']['hops_per_s']) / 1e6)} M packet-hops/s on one core"
     text = f"{text}, a {profile} build"

@@ -44,10 +44,10 @@ class Estimate:
 def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
     """Runs the beginning of a scenario, and extrapolates.
 
-    The packet-hops of the run are estimated as those of the trial per data packet times the packets of all
-    flows that have a size, or as those of the trial per unit of simulated time times the time limit; if
-    both are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after
-    the trial (a later burst, retransmissions) is not predicted.
+    The packet-hops of the run are estimated as the trial's hops per data packet times the packets of all
+    flows that have a size, or as the trial's hops per unit of simulated time times the time limit; if both
+    are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after the
+    trial (a later burst, retransmissions) is not predicted.
 
     Args:
         scenario: What to estimate.

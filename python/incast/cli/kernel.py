@@ -118,7 +118,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def state(one: kernel.Loaded) -> str:
-    """What is to be said of one."""
+    """Describes one that is loaded."""
     if not one.selectable:
         return "being unloaded; connections use it"
     if not kernel.complete(one):

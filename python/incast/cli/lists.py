@@ -14,7 +14,7 @@ BAD_INPUT = 2
 
 
 def algorithms() -> str:
-    """The algorithms in groups, and what controls congestion without one: what each is, and what it needs."""
+    """Lists algorithms, and transports and networks with control of their own, by group, with needs."""
     known = _listed()
     width = max(len(one.name) for one in known)
     parts = []

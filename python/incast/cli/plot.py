@@ -343,4 +343,4 @@ KINDS: dict[str, Kind] = {
         "distribution of job completion times divided by their lower bounds", _of_all("jobs", ratio=True)
     ),
 }
-"""What can be drawn."""
+"""Kinds of pictures."""

@@ -18,7 +18,7 @@ from incast.results.result import Result
 from incast.runs.store import short
 
 MOST_PORTS = 5
-"""How many of the busiest ports are shown."""
+"""Number of the busiest ports that are shown."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -55,9 +55,9 @@ def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
 def queue_table(results: Mapping[str, Result]) -> str:
     """The queues of the probed ports; empty if none is probed.
 
-    If all flows are active at once for long enough to be sampled (a microburst, an incast), the response of
-    each port; otherwise each port over the whole run. For more than a few ports, one table over all of
-    them.
+    If all flows are active at once for long enough to be sampled (a microburst, an incast), the table has the
+    response of each port; if not, each port over the whole run. For more than a few ports, it is one table
+    over all of them.
 
     Args:
         results: A result for each algorithm, all of one scenario.

@@ -149,7 +149,7 @@ def show(label: str, result: Result) -> None:
 
 
 def notes(result: Result) -> list[str]:
-    """What a result was measured on, and what is otherwise than in the scenario; nothing of a simulation."""
+    """Returns a measurement's equipment and deviations from the scenario; nothing for a simulation."""
     of = result.info.get("testbed")
     if of is None:
         return []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from incast.real.wire import Receiving, Sending
 
 PORT = 7077
-"""Where both commands meet if nothing else is said."""
+"""Port where both commands meet by default."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -182,7 +182,7 @@ Now = TypeVar("Now", "Sending", "Receiving")
 
 
 class Line(Generic[Now]):
-    """Where a transfer is, on one line of the terminal that is redrawn in place; nothing without a terminal.
+    """Progress of a transfer on one line of the terminal, redrawn in place; nothing outside a terminal.
 
     Args:
         text: The text of the line: of where it is, and of the bytes and seconds since the last drawing.

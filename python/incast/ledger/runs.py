@@ -168,7 +168,7 @@ def run_figures(
         folder: As for :func:`run_figure`.
         executor: As there.
         fresh: As there.
-        watch: As there; the state is that of all figures.
+        watch: As there; the state covers all figures.
         absent: Called for each figure with runs on a testbed that this machine cannot make, with the reason.
 
     Runs on a testbed are made after all others, one at a time: they share the cores with nothing else.

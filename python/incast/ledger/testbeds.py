@@ -28,7 +28,7 @@ class AbsentError(Exception):
 
 
 def count(figure: Figure) -> int:
-    """How many runs of a figure are on a testbed."""
+    """Returns the number of a figure's runs that are on a testbed."""
     return sum(len(spec.seeds) or 1 for spec in figure.runs if spec.testbed)
 
 

@@ -1,4 +1,4 @@
-"""What an algorithm deduces of the congestion at a port, beside what the port's switch sees."""
+"""An algorithm's estimate of the congestion at a port, beside the view of the port's switch."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _LEAST_PATIENCE_PS = 10**10
 
 @dataclass(frozen=True)
 class Route:
-    """The path of a file, as the algorithm is told of it.
+    """The path of a file, as the algorithm sees it.
 
     Attributes:
         base_rtt_ps: Round-trip time without queues, in picoseconds.
@@ -78,7 +78,7 @@ def send(
     """Sends a file to a receiver that waits for one.
 
     Args:
-        path: The file; it must not change meanwhile.
+        path: The file; it must not change during the transfer.
         host: Name or address of the receiver's machine.
         port: Its port.
         algorithm: ``name`` or ``name:preset``.
@@ -145,7 +145,7 @@ def receive(
 
     Args:
         path: The file to make.
-        port: Where to wait; 0: any free port, which ``report`` is told.
+        port: Port at which to wait; 0: any free port, which ``report`` gets.
         address: Which of the machine's addresses to wait at: ``0.0.0.0`` is all of IPv4, ``::`` all of IPv6
             and IPv4.
         replace: Whether a file may be replaced.

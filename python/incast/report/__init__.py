@@ -52,7 +52,7 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
 
 
 def refused(path: Path) -> str | None:
-    """Why a file name is not allowed for a report; None if it is."""
+    """Returns why a file name is not allowed for a report; None if it is."""
     if path.suffix.lower() in (".html", ".htm"):
         return None
     help_ = "name one that ends in .html (`incast plot` draws pdf, png and svg)"

@@ -26,8 +26,8 @@ class Packet(NamedTuple):
             when its transmission began; on a testbed, when the kernel of the host had it.
         port: The port that sent it, like ``s0:1->h1``.
         length: Its bytes without preamble, gap and check sequence.
-        frame: Its first bytes, from the Ethernet header on. The simulator has headers only, those of
-            RoCEv2; on a testbed they are those of TCP.
+        frame: Its first bytes, from the Ethernet header on. The simulator has only headers, as in RoCEv2; on
+            a testbed they are TCP's.
     """
 
     time_ps: int

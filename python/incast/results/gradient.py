@@ -71,9 +71,9 @@ def timely_gradient_of(
 ) -> Gradient:
     """The delay gradient of a flow as TIMELY computes it (SIGCOMM 2015, Algorithm 1).
 
-    After each ``packets`` acknowledgements the difference of the round-trip time from that of the last update
-    enters a moving average, which is divided by the base RTT. What is said of samples at :func:`gradient_of`
-    holds here too.
+    After each ``packets`` acknowledgements the difference of the round-trip time from the last update's
+    enters a moving average, which is divided by the base RTT. The notes on samples at :func:`gradient_of`
+    hold here too.
 
     Args:
         result: A result with samples of the flow (``probe.flows``).
@@ -114,7 +114,7 @@ def _interval(series: FlowSeries) -> int:
 def _round_trips(
     series: FlowSeries,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """When acknowledgements of new data arrived, when their packets were sent, and the time between."""
+    """Returns arrival times of acknowledgements of new data, send times, and the differences."""
     news = np.flatnonzero(np.diff(series.acked_bytes)) + 1
     news = news[~np.isnan(series.rtt_ps[news])]
     # It arrived since the sample before.

@@ -37,8 +37,8 @@ class PortSeries:
             has none before it and repeats the second one's.
         transmitted_bytes: Bytes whose transmission had begun by then.
         dropped_bytes: Bytes dropped on admission to its queues by then.
-        samples: How many samples each row stands for: that of its time, and the equal ones directly before
-            it that have no row.
+        samples: Number of samples that each row covers: the one at its time, and the equal ones directly
+            before it that have no row.
     """
 
     node: str
@@ -57,7 +57,7 @@ class PortSeries:
         return int(_steps(self.time_ps, self.samples)[1]) if len(self.time_ps) > 1 else 0
 
     def between(self, from_ps: int, until_ps: int) -> int:
-        """How many samples were taken from one instant to another, both included.
+        """Returns the number of samples from one instant to another, both included.
 
         Args:
             from_ps: The first instant, in picoseconds.
@@ -70,7 +70,7 @@ class PortSeries:
         return int(np.maximum(most - least + 1, 0).sum())
 
     def filled(self) -> PortSeries:
-        """The same with a row for every sample, evenly spaced.
+        """Returns the series with a row for every sample, evenly spaced.
 
         Raises:
             ValueError: When these are more than :data:`MOST_SAMPLES`.
@@ -80,20 +80,20 @@ class PortSeries:
 
 @dataclass(frozen=True)
 class FlowSeries:
-    """The samples of one flow: the rows of its table, as :class:`PortSeries` has those of a port.
+    """The samples of one flow: the rows of its table, as :class:`PortSeries` has a port's.
 
     Attributes:
         flow: Its number.
         group: Name of the traffic block that made it.
         time_ps: When the sample of each row was taken, in picoseconds.
-        window_bytes: Its window at each row; NaN without one.
+        window_bytes: Its window at each row; NaN if it has none.
         rate_bps: The rate that it may send at, in bit/s; NaN without a limit but the line.
         rtt_ps: The last round-trip time that it measured, in picoseconds; NaN before the first.
         inflight_bytes: Bytes in flight.
         acked_bytes: Payload acknowledged since its start.
         goodput_bps: Payload acknowledged per second since the row before, in bit/s. The first row has none
             before it and repeats the second one's.
-        samples: How many samples each row stands for.
+        samples: Number of samples that each row covers.
     """
 
     flow: int
@@ -108,7 +108,7 @@ class FlowSeries:
     samples: npt.NDArray[np.int64]
 
     def filled(self) -> FlowSeries:
-        """The same with a row for every sample, evenly spaced.
+        """Returns the series with a row for every sample, evenly spaced.
 
         Raises:
             ValueError: When these are more than :data:`MOST_SAMPLES`.
@@ -123,7 +123,7 @@ class Internal:
     Attributes:
         time_ps: When the sample of each row was taken, in picoseconds.
         value: The quantity, in the unit in which its name ends.
-        samples: How many samples each row stands for, as for :class:`PortSeries`.
+        samples: Number of samples that each row covers, as for :class:`PortSeries`.
     """
 
     time_ps: npt.NDArray[np.int64]
@@ -131,7 +131,7 @@ class Internal:
     samples: npt.NDArray[np.int64]
 
     def filled(self) -> Internal:
-        """The same with a row for every sample.
+        """Returns the series with a row for every sample.
 
         Raises:
             ValueError: When these are more than :data:`MOST_SAMPLES`.
@@ -153,7 +153,7 @@ class Result:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Result:
-        """Opens a saved result, also that of a run that was killed, as far as it came.
+        """Opens a saved result; if the run was killed, with as much as it had written.
 
         Of a complete one every file is compared with its digest now.
 
@@ -177,12 +177,12 @@ class Result:
 
     @property
     def port_series(self) -> _core.Table:
-        """Samples of the probed ports, by time; how many each row stands for is in ``samples``."""
+        """Samples of the probed ports, by time; ``samples`` is the number that each row covers."""
         return self._core.port_series
 
     @property
     def flow_series(self) -> _core.Table:
-        """Samples of the probed flows, by time; how many each row stands for is in ``samples``."""
+        """Samples of the probed flows, by time; ``samples`` is the number that each row covers."""
         return self._core.flow_series
 
     @property
@@ -213,12 +213,12 @@ class Result:
 
     @property
     def folder(self) -> Path | None:
-        """Where it is saved; nothing when it is not."""
+        """Folder in which it is saved; None if it is not."""
         return None if self._core.folder is None else Path(self._core.folder)
 
     @property
     def info(self) -> dict[str, Any]:
-        """What is in ``result.json``: what made the result, how the run ended, totals, summary."""
+        """Content of ``result.json``: what made the result, how the run ended, totals, summary."""
         info: dict[str, Any] = json.loads(self._core.info)
         return info
 
@@ -229,12 +229,12 @@ class Result:
 
     @property
     def notices(self) -> list[str]:
-        """What the user should be told, like what was cleared away to make place."""
+        """Notices for the user, like a list of files that were removed to make place."""
         return self._core.notices
 
     @property
     def end(self) -> str:
-        """How the run ended: ``finished``, ``time limit``, ``interrupted``, ``stalled`` or ``killed``."""
+        """End of the run: ``finished``, ``time limit``, ``interrupted``, ``stalled`` or ``killed``."""
         outcome = self.info.get("outcome")
         return "killed" if outcome is None else str(outcome["end"])
 
@@ -418,7 +418,7 @@ class Result:
         return start, max(start, int(np.min(last_round[delivered > start], initial=end)))
 
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> _core.Response:
-        """How a probed port responded in an interval: steady queue, settling, loss of use.
+        """Returns the response of a probed port in an interval: steady queue, settling, loss of use.
 
         Args:
             node: Name of the node.
@@ -452,7 +452,7 @@ class Result:
         return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
 
     def in_memory(self) -> Result:
-        """The same result with all of its tables in memory, so that its folder may go."""
+        """Returns the result with all of its tables in memory, so that its folder may be removed."""
         info, state, _, tables = self._core.parts()
         return _unpickled(info, state, None, tables)
 
@@ -490,7 +490,7 @@ def used(
 
 
 def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """The samples that rows of one port, flow or quantity stand for: columns with a row for each.
+    """Expands the rows of one port, flow or quantity to one row for each sample that they cover.
 
     Args:
         columns: ``time_ps``, ``samples`` and others, with their rows by time.
@@ -513,7 +513,7 @@ def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArr
 
 
 def _steps(time: npt.NDArray[np.int64], samples: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """For each row the time between the samples that it stands for; 0 for the first, which is one."""
+    """Returns for each row the time between the samples that it covers; 0 for the first, which covers one."""
     return np.diff(time, prepend=time[:1]) // samples
 
 

@@ -34,7 +34,7 @@ PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""
 
 SIZE_EDGES = (0, 10_000, 100_000, 1_000_000, 10_000_000)
-"""Where bins of flow sizes begin, in bytes, by default. The last has no end."""
+"""Lower ends of bins of flow sizes, in bytes, by default. The last has no upper end."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ METRICS = (
     "packets_dropped",
 )
 """The numbers of a run that sweeps and replications average over seeds. Slowdowns have no unit; queues are
-those of the probed ports, as sampled: the mean over all of them, and the longest."""
+the probed ports', as sampled: the mean over all of them, and the longest."""
 
 
 def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def made(result: Result) -> str:
-    """How a result came about, where several are told apart."""
+    """Returns the way in which a result was made, where several are compared."""
     return "testbed" if "testbed" in result.info else "simulation"
 
 
 def other(label: str) -> str:
-    """The name of what is not in the list of algorithms: a transport without one, or the label itself."""
+    """Returns the name of an entry that is not a listed algorithm: a transport's, or the label."""
     return next((control.title for control in catalogue.own_controls() if control.name == label), label)

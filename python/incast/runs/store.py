@@ -25,7 +25,7 @@ from incast.results.result import Result
 from incast.scenario import Progress, Scenario
 
 DEFAULT = Path("incast-results")
-"""Where results go by default: a folder under the current one."""
+"""Default place of results: a folder under the current one."""
 
 KEY_DIGITS = 10
 """Hexadecimal digits of a key in a folder's name. That a folder is the right one is checked apart."""
@@ -115,7 +115,7 @@ def find(folder: Path, scenario: Scenario) -> Result | None:
 
 
 def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
-    """What ``result.json`` says where :func:`find` finds a result; its tables are not read.
+    """Returns the content of ``result.json`` where :func:`find` finds a result; its tables are not read.
 
     Args:
         folder: The folder.
@@ -214,7 +214,7 @@ def obtain(
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[], None] | None = None,
 ) -> Obtained:
-    """The result of a scenario in a folder: the existing one, or that of a new run.
+    """Returns the result of a scenario in a folder: the existing one, or a new run's.
 
     If several processes need the same result, one computes it and the others wait and use it.
 
@@ -224,7 +224,7 @@ def obtain(
         fresh: Run it even if the result exists.
         replace: Whether another complete result in the folder may be replaced.
         threads: Threads to run on.
-        progress: Called as the run goes on.
+        progress: Called during the run.
         waiting: Called once when another process is computing it.
 
     Raises:

@@ -62,7 +62,7 @@ def replicate(
         measure: Gives the numbers of a result by name. A name that a result lacks is left out.
         confidence: The share of intervals that contain the true mean.
         jobs: Number of concurrent runs, in threads of this process.
-        keep: Whether to keep the results; otherwise only their numbers stay in memory.
+        keep: Whether to keep the results; if not, only their numbers stay in memory.
         folder: A folder of results, like ``"incast-results"``: existing results are reused, the others are
             saved there, so that replications that were stopped continue where they were.
         executor: Where the runs are made instead, like ``incast.runner.Local()`` (processes) or
@@ -117,7 +117,7 @@ class Comparison(dict[str, Result]):
     Reading the result of a run that failed raises what it failed with.
 
     Attributes:
-        left_out: Of the algorithms that ``"all"`` stands for: why one was left out, by its name.
+        left_out: The reasons for which algorithms of ``"all"`` were left out, by their names.
         failed: What a run failed with, by the name of its algorithm.
     """
 
@@ -151,9 +151,8 @@ def compare(
     Args:
         scenario: What to run; or a scenario file, which then needs no section ``[cc]``.
         cc: Names like ``"oscar"`` and ``"swift:oscar"``, in a list or with commas between them, and classes
-            of your own. ``"all"`` stands for every algorithm, those that are registered included, that the
-            scenario permits: without what controls nothing, and without those whose signals the network does
-            not give.
+            of your own. ``"all"`` means every algorithm, including registered ones, that the scenario
+            permits: not those that control nothing, nor those whose signals the network does not give.
         **options: Those of :meth:`incast.Scenario.run` other than ``out``.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Which algorithms a scenario is run with: those that are named, or all that its network permits."""
+"""Choice of the algorithms with which a scenario is run: the named ones, or all that its network permits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Choice:
 
     Attributes:
         scenarios: By the label of the algorithm, in the order of the tables.
-        left_out: Why an algorithm is left out, by its name; only of those that ``all`` stands for.
+        left_out: The reason for which an algorithm is left out, by its name; only algorithms from ``all``.
         all: Whether ``all`` was among the labels.
     """
 
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an algorithm is left out.
+    """Reason for which an algorithm is left out.
 
     Attributes:
         why: One line.
@@ -59,8 +59,8 @@ def everything() -> list[str]:
 def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None) -> Choice:
     """The scenario with each algorithm of a list, which may contain ``all``.
 
-    Of what ``all`` stands for, an algorithm is left out if the scenario is refused with it or warns about it:
-    the network does not give it the signals that it needs. What is named is an error if it is refused.
+    From ``all``, an algorithm is left out if the scenario is refused with it or warns about it: the network
+    does not give it the signals that it needs. An algorithm that is named is an error if it is refused.
 
     Args:
         scenario: The scenario.

@@ -28,7 +28,7 @@ __all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
 
 @dataclass(frozen=True)
 class _Origin:
-    """What a scenario was read from."""
+    """Origin of a scenario."""
 
     text: str
     file: str
@@ -226,7 +226,7 @@ class Scenario:
         return self._core.warnings()
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
-        """The same scenario with some keys changed, as if they had been written that way in the file.
+        """Returns the scenario with some keys changed, as if they had been written that way in the file.
 
         ```python
         scenario.with_({"topology.rate": "400Gbps", "traffic.burst.size": KB(300)}, seed=2)
@@ -234,7 +234,7 @@ class Scenario:
 
         Args:
             changes: Values by the path of their key; a step into a list is a number or a block's name.
-            **keys: The same for keys at the top; two underscores stand for the dot of a path.
+            **keys: Changes of keys at the top; two underscores mean the dot of a path.
 
         Raises:
             ScenarioError: When the changed scenario is wrong.
@@ -244,7 +244,7 @@ class Scenario:
         return self._origin.changed(*(f"{path}={_toml.value(it, path)}" for path, it in paths.items())).read()
 
     def with_algorithm(self, algorithm: str | Callable[..., Any], **parameters: object) -> Scenario:
-        """The same scenario with another algorithm; parameters that are not given have their defaults.
+        """Returns the scenario with another algorithm; parameters that are not given have their defaults.
 
         Args:
             algorithm: A name like ``"oscar"``, name and preset like ``"oscar:artifact"``, or a class of
@@ -262,7 +262,7 @@ class Scenario:
         return Scenario(self._core.with_algorithm(name, texts), origin)
 
     def with_seed(self, seed: int) -> Scenario:
-        """The same scenario with another seed (0 to 2⁶⁴ − 1)."""
+        """Returns the scenario with another seed (0 to 2⁶⁴ − 1)."""
         return Scenario(self._core.with_seed(seed), self._origin.changed(f"seed={seed}"))
 
     def to_toml(self) -> str:
@@ -287,7 +287,7 @@ class Scenario:
     ) -> Result:
         """Runs the scenario.
 
-        Other Python threads continue meanwhile, and several runs in one process are independent.
+        Other Python threads continue during the run, and several runs in one process are independent.
 
         Args:
             out: Folder in which the result is saved during the run; None saves nothing.
@@ -349,7 +349,7 @@ class Scenario:
 def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
     """Reads a scenario file whose algorithm is still to be chosen with :meth:`Scenario.with_algorithm`.
 
-    It needs no section ``[cc]``: without one, the returned scenario has the algorithm ``constant``.
+    It needs no section ``[cc]``: if there is none, the returned scenario has the algorithm ``constant``.
 
     Args:
         path: As in :meth:`Scenario.load`.

@@ -14,7 +14,7 @@ use crate::tools::{
     C, CHECKS, CPP, built, compile, compilers, file, folder, has_checks, libraries, run, tools,
 };
 
-/// What examples/flow.c prints, with the algorithm called in Rust.
+/// Returns the output that examples/flow.c must have, from the algorithm called in Rust.
 fn expected() -> String {
     let mut out = String::new();
     writeln!(out, "incast_cc {} with {} algorithms:", env!("CARGO_PKG_VERSION"), CATALOGUE.len()).unwrap();
@@ -67,7 +67,7 @@ fn expected() -> String {
     out
 }
 
-/// What a program needs beside the static library, as the pkg-config file says.
+/// Returns the libraries that a program needs beside the static one, from the pkg-config file.
 pub(crate) fn private_libraries() -> Vec<String> {
     let file = fs::read_to_string(file("incast_cc.pc.in")).unwrap();
     let line = file.lines().find_map(|line| line.strip_prefix("Libs.private: ")).unwrap();

@@ -38,7 +38,7 @@ fn size_of_field<T, F>(_: impl Fn(&T) -> *const F) -> usize {
     size_of::<F>()
 }
 
-/// The same for constants, as 64-bit numbers.
+/// Adds constants, as 64-bit numbers, to the program and to what it must print.
 macro_rules! constants {
     ($program:ident, $expected:ident; $($name:ident = $value:expr;)+) => {$(
         let name = stringify!($name);
@@ -129,7 +129,7 @@ fn code() -> Vec<String> {
     code.map(str::to_owned).collect()
 }
 
-/// The names in these lines that begin as those of the project do, with what follows each.
+/// Returns the names in these lines that begin as the project's names do, with the character after each.
 fn names(lines: &[String], begin: &str) -> Vec<(String, char)> {
     let mut found = Vec::new();
     for line in lines {

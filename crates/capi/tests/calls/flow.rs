@@ -27,7 +27,7 @@ pub(crate) fn text(string: incast_str) -> &'static str {
     str::from_utf8(bytes).unwrap()
 }
 
-/// What a function writes, given a value to overwrite.
+/// Returns the value that a function writes over the given one.
 pub(crate) fn written<T>(mut out: T, call: impl FnOnce(*mut T) -> incast_status) -> Result<T, incast_status> {
     match call(&mut out) {
         INCAST_OK => Ok(out),
@@ -35,7 +35,7 @@ pub(crate) fn written<T>(mut out: T, call: impl FnOnce(*mut T) -> incast_status)
     }
 }
 
-/// What a function writes as text.
+/// Returns the text that a function writes.
 pub(crate) fn printed(call: impl FnOnce(*mut c_char, usize, *mut usize) -> incast_status) -> String {
     let (mut buffer, mut length) = (vec![0_u8; 4000], 0);
     assert_eq!(call(buffer.as_mut_ptr().cast(), buffer.len(), &mut length), INCAST_OK);

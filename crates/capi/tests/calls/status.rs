@@ -1,4 +1,4 @@
-//! What is listed and described, and every status: how to provoke it.
+//! Tests of the lists and descriptions, and of every status: each is provoked once.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};

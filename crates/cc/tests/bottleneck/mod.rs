@@ -12,7 +12,7 @@ use incast_cc::{
 };
 use incast_units::{Bytes, Rate, Time};
 
-/// What the world talks to: one algorithm for every flow.
+/// The host under test: one algorithm for every flow.
 pub(crate) trait Host {
     fn ack(&mut self, flow: usize, ack: &Ack, int: &IntStack);
     fn cnp(&mut self, flow: usize, now: Time);
@@ -24,18 +24,18 @@ pub(crate) trait Host {
     fn allowance(&self, flow: usize) -> Allowance;
 }
 
-/// What happens in the world, apart from the algorithm.
+/// Events of a world, apart from the algorithm.
 #[derive(Clone)]
 pub(crate) struct Script {
     pub(crate) seed: u64,
     pub(crate) until: Time,
-    /// When each flow sends: spans of (from, to).
+    /// Spans (from, to) in which each flow sends.
     pub(crate) active: Vec<Vec<(Time, Time)>>,
     /// Marks begin at this queue and are certain at four times of it.
     pub(crate) mark_from: Bytes,
     /// The receiver notifies a flow of marks at most this often.
     pub(crate) cnp_interval: Time,
-    /// One in so many acknowledgements is followed by a report of a loss; zero for none.
+    /// Number of acknowledgements per report of a loss; zero for none.
     pub(crate) loss_every: u64,
     /// A circuit is announced to packets sent in every second span of this length; zero for never.
     pub(crate) circuit_every: Time,
@@ -149,7 +149,7 @@ struct Flow {
     last_cnp: Option<Time>,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) acks: u64,
@@ -415,7 +415,7 @@ impl<C: CongestionControl> Host for Alone<C> {
     }
 }
 
-/// The same algorithm again, written in f64 straight from the paper. Times are seconds, rates bit/s.
+/// The algorithm written a second time, in f64, straight from the paper. Times are seconds, rates bit/s.
 pub(crate) trait Twin {
     fn ack(&mut self, _ack: &Ack, _int: &IntStack) {}
     fn cnp(&mut self, _now: Time) {}

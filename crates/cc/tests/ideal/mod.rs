@@ -80,9 +80,9 @@ pub(crate) fn value(params: &AnyParams, name: &str) -> Option<Value> {
 /// Runs the flow alone on its path from `now` and position `sequence` on until it is back, and says
 /// how many packets that took, or more than the bound.
 ///
-/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large
-/// window several packets travel and are acknowledged together. Its telemetry is that of one port at
-/// the line's rate that this flow alone uses.
+/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large window
+/// several packets travel and are acknowledged together. Its telemetry is from one port at the line's rate
+/// that this flow alone uses.
 pub(crate) fn recover<C: CongestionControl>(
     flow: &mut C,
     setup: &Setup<C::Params>,

@@ -25,9 +25,9 @@ impl Random {
 
 /// `count` acknowledgements of a flow on `path`, of a queue of up to `deepest`.
 ///
-/// Own rate and the others' change at random; the queue integrates their sum. Some packets follow an
-/// idle time, some acknowledgements stand for several packets, the way back has small queues too.
-/// Acknowledgements arrive in the order of their packets.
+/// Own rate and the others' change at random; the queue integrates their sum. Some packets follow an idle
+/// time, some acknowledgements cover several packets, the way back has small queues too. Acknowledgements
+/// arrive in the order of their packets.
 pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<Ack> {
     let mut random = Random::new(seed);
     let (line_ps, deepest) = (path.line_rate.time_for(path.packet).ps(), deepest.ps());

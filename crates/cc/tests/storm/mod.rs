@@ -25,7 +25,7 @@ pub(crate) fn everyone() -> Vec<(String, AnyParams)> {
     all
 }
 
-/// What happens next to a flow.
+/// Next event of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Ack(Box<(Ack, IntStack)>),
@@ -128,7 +128,7 @@ pub(crate) struct Flow<'a, C: CongestionControl> {
     /// Acknowledged up to here, sent up to there.
     pub(crate) sequence: u64,
     pub(crate) next: u64,
-    /// How many timers fire at their deadlines while a time passes; the rest is late.
+    /// Largest number of timers that fire at their deadlines while a time passes; later ones are late.
     pub(crate) most_timers: u32,
 }
 
@@ -171,7 +171,7 @@ impl<'a, C: CongestionControl> Flow<'a, C> {
         self.now = until;
     }
 
-    /// Acknowledges `more` bytes; at least `ahead` are then under way.
+    /// Acknowledges `more` bytes; at least `ahead` are then in flight.
     pub(crate) fn acknowledge(&mut self, more: u64, ahead: u64) {
         self.sequence += more;
         self.next = self.next.max(self.sequence + ahead);

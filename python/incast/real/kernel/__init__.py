@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 OBJECTS = Path(__file__).parent / "objects"
-"""Where ``make bpf`` puts the objects."""
+"""Folder in which ``make bpf`` puts the objects."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ _LARGEST_BYTES = 65_535 + 38
 
 @dataclass(frozen=True)
 class Link:
-    """The path of the connections, which an algorithm is told when it is loaded.
+    """The path of the connections, as an algorithm sees it from its loading on.
 
     Attributes:
         base_rtt_ps: Round-trip time without queues, in picoseconds.
@@ -170,13 +170,13 @@ def kernel_name(name: str) -> str:
     """The name in the kernel of what has this name there or in scenario files.
 
     Raises:
-        KernelError: When there is none, and it cannot be that of an algorithm of the user's own.
+        KernelError: When there is none, and it cannot be the name of an algorithm of the user's own.
     """
     return name if name.startswith(_PREFIX) else control(name).name
 
 
 def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
-    """What an algorithm derives from parameters and path, as its code in the kernel reads it.
+    """Returns the setup that an algorithm derives from parameters and path, as the kernel reads it.
 
     Args:
         algorithm: ``name`` or ``name:preset``.
@@ -206,7 +206,7 @@ def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | No
 
 
 def _setup(algorithm: str, parameters: Sequence[str], link: Link) -> tuple[bytes, Option | None, int]:
-    """The same, with the TCP option that it needs and the bytes of headers in a full packet."""
+    """Returns the setup, the TCP option that it needs, and the bytes of headers in a full packet."""
     known, full, scenario = _scenario(algorithm, parameters)
     owd = link.base_rtt_ps // 2 if link.base_owd_ps is None else link.base_owd_ps
     wanted, payload = None, link.payload_bytes
@@ -271,7 +271,7 @@ def internals(
         bits of the value.
 
     Raises:
-        KernelError: When a state is shorter than those of the algorithm.
+        KernelError: When a state is shorter than the algorithm's states.
         ScenarioError: When there is no such preset or parameter.
     """
     _, full, scenario = _scenario(algorithm, parameters)
@@ -398,7 +398,7 @@ def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
 
 
 _PREFIX = "incast_"
-"""What the names of all congestion controls of Incast begin with."""
+"""Beginning of the names of all congestion controls of Incast."""
 
 
 def prepared(algorithm: str, parameters: Sequence[str], link: Link, objects: Path | None = None) -> bytes:

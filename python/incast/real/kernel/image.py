@@ -16,7 +16,7 @@ class ImageError(ValueError):
 
 
 def patched(image: bytes, values: Mapping[str, bytes]) -> bytes:
-    """The object with these constants: for each name the bytes that its symbol stands for.
+    """Returns the object with these constants: for each name the bytes of its symbol.
 
     Raises:
         ImageError: When it is no 64-bit little-endian object, or a symbol is missing or of another size.
@@ -54,7 +54,7 @@ def renamed(image: bytes, old: str, new: str) -> bytes:
 
 
 def _places(image: bytes) -> dict[str, tuple[int, int]]:
-    """Where in the file the bytes of each symbol are, and how many."""
+    """Returns the place of the bytes of each symbol in the file, and their number."""
     (at,) = struct.unpack_from("<Q", image, 0x28)
     entry, count = struct.unpack_from("<HH", image, 0x3A)
     # Of a section: name, type, flags, address, offset, size, link, info, alignment, size of an entry.

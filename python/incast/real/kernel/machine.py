@@ -1,4 +1,4 @@
-"""What the machine offers: rights, tools, and the kernel's own answers, each refusal with what to do."""
+"""Abilities of the machine: rights, tools, and the kernel's own answers, each refusal with what to do."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def ready(oldest: tuple[int, int] | None = None) -> str:
     """Checks kernel, rights and tools.
 
     Args:
-        oldest: The version of the kernel that is needed; None: that of every congestion control here.
+        oldest: The version of the kernel that is needed; None: the version that every congestion control here
+            needs.
 
     Returns:
         The path of bpftool.
@@ -68,7 +69,7 @@ def ready(oldest: tuple[int, int] | None = None) -> str:
 
 
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-"""Where tools for administrators are, which a user's PATH can lack."""
+"""Folders of tools for administrators, which a user's PATH can lack."""
 
 
 def capabilities() -> int:
@@ -95,7 +96,7 @@ def registered() -> list[tuple[str, int]]:
 
 
 def call(bpftool: str, *words: str) -> str:
-    """What bpftool answers.
+    """Runs bpftool and returns its answer.
 
     Raises:
         KernelError: When it fails.
@@ -128,7 +129,7 @@ def ran(words: Sequence[str], folder: str | None = None) -> subprocess.Completed
 
 
 def reason(text: str) -> str:
-    """What a refusal of the kernel means."""
+    """Explains a refusal of the kernel."""
     for pattern, meaning in _REASONS:
         if re.search(pattern, text, re.IGNORECASE):
             return meaning

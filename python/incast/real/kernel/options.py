@@ -45,7 +45,7 @@ class Option:
 
 
 DELAY = Option("one_way_delay", 1, 12, None)
-"""One-way delays. Only receivers with the sender's clock, that of the same machine, know the identifier."""
+"""One-way delays. Only receivers with the sender's clock, on the same machine, know the identifier."""
 
 TELEMETRY = Option("int", 2, 24, 0x1CA57E1E)
 """Telemetry of one switch port."""
@@ -147,7 +147,7 @@ def _map_of(bpftool: str, number: int) -> int:
 
 
 def maps(bpftool: str, number: int) -> list[int]:
-    """The maps of a congestion control: those of its function for acknowledgements."""
+    """Returns the maps of a congestion control that its function for acknowledgements uses."""
     text = call(bpftool, "--json", "struct_ops", "dump", "id", str(number))
     program = text.partition(f"{_USER}/prog_id:")[2].partition('"')[0]
     if not program.isdigit():
@@ -178,7 +178,7 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
 
 
 def _apart(command: str, words: Sequence[str]) -> str:
-    """What a command says in a folder with the file systems of BPF (``bpf``) and of cgroups (``cgroup``).
+    """Runs a command in a folder with the file systems of BPF (``bpf``) and cgroups (``cgroup``).
 
     Only the command sees them, and they go with it, however it ends.
     """

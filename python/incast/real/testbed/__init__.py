@@ -128,7 +128,7 @@ def _holding() -> Iterator[Callable[[], None]]:
 
 @dataclass
 class _Measurement:
-    """What was measured, as the core reads it."""
+    """Measurements in the form that the core reads."""
 
     ending: tuple[str, int, int, list[tuple[int, str]], list[tuple[int, str]]] = ("finished", 0, 0, [], [])
     flows: list[tuple[Any, ...]] = field(default_factory=list)
@@ -270,7 +270,7 @@ class _Run:
         }
 
     def _switched(self, switch: _core.Switch, now_ps: int) -> None:
-        """What the switch in user space has counted."""
+        """Adds the counts of the switch in user space."""
         try:
             samples, totals, (delivered, late, very_late, latest_ps, refused) = switch.stop()
         except OSError as error:
@@ -310,7 +310,7 @@ class _Run:
         self.read.setdefault(name, []).append((now_ns, connection.flow.number, state))
 
     def _internals(self) -> None:
-        """What the states say, which takes longer than to read them."""
+        """Decodes the states, which takes longer than to read them."""
         for name, samples in self.read.items():
             wanted = self.plan.controls[name].wanted
             assert wanted is not None
@@ -373,7 +373,7 @@ class _Run:
             )
 
     def _operations(self, measured: Measured) -> None:
-        """When operations started and ended."""
+        """Adds the times at which operations started and ended."""
         for number, operation in enumerate(measured.work.operations):
             if operation.start_ps is not None:
                 self.made.operations.append((number, operation.start_ps, operation.end_ps))

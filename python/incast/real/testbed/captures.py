@@ -20,7 +20,8 @@ _ALL = 3
 _BUFFER_FORCED, _ATTACH_FILTER, _TIMESTAMP_NS = 33, 26, 35
 _PACKET, _STATISTICS = 263, 6
 _MEMORY = 55
-"""What of a socket's buffer is taken, and how large it is: the first of its numbers of 32 bits."""
+"""Number of the socket option for the memory of a socket's buffer: used bytes, then its size, each of 32
+bits."""
 _IPV4 = b"\x08\x00"
 
 _BUFFER = 256_000_000
@@ -58,7 +59,7 @@ class _Tap:
         self._found: list[tuple[int, bool, bytes]] = []
 
     def _read(self, most: int | None = None) -> None:
-        """Takes frames from the buffer, all or so many."""
+        """Takes frames from the buffer, all or at most ``most``."""
         while most is None or most > 0:
             try:
                 frame, extra, _, (_, _, kind, *_) = self._socket.recvmsg(_KEPT, 64)
@@ -85,7 +86,7 @@ class _Tap:
 
 
 class Captures:
-    """What passes the ports that a scenario captures, from its making on.
+    """Packets that pass the ports that a scenario captures, from its making on.
 
     Args:
         plan: The plan of the testbed.

@@ -22,10 +22,10 @@ from incast.runs.store import lock_file
 __all__ = ["FOLDER", "Wanted", "clear", "loaded"]
 
 FOLDER = Path("/run/incast-testbed")
-"""Where the files are."""
+"""Folder of the files."""
 
 _PATIENCE_S = 5.0
-"""How long to wait for the last connection of an algorithm to end."""
+"""Longest time to wait for the last connection of an algorithm to end."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Wanted:
 
 @contextlib.contextmanager
 def loaded(wanted: Mapping[str, Wanted], waiting: Callable[[str], None]) -> Iterator[None]:
-    """Has these algorithms loaded meanwhile.
+    """Keeps these algorithms loaded for the duration of the block.
 
     Args:
         wanted: By their names in the kernel.

@@ -1,4 +1,4 @@
-"""How far a testbed's result is from the simulator's of the same scenario, as numbers."""
+"""Distance of a testbed's result from the simulator's of the same scenario, as numbers."""
 
 from __future__ import annotations
 
@@ -49,11 +49,10 @@ def is_measured(result: Result) -> bool:
 def distance(simulated: Result, measured: Result) -> list[Row]:
     """Compares two results of one scenario.
 
-    Queues are those of the ports that are sampled in both: mean and 99th percentile of the samples in KB,
-    each counted once. Completion times are those of the flows that finished in both, in ms; the last row is
-    the median over these flows of the relative difference without its sign. JCT is the time of the jobs that
-    ended in both. Fairness is Jain's index (1984)
-    of the flows' mean goodputs.
+    Queues are compared at the ports that are sampled in both: mean and 99th percentile of the samples in KB,
+    each counted once. Completion times are compared for the flows that finished in both, in ms; the last row
+    is the median over these flows of the relative difference without its sign. JCT is the time of the jobs
+    that ended in both. Fairness is Jain's index (1984) of the flows' mean goodputs.
 
     Args:
         simulated: The simulator's.
@@ -89,7 +88,7 @@ def distance(simulated: Result, measured: Result) -> list[Row]:
 
 
 def pairs(results: Sequence[Result], scenarios: Sequence[str]) -> list[tuple[int, int]]:
-    """Which results are simulation and measurement of the same scenario.
+    """Returns the pairs of results that are simulation and measurement of the same scenario.
 
     Args:
         results: The results.

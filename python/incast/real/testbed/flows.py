@@ -43,7 +43,7 @@ _ZEROS = memoryview(bytes(_AT_ONCE))
 
 @dataclass(frozen=True)
 class Info:
-    """What the kernel tells of a connection (``TCP_INFO``).
+    """The kernel's report on a connection (``TCP_INFO``).
 
     Attributes:
         rtt_us: The smoothed round-trip time in microseconds.
@@ -125,7 +125,7 @@ class Connection:
 
 @dataclass
 class Measured:
-    """What came of the flows.
+    """Measurements of the flows.
 
     Attributes:
         end: ``finished``, ``time limit``, ``interrupted`` or ``stalled``.
@@ -189,9 +189,9 @@ def _control(end: socket.socket, flow: Flow) -> None:
 
 
 def _anew(connection: Connection) -> None:
-    """Starts the algorithm anew: its flow begins now, and not when the connection was made.
+    """Restarts the algorithm: its flow begins now, and not when the connection was made.
 
-    The kernel does so when another congestion control was selected meanwhile.
+    The kernel does so when another congestion control was selected in between.
     """
     if connection.flow.control.wanted is not None:
         connection.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
@@ -418,7 +418,7 @@ class _Loop:
                 return
 
     def give(self, connection: Connection, piece: int) -> bool:
-        """Gives the kernel so many bytes to send; says whether it took any."""
+        """Gives the kernel at most ``piece`` bytes to send; returns whether it took any."""
         size = connection.flow.size
         try:
             if size is not None and connection.given + piece == size:

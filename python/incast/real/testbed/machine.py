@@ -1,4 +1,4 @@
-"""What a testbed needs of the machine, and the commands that it runs."""
+"""Requirements of a testbed on the machine, and the commands that it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NET_ADMIN, _NET_RAW, _SYS_ADMIN = 12, 13, 21
 """Numbers of capabilities."""
 
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-"""Where tools for administrators are, which a user's PATH can lack."""
+"""Folders of tools for administrators, which a user's PATH can lack."""
 
 
 class TestbedError(machine.KernelError):
@@ -104,7 +104,7 @@ def run(words: Sequence[str], lines: Sequence[str] = (), data: bytes = b"") -> s
 
 
 def reason(name: str, said: str) -> str:
-    """What the refusal of a command means."""
+    """Explains the refusal of a command."""
     lower = said.lower()
     if "operation not permitted" in lower or "permission denied" in lower:
         return (
@@ -133,7 +133,7 @@ def allow_files(number: int) -> None:
 
 
 def stolen_s() -> float:
-    """How long other virtual machines have had this one's processors (steal), added up, in seconds."""
+    """Returns the seconds for which other virtual machines have had this one's processors (steal)."""
     fields = read("/proc/stat").partition("\n")[0].split()
     # cpu, user, nice, system, idle, iowait, irq, softirq, steal.
     return int(fields[8]) / os.sysconf("SC_CLK_TCK") if len(fields) > 8 else 0.0

@@ -258,7 +258,7 @@ cat > /sys/class/stamp.o
 
 
 def _mark(space: Space, name: str, above: int) -> Counter:
-    """Marks packets that find more than so many bytes before a device; gives back what counts them."""
+    """Marks packets that find more than ``above`` bytes before a device; returns their counter."""
     image = _object("mark.bpf.o", "incast_mark_above", above.to_bytes(8, "little"))
     bpftool = machine.ready()
     # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own

@@ -1,4 +1,4 @@
-"""What a scenario asks of a testbed, and what of it a testbed cannot do."""
+"""A scenario's requests to a testbed, and those that a testbed cannot meet."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a testbed is to do.
+    """Plan of a run on a testbed.
 
     Attributes:
         core: The scenario in numbers.
@@ -133,7 +133,7 @@ class Plan:
         payload: Payload of a full packet.
         rto_ps: The shortest retransmission timeout.
         user: Whether a switch in user space forwards, and not the kernel.
-        notes: What is otherwise than in the scenario, in sentences.
+        notes: Deviations from the scenario, in sentences.
     """
 
     core: _core.Plan
@@ -173,7 +173,7 @@ class Plan:
         return int(buffer * alpha / (1 + alpha))
 
     def marks(self, rate_bps: int) -> tuple[int, int, float] | None:
-        """Where marks begin, where they are certain, in bytes, and the probability just below.
+        """Returns the lengths at which marks begin and are certain, in bytes, and the probability just below.
 
         Args:
             rate_bps: The rate of the port.
@@ -187,7 +187,7 @@ class Plan:
 
 
 def read(scenario: Scenario, switch: str = "auto") -> Plan:
-    """What a scenario asks of a testbed.
+    """Reads a scenario's requests to a testbed.
 
     Args:
         scenario: The scenario.
@@ -230,7 +230,7 @@ _Found = Iterator[tuple[str, str]]
 
 
 def _refused(text: Mapping[str, Any]) -> _Found:
-    """What can be told from the keys alone."""
+    """Returns the problems that the keys alone show."""
     topology, switch, transport = text["topology"], text["switch"], text["transport"]
     if topology["kind"] not in ("star", "dumbbell", "graph"):
         yield (
@@ -301,7 +301,7 @@ _SWITCH = {
 
 
 def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found:
-    """What can be told from flows and numbers."""
+    """Returns the problems that flows and numbers show."""
     yield from _graph(core)
     if len(core.flows) > MOST_FLOWS:
         yield "traffic", f"makes {len(core.flows):,} flows; a testbed has at most {MOST_FLOWS:,}"
@@ -344,7 +344,7 @@ def _peer(core: _core.Plan, of: tuple[int, int]) -> int:
 
 
 def _graph(core: _core.Plan) -> _Found:
-    """What a testbed cannot do of a network of any form."""
+    """Returns the properties of a network of any form that a testbed cannot have."""
     if core.hosts > MOST_HOSTS:
         yield "topology.hosts", f"makes {core.hosts}: a testbed has at most {MOST_HOSTS} hosts"
     switches = len(core.nodes) - core.hosts
@@ -443,7 +443,7 @@ def _same(written: object, default: str) -> bool:
 
 
 def _shallow(core: _core.Plan) -> str:
-    """What is wrong with telemetry where a link's bucket is much of a base RTT; empty: nothing."""
+    """Returns the problem with telemetry where a link's bucket is much of a base RTT; empty: none."""
     rtt, rate = min((rtt, rate) for rtt, _, rate, *_ in core.paths)
     # What passes at once, over what the link sends in a base RTT.
     share = BUCKET * 8 * 10**12 / (rate * rtt)
@@ -456,7 +456,7 @@ def _shallow(core: _core.Plan) -> str:
 
 
 def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool, telemetry: bool) -> Iterator[str]:
-    """What is otherwise than in the scenario."""
+    """Yields the deviations from the scenario."""
     if core.ecn is not None and core.ecn[4] and not user:
         yield "packets are marked when they come to a queue, and not when they leave it"
     if core.pausing:

@@ -19,7 +19,8 @@ __all__ = ["LOOKUP", "MAP_BY_ID", "Counter", "Queue", "Totals", "bpf"]
 
 _GET_QDISC = 38
 _REQUEST = 1 | 8
-"""With an echo: without it newer kernels answer only to those who listen for changes."""
+"""A request with an echo; newer kernels answer a request that has none only to those who listen for
+changes."""
 _ERROR = 2
 _ROOT = 0xFFFFFFFF
 _STATS = 7

@@ -64,7 +64,7 @@ class Space:
 
     @property
     def path(self) -> str:
-        """Where other processes find it while it is open."""
+        """Path under which other processes find it while it is open."""
         return f"/proc/{os.getpid()}/fd/{self._file}"
 
     @contextlib.contextmanager

@@ -24,7 +24,7 @@ _MAP = "flows"
 """The map of flows, and the type of its values, in which the state is the first member."""
 
 _AGAIN = 8
-"""How often a state is read until it is the same twice."""
+"""Largest number of times that a state is read until it is the same twice."""
 
 
 class States:
@@ -59,8 +59,8 @@ class States:
     def read(self, connection: socket.socket) -> bytes:
         """The state of a connection's flow now.
 
-        The kernel may write it meanwhile, on another processor. So it is read until it is the same twice, and
-        eight times at most.
+        The kernel may write it at the same time, on another processor. So it is read until it is the same
+        twice, and eight times at most.
         """
         struct.pack_into("=i", self._key, 0, connection.fileno())
         before = b""
@@ -84,7 +84,7 @@ _WHAT = "the state of a flow"
 
 
 def _state_bytes(bpftool: str, name: str, types: int) -> int:
-    """The bytes of a state, by the types of the object; they must be those of this version."""
+    """Returns the size of a state in bytes, by the types of the object; they must be this version's."""
     try:
         listed = json.loads(machine.call(bpftool, "--json", "btf", "dump", "id", str(types)))["types"]
         flow = next(one for one in listed if one["kind"] == "STRUCT" and one.get("name") == _MAP[:-1])

@@ -1,4 +1,4 @@
-"""What real packets tell: telemetry in acknowledgements, what came beside it, and how long they took."""
+"""Telemetry of real packets: records and reports in acknowledgements, and round-trip times."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def round_trips(packets: Iterable[Packet], host: str) -> list[tuple[int, int]]:
 
 
 def _transport(frame: bytes) -> int | None:
-    """Where the TCP header starts."""
+    """Returns the offset of the TCP header."""
     if frame[12:14] != _IPV4 or frame[23] != _TCP:
         return None
     return 14 + 4 * (frame[14] & 15)

@@ -1,9 +1,8 @@
 """Operations of hosts that depend on each other: which have started, which have ended, and what follows.
 
-The rules are those of the simulator (``docs/network/workloads.md``): an operation is ready when those that
-it comes after have ended and those whose start it needs have started. There is no clock here: whoever runs
-the flows says what has happened when, and asks what is to start. Times are in ps from the start of the
-scenario.
+The rules are the simulator's (``docs/network/workloads.md``): an operation is ready when those that it comes
+after have ended and those whose start it needs have started. There is no clock here: whoever runs the flows
+says what has happened when, and asks what is to start. Times are in ps from the start of the scenario.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ class Work:
 
     @property
     def due_ps(self) -> int | None:
-        """When something is to be done next, unless something else happens before; none if nothing is."""
+        """Time at which something is due, unless something else happens before; None if nothing is."""
         return self._due[0][0] if self._due else None
 
     def sent(self, flow: int, when: int) -> None:
@@ -184,7 +183,7 @@ class Work:
                 yield place, text[operation.what].format(operation.number)
 
     def late_ps(self) -> list[int]:
-        """How long after they were ready sends started."""
+        """Returns the delays with which sends started after they were ready."""
         return [
             operation.start_ps - (operation.ready_ps or 0)
             for operation in self.operations

@@ -1,4 +1,4 @@
-"""Where runs are made: the interface of executors, and making one run."""
+"""Execution of runs: the interface of executors, and making one run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Done:
     Attributes:
         index: Its number in the batch.
         error: Why there is no result; None if there is one.
-        reused: Whether the result existed already, made by another process meanwhile.
+        reused: Whether the result already existed, made by another process in the meantime.
         result: The result of a task without a folder.
         cause: The exception behind ``error``, where the run was made within this process.
     """
@@ -79,7 +79,7 @@ def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> b
 
     Args:
         task: The run; it has a folder.
-        progress: Called as it goes on.
+        progress: Called during the run.
 
     Returns:
         Whether its result existed already.

@@ -153,7 +153,7 @@ def _reap(process: subprocess.Popen[str]) -> int:
 
 
 def _how(code: int) -> str:
-    """How a process ended."""
+    """Describes the end of a process."""
     if code >= 0:
         return f"ended with exit code {code}"
     name = signal.Signals(-code).name

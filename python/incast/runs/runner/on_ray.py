@@ -29,7 +29,7 @@ class Ray:
     files that the scenario names must exist there at the same paths.
 
     Args:
-        where: ``ray`` for the cluster given by ``RAY_ADDRESS`` or, without it, a local one;
+        where: ``ray`` for the cluster given by ``RAY_ADDRESS`` or, if that is not set, a local one;
             ``ray://HOST:PORT`` for another.
         jobs: Maximum number of concurrent runs; None takes one per core of the cluster.
 

@@ -1,4 +1,4 @@
-"""What a sweep runs: every combination of the values of some keys, each with several seeds."""
+"""The runs of a sweep: every combination of the values of some keys, each with several seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 ALGORITHM = "cc"
-"""The key that stands for the algorithm with its preset: ``cc=oscar,swift:oscar``."""
+"""The key for the algorithm with its preset: ``cc=oscar,swift:oscar``."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Plan:
         axes: What is varied.
         seeds: How many seeds each combination runs with, one after the other from the scenario's own.
         runs: All runs: the first axis outermost, the seeds innermost.
-        left_out: Why a combination with an algorithm that ``cc=all`` stands for is left out, by its label.
+        left_out: The reason for which a combination with an algorithm of ``cc=all`` is left out, by its
+            label.
     """
 
     file: Path
@@ -137,9 +138,9 @@ def plan(
 
     Args:
         file: The scenario file.
-        vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one
-            traffic block has the key, its name will do: ``load=0.5,0.8``. ``cc=all`` stands for every
-            algorithm that the scenario permits, in each combination.
+        vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one traffic
+            block has the key, its name will do: ``load=0.5,0.8``. ``cc=all`` means every algorithm that the
+            scenario permits, in each combination.
         seeds: How many seeds each combination runs with.
         seed: The first seed; none takes the scenario's.
         overrides: Keys to set in every run.
@@ -211,7 +212,7 @@ def _label(keys: Sequence[str], values: Sequence[str]) -> str:
 
 
 def _expanded(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], set[str]]:
-    """The axes with all algorithms in the place of ``all``, and those that it stands for."""
+    """Returns the axes with all algorithms in the place of ``all``, and the set of these."""
     optional: set[str] = set()
     expanded = []
     for a in axes:
@@ -226,7 +227,7 @@ def _expanded(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], set[str]]:
 
 
 def _merged(left_out: Mapping[tuple[str, ...], str], axes: Sequence[Axis]) -> dict[str, str]:
-    """What is left out by its label, without the other keys where their values make no difference."""
+    """Merges left-out combinations by label, without keys whose values make no difference."""
     keys = [a.key for a in axes]
     combinations = math.prod(len(a.values) for a in axes if a.key != ALGORITHM)
     of: dict[str, dict[str, str]] = {}

@@ -47,7 +47,7 @@ class Sweep:
 
 
 def default_folder(plan: Plan) -> Path:
-    """Where the tables of a sweep go by default."""
+    """Returns the default folder of a sweep's tables."""
     return store.DEFAULT / store.folder_name(plan.name) / f"sweep-{plan.key}"
 
 
@@ -68,7 +68,7 @@ def run(
         plan: What to run.
         folder: Where to put the tables and the manifest; None takes :func:`default_folder`.
         executor: Where the runs are made; None takes processes of this machine, one for each core.
-        fresh: Make all runs anew.
+        fresh: Make all runs again.
         watch: Called when something has changed, from any thread.
 
     Raises:
