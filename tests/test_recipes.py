@@ -1,7 +1,8 @@
 """The recipes in ``docs/dev/extend``: the code that a page shows is code of the repository.
 
 A fenced block with ``title="path"`` shows lines of that file, in a row and unchanged. When the file has changed,
-``UPDATE_DOCS=1 pytest tests/test_recipes.py`` shows its present lines, from the first to the last line of the block.
+``UPDATE_DOCS=1 pytest tests/test_recipes.py`` puts its present lines into the page, from the first line of the
+block to the last.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def find(lines: list[str], part: list[str]) -> int | None:
 
 
 def between(lines: list[str], first: str, last: str) -> list[str] | None:
-    """Returns the lines from `first` to the next `last`; None if `lines` has no such pair or several `first`."""
+    """Returns the lines from `first` to the next `last`, if there is exactly one `first`."""
     if lines.count(first) != 1:
         return None
     start = lines.index(first)
@@ -52,7 +53,9 @@ def test_code_is_that_of_the_file(page: Path) -> None:
         if find(lines, block.lines) is not None:
             continue
         now = between(lines, block.lines[0], block.lines[-1])
-        assert UPDATE and now, f"{block.place}: {block.title} has no such lines in a row:\n{block.text}"
+        wrong = f"{block.place}: {block.title} has no such lines in a row:\n{block.text}"
+        assert UPDATE, wrong
+        assert now is not None, wrong
         text = page.read_text().splitlines()
         text[block.line - 1 : block.line - 1 + len(block.lines)] = [" " * block.indent + line for line in now]
         page.write_text("\n".join(text) + "\n")
