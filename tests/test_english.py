@@ -41,7 +41,7 @@ def verdict(kind: str, rule: str, found: list[Offence], allowed: int) -> str:
     """Returns what is wrong with a count; nothing if it is the allowed one."""
     if len(found) > allowed:
         lines = "\n".join(map(str, found))
-        return f"{kind}, {rule}: {len(found)}, allowed are {allowed}; write one of these more plainly:\n{lines}"
+        return f"{kind}, {rule}: {len(found)}, allowed {allowed}; put one of these more plainly:\n{lines}"
     if len(found) < allowed:
         return f"{kind}, {rule}: {len(found)}; lower the {allowed} in tests/english.toml (UPDATE_ENGLISH=1)"
     return ""

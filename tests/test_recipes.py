@@ -1,8 +1,8 @@
 """The recipes in ``docs/dev/extend``: the code that a page shows is code of the repository.
 
-A fenced block with ``title="path"`` shows lines of that file, in a row and unchanged. When the file has changed,
-``UPDATE_DOCS=1 pytest tests/test_recipes.py`` puts its present lines into the page, from the first line of the
-block to the last.
+A fenced block with ``title="path"`` shows lines of that file, in a row and unchanged. When the file has
+changed, ``UPDATE_DOCS=1 pytest tests/test_recipes.py`` puts its present lines into the page, from the first
+line of the block to the last.
 """
 
 from __future__ import annotations
