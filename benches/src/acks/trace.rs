@@ -113,7 +113,6 @@ pub(crate) fn signals(count: usize) -> Vec<Signal> {
             now,
             sent,
             received,
-            held: Time::ZERO,
             acked: if duplicate { Bytes::ZERO } else { PATH.packet.times(packets) },
             packet: sequence,
             sequence,
@@ -124,10 +123,9 @@ pub(crate) fn signals(count: usize) -> Vec<Signal> {
             marked: u32::from(marked),
             hop_delay,
             receiver_flows,
-            tag: 0,
-            delayed_run: 0,
             hole: duplicate,
             circuit,
+            ..Ack::BLANK
         };
         signals.push(Signal { ack, int: IntStack { count: 5, hops: ports.map(|p| p.last) } });
     }

@@ -320,14 +320,7 @@ mod tests {
     }
 
     fn lost(flow: &mut Dctcp, params: &DctcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 
@@ -481,14 +474,7 @@ mod tests {
         let params = DctcpParams::default();
         let mut flow = flow(&params);
         let mut timeout = |sequence, next_sequence| {
-            let loss = Loss {
-                now: us(100),
-                kind: LossKind::Timeout,
-                bytes: Bytes::ZERO,
-                sent: Time::ZERO,
-                sequence,
-                next_sequence,
-            };
+            let loss = Loss { now: us(100), kind: LossKind::Timeout, sequence, next_sequence, ..Loss::BLANK };
             flow.on_loss(&Setup::new(params, PATH), &loss);
             crate::testing::float(flow.threshold)
         };

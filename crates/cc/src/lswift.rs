@@ -246,7 +246,7 @@ mod tests {
     fn hole(now_us: u64, packets: u64) -> Loss {
         let bytes = PATH.packet.times(packets);
         let (now, sent) = (Time::from_us(now_us), Time::ZERO);
-        Loss { now, kind: LossKind::Hole, bytes, sent, sequence: 0, next_sequence: 0 }
+        Loss { now, kind: LossKind::Hole, bytes, sent, ..Loss::BLANK }
     }
 
     #[test]

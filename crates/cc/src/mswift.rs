@@ -393,14 +393,7 @@ mod tests {
     #[test]
     fn losses_are_those_of_lswift() {
         let (setup, mut flow) = flow(&MSwiftParams::paper(), 100);
-        let loss = |kind, now| Loss {
-            now: Time::from_us(now),
-            kind,
-            bytes: PATH.packet,
-            sent: Time::ZERO,
-            sequence: 0,
-            next_sequence: 0,
-        };
+        let loss = |kind, now| Loss { now: Time::from_us(now), kind, bytes: PATH.packet, ..Loss::BLANK };
         // Four holes say nothing, the fifth one without an arrival in order halves.
         (50..54).for_each(|now| flow.on_loss(&setup, &loss(LossKind::Hole, now)));
         assert_eq!(flow.window(), Fixed::whole(100_000));

@@ -258,14 +258,7 @@ mod tests {
     }
 
     fn lost(flow: &mut NewReno, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(NewRenoParams::rfc(), PATH), &loss);
     }
 
@@ -359,10 +352,9 @@ mod tests {
         let again = Loss {
             now: us(200),
             kind: LossKind::Timeout,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
             sequence: 165_000,
             next_sequence: 165_900,
+            ..Loss::BLANK
         };
         flow.on_loss(&Setup::new(params, PATH), &again);
         close(flow.threshold, 75_000.0);

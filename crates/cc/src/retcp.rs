@@ -186,14 +186,7 @@ mod tests {
     }
 
     fn lost(flow: &mut ReTcp, params: &ReTcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 

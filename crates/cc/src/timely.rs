@@ -425,21 +425,11 @@ mod tests {
             now: Time::from_us(1000 + rtt_us),
             sent: Time::from_us(1000),
             received: Time::from_us(1000),
-            held: Time::ZERO,
-            packet: 0,
             acked: Bytes::new(64_000),
             sequence,
             next_sequence: 2 * sequence,
-            inflight: Bytes::ZERO,
-            inflight_now: Bytes::ZERO,
             packets: 64,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         }
     }
 

@@ -154,8 +154,6 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
             now: flow.now,
             sent: flow.now - rtt,
             received: flow.now - (path.base_rtt - path.base_owd),
-            held: Time::ZERO,
-            packet: 0,
             acked: Bytes::new(4_000),
             sequence: flow.sequence,
             next_sequence: flow.next,
@@ -165,10 +163,7 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
             marked: 4,
             hop_delay: rtt,
             receiver_flows: 1000,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.controller.on_ack(&flow.setup, &ack, &int);
         flow.controller.on_cnp(&flow.setup, flow.now);
@@ -176,14 +171,8 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
         if flow.now >= timeout.min(until) {
             timeout = flow.now + rtt.times(20);
             let (sequence, next_sequence) = (flow.sequence, flow.next);
-            let loss = Loss {
-                now: flow.now,
-                kind: LossKind::Timeout,
-                bytes: Bytes::ZERO,
-                sent: Time::ZERO,
-                sequence,
-                next_sequence,
-            };
+            let loss =
+                Loss { now: flow.now, kind: LossKind::Timeout, sequence, next_sequence, ..Loss::BLANK };
             flow.controller.on_loss(&flow.setup, &loss);
         }
         flow.check();

@@ -4,23 +4,10 @@ use incast_cc::any::Visitor;
 use incast_cc::params::Described;
 use incast_cc::{AnyParams, CongestionControl, Path, Setup, Signals};
 
-/// Every signal with its name, for messages.
-const NAMES: [(Signals, &str); 9] = [
-    (Signals::ECN, "ecn"),
-    (Signals::INT, "int"),
-    (Signals::CNP, "cnp"),
-    (Signals::HOP_DELAY, "hop_delay"),
-    (Signals::ONE_WAY_DELAY, "one_way_delay"),
-    (Signals::RECEIVER_FLOWS, "receiver_flows"),
-    (Signals::PACKET_TAG, "packet_tag"),
-    (Signals::CIRCUIT, "circuit"),
-    (Signals::DELAYED_RUN, "delayed_run"),
-];
-
 /// The names of the signals that an algorithm needs with these parameters.
 pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
     let needed = params.signals();
-    NAMES.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
+    Signals::ALL.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
 }
 
 /// Returns the bytes of the setup for these parameters on this path. The layout is C's, and the same on

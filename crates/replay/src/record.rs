@@ -466,9 +466,8 @@ fn mild<C: CongestionControl>(
         hop_delay: less(any.hop_delay, 40),
         receiver_flows: any.receiver_flows % 100,
         tag: flow.controller.tag(&flow.setup),
-        delayed_run: any.delayed_run,
         hole: any.hole && any.tag.is_multiple_of(8),
-        circuit: any.circuit,
+        ..*any
     };
     flow.controller.on_ack(&flow.setup, &ack, ports);
     flow.check();

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use incast_cc::params::{Kind, Value};
-use incast_cc::{AnyParams, Path};
+use incast_cc::{Ack, Allowance, AnyParams, IntStack, Loss, Path};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::native::Seen;
@@ -29,11 +29,11 @@ use crate::trace::{Writer, kind};
 pub const MAGIC: [u8; 8] = *b"incastR1";
 
 /// The lengths of what follows the state of a call.
-const ACK: usize = 112;
-const LOSS: usize = 48;
-const ALLOWANCE: usize = 16;
+const ACK: usize = size_of::<Ack>();
+const LOSS: usize = size_of::<Loss>();
+const ALLOWANCE: usize = size_of::<Allowance>();
 const CALL: usize = 40;
-const TELEMETRY: usize = 168;
+const TELEMETRY: usize = size_of::<IntStack>();
 
 /// Calls of real connections.
 #[derive(Clone, Debug)]

@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
+use incast_cc::{Ack, Loss};
 use incast_replay::agree::agree_with_kernel;
 use incast_replay::native::{Inner, Seen, replay};
 use incast_replay::record::acknowledged;
 use incast_replay::recording::Recording;
 
 /// Bytes of a call behind the state: `Ack`, `Loss`, `Allowance` and `struct call` of bpf/glue.bpf.c.
-const ACK: usize = 112;
-const LOSS: usize = 48;
+const ACK: usize = size_of::<Ack>();
+const LOSS: usize = size_of::<Loss>();
 const REST: usize = ACK + LOSS + 16 + 40 + 168;
 
 /// Header of a trace; the path is the one of the acknowledgements in benches/src/acks/trace.rs.

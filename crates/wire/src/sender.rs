@@ -490,12 +490,11 @@ impl Sender {
             inflight_now: Bytes::new(self.recovery.inflight()),
             packets: u32::from(ack.packets),
             marked: u32::from(ack.marked),
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: acknowledged.record.map_or(0, |record| record.tag),
             delayed_run: self.recovery.delayed_run(),
             hole: ack.offset > 0 || ack.bitmap != 0,
-            circuit: false,
+            // Other signals come from switches and receivers of the simulator.
+            ..Ack::BLANK
         };
         self.rtt = ack.rtt();
         if let Some(control) = &mut self.control {
@@ -703,12 +702,8 @@ mod tests {
             inflight_now: Bytes::new(2 * 1538),
             packets: 2,
             marked: 1,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: 42,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         assert_eq!(first, [expected]);
         assert_eq!((first[0].rtt(), first[0].owd()), (Time::from_ns(970), Time::from_ns(500)));

@@ -41,21 +41,13 @@ fn expected() -> String {
             now,
             sent: now - rtt,
             received: now - us(6),
-            held: Time::ZERO,
             acked: Bytes::new(1064),
             packet: i * 1000,
             sequence: i * 1000 + 1000,
             next_sequence: i * 1000 + 1000 + window.get(),
             inflight: window,
             inflight_now: window - Bytes::new(1064),
-            packets: 1,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         let allowance = flow.allowance(&setup);

@@ -112,26 +112,8 @@ pub(crate) fn path(path: &Path) -> incast_path {
 
 /// The acknowledgement for C.
 pub(crate) fn ack(ack: &Ack) -> incast_ack {
-    incast_ack {
-        now: ack.now.ps(),
-        sent: ack.sent.ps(),
-        received: ack.received.ps(),
-        held: ack.held.ps(),
-        acked: ack.acked.get(),
-        packet: ack.packet,
-        sequence: ack.sequence,
-        next_sequence: ack.next_sequence,
-        inflight: ack.inflight.get(),
-        inflight_now: ack.inflight_now.get(),
-        packets: ack.packets,
-        marked: ack.marked,
-        hop_delay: ack.hop_delay.ps(),
-        receiver_flows: ack.receiver_flows,
-        tag: ack.tag,
-        delayed_run: ack.delayed_run,
-        hole: ack.hole,
-        circuit: ack.circuit,
-    }
+    // SAFETY: both have the same layout, which types.rs checks.
+    unsafe { ptr::from_ref(ack).cast::<incast_ack>().read() }
 }
 
 /// The telemetry for C.

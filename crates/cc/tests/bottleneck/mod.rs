@@ -340,21 +340,15 @@ impl<H: Host> World<'_, H> {
             now: self.now,
             sent: packet.sent,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked: self.path.packet,
             sequence,
             next_sequence,
             inflight: packet.inflight,
             inflight_now: state.inflight,
-            packets: 1,
             marked: u32::from(packet.marked),
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: packet.tag,
-            delayed_run: 0,
-            hole: false,
             circuit: packet.sent.ps().checked_div(self.script.circuit_every.ps()).unwrap_or(0) % 2 == 1,
+            ..Ack::BLANK
         };
         self.outcome.acks += 1;
         self.outcome.marks += u64::from(packet.marked);
@@ -362,10 +356,8 @@ impl<H: Host> World<'_, H> {
         if self.script.loss_every > 0 && self.random.below(self.script.loss_every) == 0 {
             let kind = if self.random.below(8) == 0 { LossKind::Timeout } else { LossKind::Hole };
             self.outcome.losses += 1;
-            self.host.loss(
-                packet.flow,
-                &Loss { now: self.now, kind, bytes: Bytes::ZERO, sent: Time::ZERO, sequence, next_sequence },
-            );
+            self.host
+                .loss(packet.flow, &Loss { now: self.now, kind, sequence, next_sequence, ..Loss::BLANK });
         }
         self.after(packet.flow);
     }

@@ -275,21 +275,17 @@ impl<C: CongestionControl> Flow<'_, C> {
             now,
             sent,
             received: sent + (now - sent).times_ratio(1, 2),
-            held: Time::ZERO,
             acked: Bytes::new(newly * PACKET),
             packet: number * PACKET,
             sequence,
             next_sequence,
             inflight: Bytes::new(self.inflight),
             inflight_now: Bytes::new(self.inflight),
-            packets: 1,
             marked: u32::from(marked),
-            hop_delay: Time::ZERO,
             receiver_flows: 1,
-            tag: 0,
             delayed_run: if asks { delayed_run } else { 0 },
             hole: !self.packets.is_empty() && self.packets.iter().any(|p| p.state == State::Arrived),
-            circuit: false,
+            ..Ack::BLANK
         };
         self.state.on_ack(&self.setup, &ack, &IntStack::EMPTY);
         if let Some(first) = lost {

@@ -133,21 +133,14 @@ pub(crate) fn recover<C: CongestionControl>(
                 now,
                 sent,
                 received,
-                held: Time::ZERO,
-                packet: 0,
                 acked: bytes,
                 sequence,
                 next_sequence: next,
                 inflight: inflight_then,
                 inflight_now: inflight,
                 packets: together as u32,
-                marked: 0,
-                hop_delay: Time::ZERO,
                 receiver_flows: 1,
-                tag: 0,
-                delayed_run: 0,
-                hole: false,
-                circuit: false,
+                ..Ack::BLANK
             };
             flow.on_ack(setup, &ack, &int);
             packets += together;

@@ -62,21 +62,14 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             now,
             sent,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked: path.packet.times(packets),
             sequence,
             next_sequence: sequence + flying,
             inflight: Bytes::new(flying - random.below(path.packet.get())),
             inflight_now: Bytes::new(flying),
             packets: packets as u32,
-            marked: 0,
             hop_delay: Time::from_ps(queue),
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         });
     }
     acks

@@ -67,8 +67,6 @@ pub(crate) fn ack() -> impl Strategy<Value = Ack> {
             now: wait,
             sent: rtt,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked,
             sequence,
             next_sequence: ahead,
@@ -78,10 +76,10 @@ pub(crate) fn ack() -> impl Strategy<Value = Ack> {
             marked: flight.3.min(flight.2),
             hop_delay: rest.0,
             receiver_flows: rest.1,
-            tag: 0,
             delayed_run: rest.1 % 8,
             hole: rest.2,
             circuit: rest.1 % 2 == 1,
+            ..Ack::BLANK
         })
 }
 
@@ -90,12 +88,10 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         8 => (ack(), int_stack()).prop_map(|both| Event::Ack(Box::new(both))),
         2 => Just(Event::Cnp),
         2 => (any::<bool>(), any_size(40)).prop_map(|(hole, sequence)| Event::Loss(Loss {
-            now: Time::ZERO,
             kind: if hole { LossKind::Hole } else { LossKind::Timeout },
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
             sequence,
             next_sequence: sequence,
+            ..Loss::BLANK
         })),
         2 => (bytes(20), bytes(64)).prop_map(|(bytes, inflight)| Event::Sent(Sent {
             now: Time::ZERO,

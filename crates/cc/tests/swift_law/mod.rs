@@ -153,5 +153,5 @@ pub(crate) fn fabric(gbps: u64) -> Path {
 /// A hole, a trimmed packet or a timeout now.
 pub(crate) fn loss(now: Time, kind: LossKind, packets: u64) -> Loss {
     let bytes = Bytes::new(1054 * packets);
-    Loss { now, kind, bytes, sent: Time::ZERO, sequence: 0, next_sequence: 0 }
+    Loss { now, kind, bytes, ..Loss::BLANK }
 }
