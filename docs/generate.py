@@ -1,4 +1,4 @@
-"""Writes what is made from the code: scenario keys, distributions, lists of algorithms and commands, verdicts.
+"""Writes what is made from the code: scenario keys, distributions, lists of algorithms and commands.
 
 ``python docs/generate.py`` writes the pages beside this file and the lists into other pages (``PARTS``);
 ``python docs/generate.py FOLDER`` writes only the pages, and elsewhere. Tests compare both with what is
