@@ -8,7 +8,7 @@ import numpy.typing as npt
 __version__: str
 
 profile: str
-"""How the core was built: ``release`` as all released ones are, ``development`` with checks of overflow and
+"""Profile of the core's build: ``release`` as in all releases, ``development`` with checks of overflow and
 some optimisation, as for the tests, or ``debug`` without optimisation."""
 
 class Problem:
@@ -37,10 +37,10 @@ class Problem:
         """The key that is meant, with dots: `topology.rate`."""
     @property
     def problem(self) -> str:
-        """What is wrong."""
+        """The problem in words."""
     @property
     def hint(self) -> str | None:
-        """What would be right, where that is more than a few words."""
+        """Advice on what would be right, where that is more than a few words."""
 
 class ScenarioError(ValueError):
     """A scenario is wrong. Its text names every problem, and `problems` has them one by one."""
@@ -108,14 +108,14 @@ class Scenario:
     ) -> tuple[Result, BaseException | None]: ...
 
 class Plan:
-    """What a scenario asks of a testbed. Times are in ps, rates in bit/s."""
+    """A scenario's requests to a testbed. Times are in ps, rates in bit/s."""
 
     @property
     def nodes(self) -> list[str]:
         """Names of the nodes, hosts first."""
     @property
     def hosts(self) -> int:
-        """How many of them are hosts."""
+        """Number of nodes that are hosts."""
     @property
     def links(self) -> list[tuple[int, int, int, int, int, int]]:
         """Links: node and port of either end, rate, delay."""
@@ -124,7 +124,7 @@ class Plan:
         """Flows: source, destination, size if it has one, start, stop if it has one, group, algorithm."""
     @property
     def paths(self) -> list[tuple[int, int, int, int, int, int]]:
-        """What each flow's algorithm is told: base RTT, one-way delay, rate, packet, payload, links."""
+        """Path of each flow for its algorithm: base RTT, one-way delay, rate, packet, payload, links."""
     @property
     def groups(self) -> list[str]:
         """Names of the traffic blocks."""
@@ -140,26 +140,26 @@ class Plan:
         """
     @property
     def longest_job_ps(self) -> int:
-        """How long the longest job takes at least."""
+        """Least time of the longest job."""
     @property
     def buffer_bytes(self) -> int | None:
         """Limit of the buffer of a switch, or of each port; None: unlimited."""
     @property
     def buffer_alpha(self) -> float | None:
-        """The part of the free buffer that a queue may have; None: the limit is that of each port."""
+        """The part of the free buffer that a queue may have; None: each port has a limit."""
     @property
     def ecn(self) -> tuple[int, int, float, int | None, bool] | None:
         """Marks: kmin and kmax in bytes, pmax, reference rate, whether at dequeue."""
     @property
     def pausing(self) -> list[tuple[int, int, int | None, int, int, int, int]]:
-        """When switches pause links into them.
+        """Rules by which switches pause links into them.
 
         Node and port; fixed threshold, part of what is free out of 2^32, how far below it resumes, headroom,
         reserve.
         """
     @property
     def until_ps(self) -> int | None:
-        """When it ends at the latest."""
+        """Latest time of its end."""
     @property
     def stall_after_ps(self) -> int:
         """Time without progress after which it is given up."""
@@ -183,7 +183,7 @@ class Plan:
         """Ports whose packets are captured: node and port."""
     @property
     def probe_from_ps(self) -> int:
-        """When the first sample is taken."""
+        """Time of the first sample."""
     @property
     def probe_until_ps(self) -> int | None:
         """After which no sample is taken."""
@@ -223,7 +223,7 @@ def record(
 ) -> Result: ...
 
 class Size:
-    """What a scenario comes to."""
+    """Size of a scenario."""
 
     @property
     def network(self) -> str:
@@ -276,7 +276,7 @@ class Result:
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
 
 class Response:
-    """How a probed port responded in an interval."""
+    """Response of a probed port in an interval."""
 
     @property
     def steady_bytes(self) -> float:
@@ -342,7 +342,7 @@ class Algorithm:
         """The name of its group: what it decides by."""
     @property
     def needs(self) -> str:
-        """What it needs from hosts and switches, and since when equipment has it."""
+        """Requirements on hosts and switches, and when equipment first met them."""
     @property
     def state_bytes(self) -> int:
         """Size of one flow's state in bytes."""
@@ -354,14 +354,14 @@ class Algorithm:
         """Its parameters with the values of the chosen preset."""
 
 class Family:
-    """A group of algorithms, or of what controls congestion without one."""
+    """A group of algorithms, or of transports and networks that control congestion themselves."""
 
     @property
     def name(self) -> str:
         """Its name."""
     @property
     def meaning(self) -> str:
-        """What decides by what, in a few words."""
+        """Controller and signal of the group, in a few words."""
 
 class OwnControl:
     """A transport or a network that controls congestion without an algorithm at the sender."""
@@ -383,7 +383,7 @@ class OwnControl:
         """The name of its group: who controls congestion."""
     @property
     def needs(self) -> str:
-        """What it needs from hosts and switches, and since when equipment has it."""
+        """Requirements on hosts and switches, and when equipment first met them."""
 
 class Parameter:
     """A parameter of an algorithm."""
@@ -405,7 +405,7 @@ class Parameter:
         """One sentence of meaning."""
     @property
     def source(self) -> str:
-        """Where its default comes from."""
+        """Source of its default."""
 
 class NamedTopology:
     """A topology of a paper: a kind with some of its keys.
@@ -517,7 +517,7 @@ def read_quantity(kind: str, text: str) -> int: ...
 def write_quantity(kind: str, value: int) -> str: ...
 
 class Path:
-    """What is known of a flow's path when the flow starts; constant for its life."""
+    """Properties of a flow's path that are known when the flow starts; constant for its life."""
 
     def __new__(
         cls,
@@ -550,12 +550,12 @@ class Path:
     def bdp(self) -> int:
         """The base bandwidth-delay product, in bytes."""
     def time_for(self, bytes: int) -> int:  # noqa: A002
-        """How long the sender's link needs for so many bytes, in ps."""
+        """Returns the time in ps that the sender's link needs for these bytes."""
     def bytes_in(self, time: int) -> int:
-        """How many bytes the sender's link carries in so many ps."""
+        """Returns the number of bytes that the sender's link carries in this many ps."""
 
 class Ack:
-    """What an acknowledgement tells the sender. Byte counts are bytes on the wire, headers included."""
+    """Content of an acknowledgement for the sender. Byte counts are bytes on the wire, headers included."""
 
     def __new__(
         cls,
@@ -581,22 +581,22 @@ class Ack:
     ) -> Ack: ...
     @property
     def now(self) -> int:
-        """When it arrived at the sender, in ps."""
+        """Time of its arrival at the sender, in ps."""
     @property
     def sent(self) -> int:
-        """When the acknowledged packet left the sender, in ps."""
+        """Time at which the acknowledged packet left the sender, in ps."""
     @property
     def received(self) -> int:
-        """When that packet arrived at the receiver, in ps of the receiver's clock."""
+        """Time at which that packet arrived at the receiver, in ps of the receiver's clock."""
     @property
     def held(self) -> int:
-        """How long the receiver held this acknowledgement back after that, in ps."""
+        """Time for which the receiver held this acknowledgement back after that, in ps."""
     @property
     def packet(self) -> int:
         """Position of the first payload byte of the packet that caused this acknowledgement."""
     @property
     def tag(self) -> int:
-        """What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
+        """Tag that `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
     @property
     def delayed_run(self) -> int:
         """The longest run of delayed packets, adjacent in sequence; zero without `Signals.DELAYED_RUN`."""
@@ -623,10 +623,10 @@ class Ack:
         """Bytes in flight now."""
     @property
     def packets(self) -> int:
-        """Data packets that it stands for, at least 1."""
+        """Number of data packets that it covers, at least 1."""
     @property
     def marked(self) -> int:
-        """How many of them carried an ECN mark."""
+        """Number of them that carried an ECN mark."""
     @property
     def hop_delay(self) -> int:
         """Largest queueing delay of any single hop, in ps; zero where not measured."""
@@ -641,12 +641,12 @@ class Ack:
         """Whether the switch of the sender's rack announced a circuit to the acknowledged packet."""
 
 class IntHop:
-    """What one switch port wrote into a packet as it began to transmit it (in-band telemetry)."""
+    """Record that a switch port writes into a packet as it begins to transmit it (in-band telemetry)."""
 
     def __new__(cls, at: int, queue: int, transmitted: int, rate: int) -> IntHop: ...
     @property
     def at(self) -> int:
-        """When the packet was taken from the queue, in ps."""
+        """Time at which the packet was taken from the queue, in ps."""
     @property
     def queue(self) -> int:
         """Bytes left in the port's queues after it was taken."""
@@ -662,7 +662,7 @@ class Loss:
 
     @property
     def now(self) -> int:
-        """When the sender learns of it, in ps."""
+        """Time at which the sender learns of it, in ps."""
     @property
     def kind(self) -> str:
         """`hole`: the receiver reported one; `timeout`: the timer ran out; `trim`: the payload was cut."""
@@ -671,7 +671,7 @@ class Loss:
         """Bytes on the wire that the transport takes to be lost."""
     @property
     def sent(self) -> int:
-        """When the first lost packet was last sent, in ps."""
+        """Time at which the first lost packet was last sent, in ps."""
     @property
     def sequence(self) -> int:
         """Position in payload bytes from which the transport sends again."""
@@ -684,7 +684,7 @@ class Sent:
 
     @property
     def now(self) -> int:
-        """When, in ps."""
+        """Time of the event, in ps."""
     @property
     def bytes(self) -> int:
         """Its size on the wire, in bytes."""
@@ -693,7 +693,7 @@ class Sent:
         """Bytes in flight with it."""
 
 class Sending:
-    """Where sending a file is, or was at its end."""
+    """Progress of sending a file, also at its end."""
 
     @property
     def size_bytes(self) -> int:
@@ -733,7 +733,7 @@ class Sending:
         """Expiries of the retransmission timer."""
 
 class Receiving:
-    """Where receiving a file is, or was at its end."""
+    """Progress of receiving a file, also at its end."""
 
     @property
     def at(self) -> str:
@@ -777,7 +777,7 @@ def send_file(
     interface: str | None,
     report: Callable[[Sending], None],
 ) -> Sending:
-    """Sends a file with the algorithm of a scenario; only on Linux. `report` is told ten times a second.
+    """Sends a file with the algorithm of a scenario; only on Linux. `report` is called ten times a second.
 
     With an interface, through an AF_XDP socket there.
 
@@ -794,7 +794,7 @@ def receive_file(
     interface: str | None,
     report: Callable[[Receiving], None],
 ) -> Receiving:
-    """Receives one file into a file that is there; only on Linux. `report` is told ten times a second.
+    """Receives one file into a file that is there; only on Linux. `report` is called ten times a second.
 
     With an interface, through AF_XDP sockets there.
 

@@ -11,7 +11,7 @@ use incast_units::Time;
 
 use super::event::{Effects, Event};
 
-/// What all nodes share, constant over the run.
+/// Facts that all nodes share, constant over the run.
 pub trait Model: View + Sync + Sized {
     /// A node with all that changes at it.
     type Node: Node<Self>;
@@ -83,7 +83,7 @@ pub struct Hold {
     pub queue: u16,
     /// The paused ports and queues at which they wait.
     pub waits_at: Vec<(PortId, u16)>,
-    /// Whether all of those must stay paused for this pause to stay; if not, one is enough.
+    /// Whether all of these must stay paused for this pause to stay; if not, one is enough.
     pub all: bool,
 }
 
@@ -94,11 +94,11 @@ pub struct Limits {
     pub until: u64,
     /// Longest time without progress.
     pub stall_after: u64,
-    /// How often deadlocks are looked for, and how long the pauses of one have lasted; [`u64::MAX`] for never.
+    /// Time between two searches for deadlocks; the pauses of a deadlock have lasted that long. [`u64::MAX`] for never.
     pub deadlock_after: u64,
 }
 
-/// Why a run has ended.
+/// Reason for which a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Everything has happened.

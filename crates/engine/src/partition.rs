@@ -13,7 +13,7 @@ use super::model::{Model, Node, RunState};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 
-/// Where a port's link leads.
+/// Far end of a port's link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTo {
     /// The partition of the node at the far end.

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::model::{Cause, Hold, Limits, Model, Node, RunState};
 use super::partition::Partition;
 
-/// How often a run flushes records to its sink.
+/// Time between two flushes of records to the sink.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// Number of records that is flushed without waiting for that time.

@@ -87,7 +87,7 @@ impl Cc {
         }
     }
 
-    /// The same for the simulator.
+    /// Describes the algorithm for the simulator.
     pub(crate) fn describe(&self) -> Algorithm {
         match self {
             Self::Known { params, .. } => (*params).into(),

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a description cannot be run.
+/// Reason for which a description cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid(pub String);
 

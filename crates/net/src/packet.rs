@@ -4,8 +4,7 @@ use incast_cc::{IntHop, IntStack};
 use incast_recovery::Report;
 use incast_units::{Bytes, Rate, Time};
 
-/// How the switches handle a packet, as the packet says it in three bits: 0 by its hash, or the number of a
-/// policy.
+/// Number in three bits of a packet by which switches handle it: 0 by its hash, or the number of a policy.
 pub type Handling = u8;
 
 /// The handling of a packet that has an entropy which switches ignore.
@@ -86,7 +85,7 @@ pub struct Packet {
     /// In a switch, the ingress port. On a link, the number by which backpressure flow control knows the queue
     /// that the packet left, or that a frame pauses or resumes.
     pub ingress: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its queue (priority); for a PFC frame the queue that it pauses or resumes.
     pub queue: u8,
@@ -108,7 +107,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 pub struct Body(pub [u32; 9]);
 
 impl Body {
-    /// The same of a data packet with this origin.
+    /// Adds this origin to the body of a data packet.
     #[inline]
     pub const fn from(mut self, origin: Origin) -> Self {
         self.0[7] |= (origin.index_high as u32) << 16;
@@ -159,7 +158,7 @@ pub const fn joined(low: u32, high: u32) -> u64 {
 pub struct Data {
     /// Position of its first payload byte.
     pub sequence: u64,
-    /// When its first bit left the sender. (ps)
+    /// Time at which its first bit left the sender. (ps)
     pub sent: u64,
     /// The receiver's index of the flow.
     pub slot: u32,
@@ -202,7 +201,7 @@ impl Data {
     }
 }
 
-/// Where a data packet comes from, for headers that are returned: the source host and the sender's index of the
+/// Origin of a data packet, for headers that are returned: the source host and the sender's index of the
 /// flow, of 24 bits each. It lies in the part of a body that [`Data`] leaves free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -245,11 +244,11 @@ pub const LARGEST_SLOT: u32 = (1 << 24) - 1;
 /// 64 ps, at most 275 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// When the data packet's first bit left the sender, echoed. (ps)
+    /// Time at which the data packet's first bit left the sender, echoed. (ps)
     pub sent: u64,
-    /// When the data packet arrived at the receiver; at most 1.1 s after it was sent. (ps)
+    /// Time at which the data packet arrived at the receiver; at most 1.1 s after it was sent. (ps)
     pub received: u64,
-    /// How long the acknowledgement was held back after that; at most 1.1 s. (ps)
+    /// Time for which the acknowledgement was held back after that; at most 1.1 s. (ps)
     pub held: u64,
     /// The sender's index of the flow.
     pub slot: u32,
@@ -263,15 +262,15 @@ pub struct Ack {
     pub flows: u16,
     /// Data packets that it covers.
     pub packets: u8,
-    /// How many of them were marked.
+    /// Number of them that were marked.
     pub marked: u8,
-    /// Which packets after the expected one have arrived: 64 from [`incast_recovery::first_of_bitmap`] on,
-    /// the first in the lowest bit.
+    /// Bitmap of the packets after the expected one that have arrived: 64 from
+    /// [`incast_recovery::first_of_bitmap`] on, the first in the lowest bit.
     pub bitmap: u64,
 }
 
 impl Ack {
-    /// What it says about packets.
+    /// Returns its report about packets.
     #[inline(always)]
     pub const fn report(&self) -> Report {
         Report {
@@ -382,7 +381,7 @@ impl Packet {
         self.flags & flag != 0
     }
 
-    /// What an acknowledgement, a NACK or a CNP says, read at `now`.
+    /// Returns the content of an acknowledgement, a NACK or a CNP, read at `now`.
     #[inline]
     pub const fn ack(&self, now: u64) -> Ack {
         if self.is(flag::BITMAP) { Ack::with_bitmap(&self.body, now) } else { Ack::of(&self.body) }
@@ -394,19 +393,20 @@ impl Packet {
         self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
     }
 
-    /// Where a data packet, or what is left of it, comes from.
+    /// Returns the origin of a data packet, or of a header that is left of one.
     #[inline]
     pub const fn origin(&self) -> Origin {
         Origin { index_high: (self.body.0[7] >> 16) as u16, rest: self.body.0[8] }
     }
 
-    /// What distinguishes this packet from the others of its flow in random draws.
+    /// Returns a number for random draws that distinguishes this packet from the others of its flow.
     #[inline]
     pub const fn identity(&self) -> u64 {
         joined(self.body.0[0], self.body.0[1])
     }
 
-    /// What distinguishes this copy of the packet, if it was sent several times, in random draws.
+    /// Returns a number for random draws that distinguishes this copy of the packet from other copies that
+    /// were sent.
     #[inline]
     pub const fn copy(&self) -> u64 {
         joined(self.body.0[2], self.body.0[3])
@@ -418,7 +418,7 @@ impl Packet {
         if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
     }
 
-    /// How switches choose among equal paths for it.
+    /// Returns the number by which switches choose among equal paths for it.
     #[inline]
     pub const fn handling(&self) -> Handling {
         self.flags >> flag::HANDLING_SHIFT
@@ -448,7 +448,7 @@ impl Packet {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct IntRecord {
-    /// When the packet was taken from the queue. (ps)
+    /// Time at which the packet was taken from the queue. (ps)
     pub at: u64,
     /// Bytes that the port had transmitted before.
     pub transmitted: u64,

@@ -36,7 +36,7 @@ impl QueueSet {
         self.0 == 0
     }
 
-    /// How many they are.
+    /// Returns the number of queues.
     #[inline]
     pub fn len(self) -> u32 {
         self.0.count_ones()

@@ -34,20 +34,21 @@ type Operation = (u32, &'static str, u32, u64, Vec<u32>, Vec<u32>, Option<u64>);
 /// ECN: kmin, kmax in bytes, pmax, reference rate in bit/s if there is one, whether at dequeue.
 type Ecn = (u64, u64, f64, Option<u64>, bool);
 
-/// When a switch pauses a link into it: node and port that are paused; the threshold in bytes if it is fixed, the part
-/// of what is free out of 2^32, how far below it resumes, headroom and reserve in bytes.
+/// Rule by which a switch pauses a link into it: node and port that are paused; the threshold in bytes if it
+/// is fixed, the part of the free buffer out of 2^32, distance below it at which it resumes, headroom and
+/// reserve in bytes.
 type Pausing = (u32, u16, Option<u64>, u64, u64, u64, u64);
 
-/// What a scenario asks of a testbed. Times are in ps, rates in bit/s.
+/// A scenario's requests to a testbed. Times are in ps, rates in bit/s.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Plan {
     /// Names of the nodes, hosts first.
     nodes: Vec<String>,
-    /// How many of them are hosts.
+    /// Number of nodes that are hosts.
     hosts: u32,
     links: Vec<Link>,
     flows: Vec<Flow>,
-    /// What the algorithm of each flow is told of its path.
+    /// Path of each flow as its algorithm sees it.
     paths: Vec<Path>,
     /// Names of the traffic blocks.
     groups: Vec<String>,
@@ -55,14 +56,14 @@ pub(crate) struct Plan {
     algorithms: Vec<String>,
     /// Operations with dependencies, by number.
     operations: Vec<Operation>,
-    /// How long the longest job takes at least.
+    /// Least time of the longest job.
     longest_job_ps: u64,
     /// Limit of the buffer of a switch, or of each port; none: unlimited.
     buffer_bytes: Option<u64>,
-    /// The part of the free buffer that a queue may have; none: the limit is that of each port.
+    /// The part of the free buffer that a queue may have; none: each port has a limit of its own.
     buffer_alpha: Option<f64>,
     ecn: Option<Ecn>,
-    /// Links into switches with priority flow control; empty without it.
+    /// Links into switches with priority flow control; empty if there is none.
     pausing: Vec<Pausing>,
     until_ps: Option<u64>,
     /// Time without progress after which it is given up.
@@ -97,11 +98,11 @@ type SeenFrame = (u64, u32, u16, u64, Vec<u8>);
 
 /// An operation that has started: its number; start, end in ps.
 type MeasuredOperation = (u32, u64, Option<u64>);
-/// How it ended: `finished`, `time limit`, `interrupted` or `stalled`; when, in ps; data packets lost on the way;
-/// of a stall, flows and operations with what they wait for.
+/// End of the run: `finished`, `time limit`, `interrupted` or `stalled`; its time, in ps; data packets lost
+/// on the way; after a stall, flows and operations with the reasons for which they wait.
 type Ending = (String, u64, u64, Vec<(u32, String)>, Vec<(u32, String)>);
 
-/// What was measured.
+/// Measurements of a run on a testbed.
 #[derive(FromPyObject)]
 pub(crate) struct Measurement {
     ending: Ending,
@@ -116,7 +117,7 @@ pub(crate) struct Measurement {
     testbed: String,
 }
 
-/// What a scenario asks of a testbed.
+/// Returns a scenario's requests to a testbed.
 #[pyfunction]
 pub(crate) fn plan(py: Python<'_>, scenario: &Scenario) -> PyResult<Plan> {
     let built = py.detach(|| scenario.0.build()).map_err(error::problems)?;
@@ -378,8 +379,8 @@ fn invalid_run(invalid: incast_sim::Invalid) -> incast_lab::run::RunError {
 /// where they are certain, in bytes, the probability below that, and whether at dequeue; whether it writes telemetry.
 type SwitchPort = (u32, u16, u32, u64, u64, Option<(u64, u64, f64, bool)>, bool);
 
-/// What the switch has done: samples and totals of ports; frames to hosts, those of them that were 100 us and a
-/// millisecond late, the most that one was late in ps, and frames that devices refused.
+/// Totals of the switch: samples and totals of ports; frames to hosts, numbers of frames that were 100 us and
+/// a millisecond late, the largest delay of one in ps, and frames that devices refused.
 type SwitchDone = (Vec<PortRow>, Vec<PortTotal>, (u64, u64, u64, u64, u64));
 
 /// A switch in user space, which forwards from its making on, in a thread of its own.
@@ -394,9 +395,9 @@ pub(crate) struct Switch {
 #[cfg(target_os = "linux")]
 #[pymethods]
 impl Switch {
-    /// Forwards between packet sockets, one for each host, which may be closed. The buffer is a limit in bytes and,
-    /// where it is that of a whole switch, the part of what is free that a queue may have; with links that are paused
-    /// nothing but the size of the buffer counts.
+    /// Forwards between packet sockets, one for each host, which may be closed. The buffer is a limit in
+    /// bytes and, if a whole switch shares it, the part of the free bytes that a queue may have; with links
+    /// that are paused nothing but the size of the buffer counts.
     #[new]
     fn new(
         sockets: Vec<i32>,

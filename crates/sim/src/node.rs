@@ -14,7 +14,7 @@ use incast_units::{Rate, Time};
 use crate::facts::Facts;
 use crate::port::Port;
 
-/// What the engine asks of a node. It calls the node for each of its events, in order.
+/// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
     /// The events that get it going.
     fn first_events(&self, _world: &Facts) -> Vec<Event> {
@@ -47,7 +47,7 @@ pub(crate) trait Behaviour: Sized {
     /// The sending side of a port, by number; `None` beyond the last one.
     fn wire(&self, port: PortId) -> Option<&Port>;
 
-    /// The same, to be changed.
+    /// Borrows the port to change it.
     fn wire_mut(&mut self, port: PortId) -> Option<&mut Port>;
 
     /// Bytes that wait for a port.
@@ -65,18 +65,18 @@ pub(crate) trait Behaviour: Sized {
         false
     }
 
-    /// Samples the flows that are to be sampled and are under way.
+    /// Samples the open flows that are to be sampled.
     fn sample_flows(&self, _time: Time, _samples: &mut Vec<FlowSample>, _world: &Facts) {}
 
     /// Samples the internal quantities of those flows' congestion controls.
     fn sample_internals(&self, _time: Time, _samples: &mut Vec<InternalSample>) {}
 
-    /// The flows from here that are under way, as far as they have come.
+    /// Returns the records of the open flows from here, with their progress so far.
     fn unfinished(&self, _world: &Facts) -> Vec<FlowRecord> {
         Vec::new()
     }
 
-    /// The flows from here that are under way, with what each waits for.
+    /// Returns the open flows from here, with the reason for which each waits.
     fn waits(&self, _world: &Facts) -> Vec<(u32, String)> {
         Vec::new()
     }
@@ -96,7 +96,7 @@ pub(crate) trait Behaviour: Sized {
         Vec::new()
     }
 
-    /// What is wrong with it at the end of the run, given how many packets it dropped.
+    /// Returns the rules that it violates at the end of the run, given the number of packets that it dropped.
     fn violations(&self, _drops: u64) -> Vec<String> {
         Vec::new()
     }

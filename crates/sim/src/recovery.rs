@@ -1,5 +1,5 @@
-//! Loss recovery: which packet a flow sends next, and which packets an acknowledgement covers or reports lost.
-//! The recoveries are those of [`incast_recovery`]; here they have names, and a flow has one of them.
+//! Loss recovery: the choice of the packet that a flow sends next, and of the packets that an acknowledgement
+//! covers or reports lost. The recoveries are implemented in [`incast_recovery`]; here a flow has one of them.
 //!
 //! To add one, write its file in `crates/recovery/src` and a line in `recoveries!` below.
 

@@ -13,14 +13,14 @@ use crate::formats::pcapng::Frame;
 use crate::hash::Digest;
 use crate::results::info::TestbedInfo;
 
-/// What was measured of the flows of a scenario.
+/// Measurements of the flows of a scenario.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The testbed.
     pub testbed: TestbedInfo,
-    /// Why it ended.
+    /// Reason for which it ended.
     pub end: End,
-    /// When, from the start of the scenario.
+    /// Time from the start of the scenario.
     pub now: Time,
     /// Data packets that did not arrive at receivers.
     pub dropped: u64,
@@ -40,7 +40,7 @@ pub struct Measured {
     pub frames: Vec<Frame>,
 }
 
-/// The result of what was measured of `job`, in memory or on disk as that of a run.
+/// Records the measurements of `job` in memory or on disk, as for a run.
 ///
 /// # Errors
 /// When the scenario contradicts itself, or the result's folder cannot be used or written.

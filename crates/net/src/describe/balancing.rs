@@ -6,7 +6,7 @@ use super::named::named;
 use super::switch::PathPolicy;
 
 named! {
-    /// How the packets of a flow are spread over equal paths.
+    /// Policy by which the packets of a flow are spread over equal paths.
     pub enum Balancing {
         "ecmp" => Ecmp: "all packets of a flow take one path, by the hash of the flow",
         "ops" => Ops: "oblivious packet spraying: each packet has a random entropy",
@@ -45,7 +45,7 @@ pub struct Settings {
     /// With REPS: how long a sender keeps to the entropies that it has stored after a timeout; `None`: it
     /// does not.
     pub freeze: Option<Time>,
-    /// Whether acknowledgements are balanced as the data packets that cause them; otherwise they take the one
+    /// Whether acknowledgements are balanced as the data packets that cause them; if not, they take the one
     /// path of their flow.
     pub acknowledgements: bool,
     /// With adaptive routing: the queue lengths at which a port falls into the next worse class.
@@ -67,7 +67,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Why flows cannot have this policy, if so.
+    /// Returns why flows cannot have this policy, if they cannot.
     #[must_use]
     pub fn problem(&self, balancing: Balancing, path: PathPolicy) -> Option<String> {
         if balancing.has_entropies() && path == PathPolicy::FiveTuple {

@@ -1,4 +1,4 @@
-//! What to simulate, as plain data: network, switches, transport, flows, probes.
+//! The simulation as plain data: network, switches, transport, flows, probes.
 
 pub mod algorithm;
 pub mod balancing;

@@ -10,11 +10,11 @@ use super::view::View;
 pub struct FlowRecord {
     /// Index into the simulation's flows.
     pub flow: u32,
-    /// When it started; of one that had not started, when it would have at the earliest.
+    /// Time of its start; for a flow that had not started, the earliest time at which it would have.
     pub start: Time,
-    /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
+    /// Time at which its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
     pub finish: Time,
-    /// When its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
+    /// Time at which its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
     pub delivered: Time,
     /// Payload acknowledged.
     pub bytes: Bytes,
@@ -31,8 +31,8 @@ pub struct FlowRecord {
     /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone and
     /// not limited by its window).
     pub ideal: Time,
-    /// The same without the header bytes that the flow's algorithm adds (in-band telemetry): what any
-    /// algorithm could reach.
+    /// The ideal without the header bytes that the flow's algorithm adds (in-band telemetry): within reach of
+    /// any algorithm.
     pub ideal_plain: Time,
 }
 

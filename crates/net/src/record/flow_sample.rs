@@ -10,7 +10,7 @@ use crate::describe::probe::Probes;
 /// A sample of a flow at its sender, recorded as [`PortSample`](super::PortSample) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index into the simulation's flows.
     pub flow: u32,
@@ -24,7 +24,8 @@ pub struct FlowSample {
     pub inflight: Bytes,
     /// Payload acknowledged since its start.
     pub acked: Bytes,
-    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    /// Number of samples that the record covers: this one and the equal ones directly before it that have
+    /// none.
     pub samples: u64,
 }
 

@@ -7,7 +7,7 @@ use super::operation::OperationRecord;
 use super::totals::PortTotals;
 use crate::describe::network::{NodeId, PortId};
 
-/// Why a run ended.
+/// Reason for which a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// Every flow finished and every operation ended; open-ended flows lasted until the time limit.
@@ -35,7 +35,7 @@ pub struct Stall {
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Why it ended.
+    /// Reason for which it ended.
     pub end: End,
     /// Simulated time at the end.
     pub now: Time,

@@ -39,13 +39,13 @@ pub enum PacketKind {
 /// A packet when its transmission began at a captured port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// When its first bit left.
+    /// Time at which its first bit left.
     pub time: Time,
     /// The node.
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// What it is.
+    /// Its kind.
     pub kind: PacketKind,
     /// Index of its flow; `None` for a frame of flow control.
     pub flow: Option<u32>,

@@ -10,7 +10,7 @@ use crate::describe::network::{NodeId, PortId};
 /// A port was paused or resumed by the node at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// When.
+    /// Time of the event.
     pub time: Time,
     /// The node that is paused or resumed.
     pub node: NodeId,

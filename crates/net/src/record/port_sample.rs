@@ -13,7 +13,7 @@ use crate::describe::probe::Probes;
 /// that follow each other only the first and the last have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// The node.
     pub node: NodeId,
@@ -29,7 +29,8 @@ pub struct PortSample {
     pub marked: u64,
     /// Whether the far end has it paused (any priority).
     pub paused: bool,
-    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    /// Number of samples that the record covers: this one and the equal ones directly before it that have
+    /// none.
     pub samples: u64,
 }
 

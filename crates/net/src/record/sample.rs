@@ -4,16 +4,16 @@ use incast_units::Time;
 
 /// A record of samples.
 pub trait Sample: Copy + PartialEq {
-    /// What makes a series different from the others of its kind at a node.
+    /// Name of a series among the others of its kind at a node.
     type Name: Ord;
 
     /// Its series.
     fn name(&self) -> Self::Name;
-    /// When it was taken.
+    /// Returns the time at which it was taken.
     fn time(&self) -> Time;
-    /// How many samples it stands for.
+    /// Returns the number of samples that it covers.
     fn samples(&self) -> u64;
-    /// The same values at another time, standing for so many samples.
+    /// Returns the same values at another time, as a record that covers `samples` samples.
     fn at(self, time: Time, samples: u64) -> Self;
 }
 
@@ -44,8 +44,8 @@ macro_rules! sample {
 }
 pub(crate) use sample;
 
-/// What is left of a record when the run ends at `end`; `None` if all samples that it stands for lie after
-/// that. The nodes' last events, and so their last samples, can lie after the end, by a window.
+/// Cuts a record at the run's end `end`; `None` if all samples that it covers lie later. The nodes' last
+/// events, and so their last samples, can lie after the end, by a window.
 pub fn until<S: Sample>(record: S, end: Time, interval: Time) -> Option<S> {
     let after = (record.time() - end).ps().div_ceil(interval.ps());
     let left = record.samples().checked_sub(after).filter(|left| *left > 0)?;

@@ -16,8 +16,8 @@ use crate::describe::network::{Network, NodeId, NodeKind, Out, PortId};
 pub struct Routes {
     /// Ports of every node.
     pub ports: Vec<Vec<Out>>,
-    /// For every host its place (see [`super::forwarding`]), and if it has one port that of its switch that
-    /// leads to it.
+    /// For every host its place (see [`super::forwarding`]), and, if it has one port, the port of its switch
+    /// that leads to it.
     pub attachment: Vec<(u16, PortId)>,
     /// The forwarding tables at the beginning.
     pub tables: Tables,
@@ -265,7 +265,7 @@ impl Sizes {
     }
 }
 
-/// How long a packet takes over idle links.
+/// Returns the time that a packet takes over idle links.
 pub fn one_way(path: &[Out], size: u64) -> Time {
     path.iter().map(|o| o.delay + o.rate.time_for(Bytes::new(size))).sum()
 }
@@ -295,7 +295,7 @@ pub fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64) -> Ti
     ideal_arrival(forward, sizes, size) + one_way(back, sizes.ack)
 }
 
-/// The same up to the arrival of the last bit at the receiver.
+/// Returns the ideal time up to the arrival of the last bit at the receiver.
 pub fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
     let packets = size.div_ceil(sizes.payload).max(1);
     let last = sizes.data(size - (packets - 1) * sizes.payload);

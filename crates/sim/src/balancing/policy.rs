@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use incast_net::describe::network::PortId;
 use incast_net::packet::Packet;
 
-/// What the acknowledgement of a packet says about its path.
+/// Report of an acknowledgement about the path of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
     /// Nothing against it.

@@ -63,7 +63,7 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
     Ok(slots)
 }
 
-/// Returns what changes at a node, in the order of time: its links, then its routes.
+/// Returns the changes at a node in the order of time: its links, then its routes.
 fn changes(facts: &Facts, node: NodeId) -> Vec<(u64, Change)> {
     let timeline = &facts.routes.timeline;
     let links = timeline

@@ -19,9 +19,9 @@ use crate::facts::Facts;
 /// A port of a node.
 pub(crate) type At = (NodeId, PortId);
 
-/// How long after a pause was asked for no packet that was sent before it took effect is still on its link: the
-/// pause waits for its time, for one packet and for the other frames, and travels, and so does the last packet that
-/// was begun before it came.
+/// Returns the time from the request of a pause until no packet that was sent before it took effect is still
+/// on its link: the pause waits for its time, for one packet and for the other frames, and travels, and so
+/// does the last packet that was begun before it came.
 pub(crate) fn settles_in(facts: &Facts, switch: &Switch) -> Time {
     let routes = &facts.routes;
     let links = (0..routes.ports.len() as NodeId).flat_map(|node| routes.largest_ports(node));

@@ -61,7 +61,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
     Ok(flows.iter().map(record).collect())
 }
 
-/// What each flow's algorithm is told of its path, as it is at the flow's start.
+/// Returns the path properties given to each flow's algorithm, as they are at the flow's start.
 ///
 /// # Errors
 /// When the description contradicts itself.

@@ -1,10 +1,10 @@
 //! The samples that a node takes, and which of them become records.
 //!
-//! A node changes at its events only, so all samples between two of them are equal. A sample is recorded
-//! if it differs from the one before it or from the one after it: a stretch of equal samples has two
-//! records, its first and its last, however long it is. The first sample of a series and the last one, at
-//! the end of the run, of the probe or of the flow, are always recorded. Each record says how many samples
-//! it stands for: itself and the equal ones before it that have no record.
+//! A node changes at its events only, so all samples between two of them are equal. A sample is recorded if
+//! it differs from the one before it or from the one after it: a stretch of equal samples has two records,
+//! its first and its last, however long it is. The first sample of a series and the last one, at the end of
+//! the run, of the probe or of the flow, are always recorded. Each record carries the number of samples that
+//! it covers: itself and the equal ones before it that have no record.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::nodes::Node;
 struct Series<S> {
     /// The last record.
     record: Option<S>,
-    /// When the last sample equal to it was taken. (ps)
+    /// Time of the last sample equal to it. (ps)
     seen: u64,
 }
 
@@ -56,7 +56,7 @@ impl<S: Sample> Series<S> {
     }
 }
 
-/// When samples are taken.
+/// Times at which samples are taken.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     /// The next sample. (ps)
@@ -101,7 +101,7 @@ impl<S: Sample> AllSeries<S> {
         Self { series: BTreeMap::new(), fresh: Vec::new() }
     }
 
-    /// Adds the samples just taken, which are equal up to `last`. A series without one has ended.
+    /// Adds the samples just taken, which are equal up to `last`. A series that has none of them has ended.
     fn add(&mut self, last: u64, interval: u64, records: &mut Vec<S>) {
         for sample in self.fresh.drain(..) {
             self.series.entry(sample.name()).or_default().add(sample, last, interval, records);
@@ -164,7 +164,7 @@ impl Sampler {
         sampler
     }
 
-    /// When the next sample is due. (ps)
+    /// Returns the time of the next sample. (ps)
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next

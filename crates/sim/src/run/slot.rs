@@ -21,11 +21,11 @@ pub(crate) struct Slot {
     pub(super) id: NodeId,
     pub(super) node: Node,
     sampler: Sampler,
-    /// What changes here, and when. (ps)
+    /// Changes here, each with its time. (ps)
     changes: Vec<(u64, Change)>,
 }
 
-/// What changes at a node.
+/// Change at a node.
 #[derive(Debug)]
 pub(super) enum Change {
     /// The link of a port.

@@ -55,7 +55,7 @@ impl Behaviour for OpticalSwitch {
     #[inline(never)]
     fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
 
-    /// Where it sends depends on the time alone.
+    /// Does nothing: its output depends on the time alone.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {

@@ -61,7 +61,7 @@ impl Paths {
         Self { policy, next_hops: description.next_hops, tuples }
     }
 
-    /// The hash that a flow's data packets carry and that of its acknowledgements.
+    /// Returns the hashes that a flow's data packets and its acknowledgements carry.
     pub fn hashes(&self, index: u32, flow: &Flow) -> (u32, u32) {
         if self.policy == PathPolicy::FiveTuple { five_tuple::names(index) } else { ecmp::hashes(flow.key) }
     }

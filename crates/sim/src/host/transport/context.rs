@@ -63,8 +63,8 @@ pub(crate) trait Transport {
     /// The state of an active flow from this host.
     fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample>;
 
-    /// The internal quantities of the congestion control of an active flow from this host, each with its
-    /// index among those of the algorithm; none for a transport without congestion control.
+    /// Returns the internal quantities of the congestion control of an active flow from this host, each with
+    /// its index in the algorithm's list; none for a transport without congestion control.
     fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
         Vec::new()
     }

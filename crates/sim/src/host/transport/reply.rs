@@ -13,8 +13,9 @@ pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecor
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 
-/// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
-/// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
+/// Returns, for a flow that is spread, the hash of the acknowledgement of a packet, with the packet's
+/// entropy, and the bits of its flags by which switches handle it. `hash` is the hash of acknowledgements
+/// without entropy.
 #[inline(never)]
 pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &Facts) -> (u32, u8) {
     let has_entropies = facts.flows[flow as usize].balancing.has_entropies();

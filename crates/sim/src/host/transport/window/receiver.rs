@@ -39,7 +39,7 @@ const NOWHERE: u32 = u32::MAX;
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
-/// Which packets of a flow have arrived.
+/// Record of the packets of a flow that have arrived.
 #[derive(Debug)]
 enum Order {
     InOrder(InOrder),
@@ -178,7 +178,7 @@ impl Receivers {
         }
     }
 
-    /// The header of a data packet without its payload has arrived: the sender is told of exactly this packet.
+    /// Reports exactly this packet to the sender: its header has arrived without its payload.
     pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
         let incoming = &self.incoming[data.slot as usize];

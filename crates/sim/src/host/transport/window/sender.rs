@@ -17,7 +17,7 @@ use crate::host::transport::window::history::History;
 use crate::rank;
 use crate::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
 
-/// What a flow waits for.
+/// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Being served by its network card.
@@ -61,7 +61,7 @@ pub(super) struct Sender {
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
     timeouts: u32,
-    /// Index of its congestion control among those of its algorithm.
+    /// Index of its congestion control among the controllers of its algorithm.
     pub(super) controller: u32,
     recovery: AnyRecovery,
     /// Payload to send.
@@ -319,7 +319,8 @@ impl Sender {
         self.obey(now, place, directive, facts, effects);
     }
 
-    /// What a NACK with a bitmap, or a header that was returned, reports to [`trimmed`](Self::trimmed).
+    /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
+    /// returned.
     pub(super) fn trim_of(&self, now: u64, packet: &Packet, facts: &Facts) -> (u32, u64, u16) {
         let (data, back) = facts.hashes(self.flow);
         if packet.kind == Kind::Returned {
@@ -468,7 +469,7 @@ impl Sender {
         }
     }
 
-    /// What the flow waits for, as text.
+    /// Describes the event for which the flow waits.
     pub(super) fn waits_for(&self, paused: bool, facts: &Facts) -> String {
         let acknowledged = Bytes::new(self.acknowledged_bytes(facts));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
