@@ -1,6 +1,6 @@
 //! An exact, parallel, bit-deterministic packet-level simulator of datacenter networks.
 //!
-//! A simulation is described by plain data (module [`describe`]) and run by [`run`]; it passes records to a
+//! A simulation is described by plain data (module [`describe`]) and run by [`run()`]; it passes records to a
 //! [`Sink`] while it runs and returns an [`Outcome`] at the end. The same description gives the same
 //! results, bit by bit, on any number of threads and on the reference engine ([`run_reference`]), which
 //! [`Outcome::fingerprint`] shows.

@@ -16,8 +16,8 @@ use crate::port::Port;
 
 /// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
-    /// The events that get it going.
-    fn first_events(&self, _world: &Facts) -> Vec<Event> {
+    /// Returns its initial events.
+    fn first_events(&self, _facts: &Facts) -> Vec<Event> {
         Vec::new()
     }
 
@@ -42,13 +42,19 @@ pub(crate) trait Behaviour: Sized {
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E);
 
     /// The link of a port has another rate from now on, which has this index in the table of rates.
-    fn rate_changed(&mut self, _port: PortId, _rate: Rate, _index: u32) {}
+    fn link_changed(&mut self, _port: PortId, _rate: Rate, _index: u32) {}
 
+    /// Returns what an observer sees of it.
+    fn inspect(&self) -> &dyn Inspect;
+
+    /// Borrows the sending side of a port to change it.
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;
+}
+
+/// What probes, diagnoses and the end of a run see of a node. None of it is asked for with each packet.
+pub(crate) trait Inspect {
     /// The sending side of a port, by number; `None` beyond the last one.
-    fn wire(&self, port: PortId) -> Option<&Port>;
-
-    /// Borrows the port to change it.
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port>;
+    fn egress(&self, port: PortId) -> Option<&Port>;
 
     /// Bytes that wait for a port.
     fn queued(&self, _port: PortId) -> u64 {
@@ -66,18 +72,18 @@ pub(crate) trait Behaviour: Sized {
     }
 
     /// Samples the open flows that are to be sampled.
-    fn sample_flows(&self, _time: Time, _samples: &mut Vec<FlowSample>, _world: &Facts) {}
+    fn sample_flows(&self, _time: Time, _samples: &mut Vec<FlowSample>, _facts: &Facts) {}
 
     /// Samples the internal quantities of those flows' congestion controls.
     fn sample_internals(&self, _time: Time, _samples: &mut Vec<InternalSample>) {}
 
     /// Returns the records of the open flows from here, with their progress so far.
-    fn unfinished(&self, _world: &Facts) -> Vec<FlowRecord> {
+    fn unfinished(&self, _facts: &Facts) -> Vec<FlowRecord> {
         Vec::new()
     }
 
     /// Returns the open flows from here, with the reason for which each waits.
-    fn waits(&self, _world: &Facts) -> Vec<(u32, String)> {
+    fn waits(&self, _facts: &Facts) -> Vec<(u32, String)> {
         Vec::new()
     }
 

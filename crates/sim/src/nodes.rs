@@ -1,21 +1,19 @@
 //! The kinds of nodes.
 //!
 //! A new kind is a file with [`Behaviour`] for it, a line in `nodes!` below, and its name in
-//! [`NodeKind`](incast_net::describe::network::NodeKind), by which [`add_node`](crate::Network::add_node) adds such nodes.
+//! [`NodeKind`], by which [`add_node`](crate::Network::add_node) adds such nodes.
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::Hold;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, NodeKind, PortId};
 use incast_net::packet::{IntRecords, Packet};
-use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 use incast_net::routing::forwarding::Table;
-use incast_units::{Rate, Time};
+use incast_units::Rate;
 
 use crate::facts::Facts;
 use crate::host::Host;
 use crate::host::transport::any::Shared;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
@@ -76,58 +74,20 @@ macro_rules! nodes {
             fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.reroute(now, table, facts, effects),)+ }
             }
-            fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.rate_changed(port, rate, index),)+ }
+            fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_changed(port, rate, index),)+ }
             }
-            fn wire(&self, port: PortId) -> Option<&Port> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.wire(port),)+ }
+            fn inspect(&self) -> &dyn Inspect {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.inspect(),)+ }
             }
-            fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.wire_mut(port),)+ }
-            }
-            fn queued(&self, port: PortId) -> u64 {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.queued(port),)+ }
-            }
-            fn held_data(&self) -> u64 {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.held_data(),)+ }
-            }
-            fn has_samples(&self) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.has_samples(),)+ }
-            }
-            fn sample_flows(&self, time: Time, samples: &mut Vec<FlowSample>, facts: &Facts) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.sample_flows(time, samples, facts),)+ }
-            }
-            fn sample_internals(&self, time: Time, samples: &mut Vec<InternalSample>) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.sample_internals(time, samples),)+ }
-            }
-            fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.unfinished(facts),)+ }
-            }
-            fn waits(&self, facts: &Facts) -> Vec<(u32, String)> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.waits(facts),)+ }
-            }
-            fn unfinished_operations(&self) -> Vec<OperationRecord> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.unfinished_operations(),)+ }
-            }
-            fn operation_waits(&self) -> Vec<(u32, String)> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.operation_waits(),)+ }
-            }
-            fn holds(&self, before: u64) -> Vec<Hold> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.holds(before),)+ }
-            }
-            fn violations(&self, drops: u64) -> Vec<String> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.violations(drops),)+ }
+            fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.egress_mut(port),)+ }
             }
         }
     };
 }
 
 impl Node {
-    /// The sending sides of all its ports.
-    pub(crate) fn wires(&self) -> impl Iterator<Item = (PortId, &Port)> {
-        (0..).map_while(|port| Some((port, self.wire(port)?)))
-    }
-
     /// The node if it is a host.
     pub(crate) fn host(&mut self) -> Option<&mut Host> {
         match self {

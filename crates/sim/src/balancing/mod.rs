@@ -1,7 +1,7 @@
 //! Load balancing: which of several equal paths each packet of a flow takes.
 //!
 //! A sender chooses the entropy of each packet ([`Entropies`]), which enters the hash of every switch; or it
-//! leaves the choice to the switches, hop by hop ([`PerHop`](policy::PerHop)); or neither, and all packets of the
+//! leaves the choice to the switches, hop by hop ([`PerHop`]); or neither, and all packets of the
 //! flow take one path. To add a policy, write its file here, its name in [`incast_net::describe::balancing`], and a line
 //! in [`entropies`] or [`PER_HOP`].
 

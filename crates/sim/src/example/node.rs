@@ -7,7 +7,7 @@ use incast_net::packet::{IntRecords, Packet};
 use incast_net::routing::forwarding::Table;
 
 use crate::facts::Facts;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 
 /// A repeater.
@@ -50,12 +50,18 @@ impl Behaviour for Repeater {
     /// There is only one other port, whatever the table says.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.ports.get(usize::from(port))
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port))
+    }
+}
+
+impl Inspect for Repeater {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port))
     }
 }
 

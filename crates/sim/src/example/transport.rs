@@ -5,7 +5,7 @@ use incast_net::describe::Simulation;
 use incast_net::describe::network::PortId;
 use incast_net::packet::{Data, IntRecords, Kind, Packet};
 use incast_net::record::{FlowRecord, FlowSample};
-use incast_units::{Bytes, Time};
+use incast_units::Time;
 
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
@@ -34,20 +34,7 @@ struct Flow {
 impl Flow {
     fn record(&self, finish: Time, facts: &Facts) -> FlowRecord {
         let (flow, start) = (self.step.flow, Time::from_ps(self.start));
-        FlowRecord {
-            flow,
-            start,
-            finish,
-            delivered: Time::NEVER,
-            bytes: Bytes::new(self.sent),
-            packets: self.packets,
-            resent: 0,
-            marked: 0,
-            timeouts: 0,
-            base_rtt: facts.path(flow, start).base_rtt,
-            ideal: facts.ideal_time(flow, start, self.sent),
-            ideal_plain: facts.plain_ideal_time(flow, start, self.sent),
-        }
+        FlowRecord { finish, packets: self.packets, ..facts.record(flow, start, self.sent) }
     }
 
     fn left(&self, facts: &Facts) -> u64 {

@@ -17,6 +17,7 @@ use incast_net::describe::probe::Probes;
 use incast_net::describe::transport::{BaseRtt, Counting, Transport};
 use incast_net::describe::work::Operation;
 use incast_net::packet::flag;
+use incast_net::record::FlowRecord;
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::path::Paths;
 use incast_net::routing::route::{Routes, Sizes, describe_path, ideal_time};
@@ -184,6 +185,34 @@ impl<'a> Facts<'a> {
         let Flow { source, destination, .. } = self.flows[flow as usize];
         let forward = self.routes.path(&self.paths, (source, destination), hash, start);
         (forward, self.routes.path(&self.paths, (destination, source), back, start))
+    }
+
+    /// Returns the record of a flow that has only started: nothing sent, no completion time.
+    pub(crate) fn open_record(&self, flow: u32, start: Time) -> FlowRecord {
+        FlowRecord {
+            flow,
+            start,
+            finish: Time::NEVER,
+            delivered: Time::NEVER,
+            bytes: Bytes::ZERO,
+            packets: 0,
+            resent: 0,
+            marked: 0,
+            timeouts: 0,
+            base_rtt: self.path(flow, start).base_rtt,
+            ideal: Time::NEVER,
+            ideal_plain: Time::NEVER,
+        }
+    }
+
+    /// Returns the record of a flow of which these payload bytes are acknowledged.
+    pub(crate) fn record(&self, flow: u32, start: Time, bytes: u64) -> FlowRecord {
+        FlowRecord {
+            bytes: Bytes::new(bytes),
+            ideal: self.ideal_time(flow, start, bytes),
+            ideal_plain: self.plain_ideal_time(flow, start, bytes),
+            ..self.open_record(flow, start)
+        }
     }
 
     /// Completion time of `size` payload bytes of a flow on its idle path, as it is at `start`.

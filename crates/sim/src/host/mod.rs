@@ -20,7 +20,7 @@ use transport::context::Context;
 use work::Work;
 
 use crate::facts::Facts;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
 
@@ -212,12 +212,18 @@ impl Behaviour for Host {
         self.serve(now, facts, effects);
     }
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.nics.get(usize::from(port)).map(|nic| &nic.wire)
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
+    }
+}
+
+impl Inspect for Host {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.nics.get(usize::from(port)).map(|nic| &nic.wire)
     }
 
     fn queued(&self, port: PortId) -> u64 {

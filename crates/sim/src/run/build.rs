@@ -38,21 +38,21 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
     }
     for slot in &mut slots {
         for (port, timeline) in facts.routes.timeline.ports_of(slot.id) {
-            if let Some(wire) = slot.node.wire_mut(port) {
+            if let Some(wire) = slot.node.egress_mut(port) {
                 wire.expect(timeline);
             }
         }
     }
     let probes = &simulation.probes;
     for &(node, port) in &probes.captures {
-        if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.node.wire_mut(port)) {
+        if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.node.egress_mut(port)) {
             wire.captured = Some(node);
         }
     }
     for slot in slots.iter_mut().filter(|_| probes.pauses) {
         for port in 0..facts.routes.ports[slot.id as usize].len() {
             let node = slot.id;
-            if let Some(wire) = slot.node.wire_mut(port as PortId) {
+            if let Some(wire) = slot.node.egress_mut(port as PortId) {
                 wire.pauses_recorded = Some(node);
             }
         }

@@ -16,7 +16,6 @@ use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink};
-use incast_units::{Bytes, Time};
 
 use crate::facts::Facts;
 
@@ -43,21 +42,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
         return Ok(Vec::new());
     }
     let facts = Facts::new(simulation)?;
-    let start = |flow: u32| simulation.flows[flow as usize].start;
-    let record = |&flow: &u32| FlowRecord {
-        flow,
-        start: start(flow),
-        finish: Time::NEVER,
-        delivered: Time::NEVER,
-        bytes: Bytes::ZERO,
-        packets: 0,
-        resent: 0,
-        marked: 0,
-        timeouts: 0,
-        base_rtt: facts.path(flow, start(flow)).base_rtt,
-        ideal: Time::NEVER,
-        ideal_plain: Time::NEVER,
-    };
+    let record = |&flow: &u32| facts.open_record(flow, simulation.flows[flow as usize].start);
     Ok(flows.iter().map(record).collect())
 }
 
@@ -82,9 +67,9 @@ pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Re
         let Some(&Flow { start, .. }) = simulation.flows.get(record.flow as usize) else {
             return Err(Invalid(format!("there is no flow {}", record.flow)));
         };
-        record.base_rtt = facts.path(record.flow, start).base_rtt;
-        record.ideal = facts.ideal_time(record.flow, start, record.bytes.get());
-        record.ideal_plain = facts.plain_ideal_time(record.flow, start, record.bytes.get());
+        let FlowRecord { base_rtt, ideal, ideal_plain, .. } =
+            facts.record(record.flow, start, record.bytes.get());
+        *record = FlowRecord { base_rtt, ideal, ideal_plain, ..*record };
     }
     Ok(())
 }

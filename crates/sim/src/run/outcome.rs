@@ -33,18 +33,18 @@ pub(super) fn outcome(
     let largest = facts.largest_packet().get();
     for slot in &slots {
         let first = ports.len();
-        let name = &simulation.network.nodes[slot.id as usize];
-        for (port, wire) in slot.node.wires() {
+        let (name, node) = (&simulation.network.nodes[slot.id as usize], slot.node.inspect());
+        for (port, wire) in (0..).map_while(|port| Some((port, node.egress(port)?))) {
             ports.push(wire.totals(now, slot.id, port));
             let problem = wire.violation(now, largest);
             violations
                 .extend(problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")));
         }
-        queued += slot.node.held_data();
-        unfinished.extend(slot.node.unfinished(facts));
-        unfinished_operations.extend(slot.node.unfinished_operations());
+        queued += node.held_data();
+        unfinished.extend(node.unfinished(facts));
+        unfinished_operations.extend(node.unfinished_operations());
         let drops = ports[first..].iter().map(|p| p.drops).sum();
-        violations.extend(slot.node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
+        violations.extend(node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
     }
     unfinished.sort_unstable_by_key(|f| f.flow);
     unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);
@@ -58,7 +58,7 @@ pub(super) fn outcome(
     }
     let settled = now.saturating_sub(deadlock::settles_in(facts, &simulation.switch).ps());
     let holds = |slot: &Slot, before| {
-        let holds = slot.node.holds(before).into_iter();
+        let holds = slot.node.inspect().holds(before).into_iter();
         holds.map(|hold| (slot.id, hold)).collect::<Vec<_>>()
     };
     let cycle_of =

@@ -16,8 +16,7 @@ use incast_net::record::{FlowSample, InternalSample, PortSample, Records};
 use incast_units::Time;
 
 use crate::facts::Facts;
-use crate::node::Behaviour;
-use crate::nodes::Node;
+use crate::node::Inspect;
 
 /// The samples of one port, flow or internal quantity.
 #[derive(Debug)]
@@ -148,7 +147,7 @@ impl Sampler {
         }
     }
 
-    pub(super) fn new(probes: &Probes, id: NodeId, node: &Node) -> Self {
+    pub(super) fn new(probes: &Probes, id: NodeId, node: &dyn Inspect) -> Self {
         let mut ports: Vec<PortId> =
             probes.ports.iter().filter(|(at, _)| *at == id).map(|(_, port)| *port).collect();
         ports.sort_unstable();
@@ -176,10 +175,17 @@ impl Sampler {
     }
 
     /// Takes all samples due before `before`.
-    pub(super) fn run(&mut self, id: NodeId, node: &Node, before: u64, facts: &Facts, tally: &mut Tally) {
+    pub(super) fn run(
+        &mut self,
+        id: NodeId,
+        node: &dyn Inspect,
+        before: u64,
+        facts: &Facts,
+        tally: &mut Tally,
+    ) {
         let records = &mut tally.records;
         if let Some([first, last]) = self.port_clock.take(before) {
-            let sample = |port| Some(node.wire(port)?.sample(first, id, port, node.queued(port)));
+            let sample = |port| Some(node.egress(port)?.sample(first, id, port, node.queued(port)));
             self.port_series.fresh.extend(self.ports.iter().filter_map(|port| sample(*port)));
             self.port_series.add(last, self.port_clock.interval, &mut records.port_samples);
             if self.port_clock.is_over() {

@@ -42,7 +42,7 @@ impl Slot {
 
     /// Takes the samples from now on that these probes ask for.
     pub(super) fn sample(&mut self, probes: &Probes) {
-        self.sampler = Sampler::new(probes, self.id, &self.node);
+        self.sampler = Sampler::new(probes, self.id, self.node.inspect());
     }
 
     fn change_event(&self, index: u32) -> Option<Event> {
@@ -58,10 +58,10 @@ impl Slot {
         match &self.changes[index as usize].1 {
             &Change::Link(port, state) => {
                 let timeline = facts.routes.timeline.of(self.id, port);
-                if let (Some(wire), Some(timeline)) = (self.node.wire_mut(port), timeline) {
+                if let (Some(wire), Some(timeline)) = (self.node.egress_mut(port), timeline) {
                     wire.change(now, port, &state, timeline, effects);
                 }
-                self.node.rate_changed(port, state.rate, facts.rate_index(state.rate));
+                self.node.link_changed(port, state.rate, facts.rate_index(state.rate));
             }
             Change::Routes(table) => self.node.reroute(now, table.clone(), facts, effects),
         }
@@ -107,7 +107,7 @@ impl model::Node<Facts<'_>> for Slot {
     #[inline]
     fn catch_up(&mut self, time: u64, facts: &Facts, tally: &mut Tally) {
         if self.sampler.next() < time {
-            self.sampler.run(self.id, &self.node, time, facts, tally);
+            self.sampler.run(self.id, self.node.inspect(), time, facts, tally);
         }
     }
 
@@ -117,6 +117,6 @@ impl model::Node<Facts<'_>> for Slot {
     }
 
     fn holds(&self, before: u64) -> Vec<Hold> {
-        self.node.holds(before)
+        self.node.inspect().holds(before)
     }
 }

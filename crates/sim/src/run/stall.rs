@@ -13,13 +13,13 @@ const NAMED: usize = 20;
 pub(crate) fn diagnose(slots: &[Slot], facts: &Facts) -> Stall {
     let mut stall = Stall::default();
     for slot in slots {
-        for waiting in slot.node.waits(facts) {
+        for waiting in slot.node.inspect().waits(facts) {
             stall.unfinished += 1;
             stall.flows.push(waiting);
         }
     }
     for slot in slots {
-        stall.operations.extend(slot.node.operation_waits());
+        stall.operations.extend(slot.node.inspect().operation_waits());
     }
     stall.operations.sort_unstable();
     stall.operations.truncate(NAMED);

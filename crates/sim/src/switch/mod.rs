@@ -40,7 +40,7 @@ use trimming::Trimming;
 use crate::balancing::Hops;
 use crate::balancing::policy::Lengths;
 use crate::facts::Facts;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
 
@@ -305,18 +305,24 @@ impl Behaviour for Switch {
     }
 
     /// Telemetry tells the new rate, and the thresholds of marks that scale with the rate follow it.
-    fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {
+    fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
         let egress = &mut self.ports[usize::from(port)];
         egress.rate = index;
         egress.marking = self.ecn.as_ref().map(|ecn| Marking::new(ecn, rate));
     }
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.ports.get(usize::from(port)).map(|egress| &egress.wire)
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port)).map(|egress| &mut egress.wire)
+    }
+}
+
+impl Inspect for Switch {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port)).map(|egress| &egress.wire)
     }
 
     fn queued(&self, port: PortId) -> u64 {

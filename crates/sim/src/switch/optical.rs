@@ -7,7 +7,7 @@ use incast_net::packet::{IntRecords, Kind, Packet};
 use incast_net::routing::forwarding::Table;
 
 use crate::facts::Facts;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 
 /// An optical switch.
@@ -58,12 +58,18 @@ impl Behaviour for OpticalSwitch {
     /// Does nothing: its output depends on the time alone.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.ports.get(usize::from(port))
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port))
+    }
+}
+
+impl Inspect for OpticalSwitch {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port))
     }
 
     fn violations(&self, _: u64) -> Vec<String> {

@@ -17,7 +17,7 @@ use super::telemetry::{Hop, stamp};
 use super::{Egress, Switch};
 use crate::facts::Facts;
 use crate::facts::circuits::{Circuits, Rack};
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
 
@@ -49,7 +49,7 @@ struct Voq {
 }
 
 impl Tor {
-    fn egress(&mut self, port: PortId) -> &mut Egress {
+    fn at(&mut self, port: PortId) -> &mut Egress {
         &mut self.switch.ports[usize::from(port)]
     }
 
@@ -74,7 +74,7 @@ impl Tor {
         effects.schedule(Event::new(circuits.next_change(now), rank::CIRCUIT, 0));
         for port in [self.uplink, self.circuit] {
             let backlog = self.backlog(port);
-            let wire = &mut self.egress(port).wire;
+            let wire = &mut self.at(port).wire;
             wire.peak = wire.peak.max(backlog);
         }
         self.serve(now, self.circuit, circuits, effects);
@@ -84,8 +84,8 @@ impl Tor {
     /// Begins to send the next packet of a port to other racks, or has itself called when that is possible.
     fn serve<E: Effects>(&mut self, now: u64, port: PortId, circuits: &Circuits, effects: &mut E) {
         let Some(rack) = self.next(port) else { return };
-        if self.egress(port).wire.is_busy(now) {
-            return self.egress(port).wire.call_when_free(port, effects);
+        if self.at(port).wire.is_busy(now) {
+            return self.at(port).wire.call_when_free(port, effects);
         }
         if port == self.uplink {
             self.served = rack;
@@ -94,7 +94,7 @@ impl Tor {
         }
         self.send(now, rack, port, circuits, effects);
         if self.next(port).is_some() {
-            self.egress(port).wire.call_when_free(port, effects);
+            self.at(port).wire.call_when_free(port, effects);
         }
     }
 
@@ -212,11 +212,11 @@ impl Behaviour for Tor {
         let admitted = in_voq + size <= circuits.voq_limit(now, self.rack, rack)
             && self.switch.buffer.admit(0, in_queue, in_voq, size) != Admission::Drop;
         if !admitted {
-            return self.egress(to).drop(packet, effects);
+            return self.at(to).drop(packet, effects);
         }
         let (stream, marks) = (self.switch.stream, self.switch.marks_at_enqueue);
         if marks && packet.kind == Kind::Data {
-            self.egress(to).mark_at(to, in_queue, packet, stream);
+            self.at(to).mark_at(to, in_queue, packet, stream);
         }
         packet.time = now;
         packet.ingress = port;
@@ -224,7 +224,7 @@ impl Behaviour for Tor {
         self.waiting.insert(rack);
         self.held += size;
         let backlog = self.backlog(to);
-        let wire = &mut self.egress(to).wire;
+        let wire = &mut self.at(to).wire;
         wire.peak = wire.peak.max(backlog);
         self.serve(now, to, circuits, effects);
     }
@@ -236,7 +236,7 @@ impl Behaviour for Tor {
         match event.rank() {
             rank::CIRCUIT => self.turn(now, circuits, effects),
             rank::DEPARTED if port == self.uplink || port == self.circuit => {
-                self.egress(port).wire.departed();
+                self.at(port).wire.departed();
                 self.serve(now, port, circuits, effects);
             }
             _ => self.switch.handle(event, facts, effects),
@@ -246,12 +246,18 @@ impl Behaviour for Tor {
     /// Links of a network with circuits do not change.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.switch.wire(port)
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        self.switch.wire_mut(port)
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.switch.egress_mut(port)
+    }
+}
+
+impl Inspect for Tor {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.switch.egress(port)
     }
 
     fn queued(&self, port: PortId) -> u64 {

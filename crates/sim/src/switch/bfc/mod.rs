@@ -31,7 +31,7 @@ use table::FlowTable;
 use super::admission::Admission;
 use super::{Egress, Switch};
 use crate::facts::Facts;
-use crate::node::Behaviour;
+use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
 
@@ -334,16 +334,22 @@ impl Behaviour for BackpressureSwitch {
         self.switch.reroute(now, table, facts, effects);
     }
 
-    fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {
-        self.switch.rate_changed(port, rate, index);
+    fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
+        self.switch.link_changed(port, rate, index);
     }
 
-    fn wire(&self, port: PortId) -> Option<&Port> {
-        self.switch.wire(port)
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 
-    fn wire_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        self.switch.wire_mut(port)
+    fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
+        self.switch.egress_mut(port)
+    }
+}
+
+impl Inspect for BackpressureSwitch {
+    fn egress(&self, port: PortId) -> Option<&Port> {
+        self.switch.egress(port)
     }
 
     fn queued(&self, port: PortId) -> u64 {

@@ -243,18 +243,12 @@ impl Message {
     fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &Facts) -> FlowRecord {
         let start = Time::from_ps(self.start);
         FlowRecord {
-            flow: self.flow,
-            start,
             finish,
             delivered,
-            bytes: Bytes::new(bytes),
             packets: self.sent,
             resent: self.resent,
-            marked: 0,
             timeouts: self.timeouts,
-            base_rtt: facts.path(self.flow, start).base_rtt,
-            ideal: facts.ideal_time(self.flow, start, bytes),
-            ideal_plain: facts.plain_ideal_time(self.flow, start, bytes),
+            ..facts.record(self.flow, start, bytes)
         }
     }
 

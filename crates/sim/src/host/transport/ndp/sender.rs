@@ -285,18 +285,13 @@ impl Sender {
     pub(super) fn record(&self, finish: Time, delivered: Time, facts: &Facts) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(facts));
         FlowRecord {
-            flow: self.flow,
-            start,
             finish,
             delivered,
-            bytes: Bytes::new(bytes),
             packets: self.packets,
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            base_rtt: facts.path(self.flow, start).base_rtt,
-            ideal: facts.ideal_time(self.flow, start, bytes),
-            ideal_plain: facts.plain_ideal_time(self.flow, start, bytes),
+            ..facts.record(self.flow, start, bytes)
         }
     }
 
