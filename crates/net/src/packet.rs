@@ -5,10 +5,10 @@ use incast_recovery::Report;
 use incast_units::{Bytes, Rate, Time};
 
 /// Number in three bits of a packet by which switches handle it: 0 by its hash, or the number of a policy.
-pub type Handling = u8;
+pub type PolicyId = u8;
 
 /// The handling of a packet that has an entropy which switches ignore.
-pub const ONE_PATH: Handling = 7;
+pub const ONE_PATH: PolicyId = 7;
 
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -420,13 +420,13 @@ impl Packet {
 
     /// Returns the number by which switches choose among equal paths for it.
     #[inline]
-    pub const fn handling(&self) -> Handling {
+    pub const fn handling(&self) -> PolicyId {
         self.flags >> flag::HANDLING_SHIFT
     }
 
     /// The bits of its flags that say so.
     #[inline]
-    pub const fn handling_flags(handling: Handling) -> u8 {
+    pub const fn handling_flags(handling: PolicyId) -> u8 {
         handling << flag::HANDLING_SHIFT
     }
 
@@ -467,7 +467,7 @@ pub static NO_INT: IntRecords =
 
 /// Writes the first `count` records in the format of the algorithms.
 #[inline]
-pub fn read_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &mut IntStack) {
+pub fn unpack_int(records: &IntRecords, count: u8, rates: &[Rate], stack: &mut IntStack) {
     stack.count = u32::from(count);
     for (hop, record) in stack.hops.iter_mut().zip(records).take(usize::from(count)) {
         *hop = IntHop {

@@ -1,7 +1,7 @@
 //! Go-back-N: the receiver accepts packets only in order, and after a loss the sender retransmits
 //! everything from the lost packet on (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
 
-use crate::{Acknowledged, Cut, Log, Lost, Record, Recovery, Report, Settings, Verdict};
+use crate::{Acknowledged, Cut, Log, Lost, Recovery, Report, SentPacket, Settings, Verdict};
 
 /// The sender's half.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Recovery for GoBackN {
     }
 
     #[inline]
-    fn on_sent(&mut self, record: Record) -> bool {
+    fn on_sent(&mut self, record: SentPacket) -> bool {
         let again = self.next < self.highest;
         self.log.write(self.unacknowledged, self.next, record);
         self.inflight += self.cut.bytes(self.next, self.next + 1);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn sent(flow: &mut GoBackN, at: u64) -> bool {
-        flow.on_sent(Record { sent: at, tag: at as u32, inflight: 0 })
+        flow.on_sent(SentPacket { sent: at, tag: at as u32, inflight: 0 })
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod selective;
 mod testing;
 
 pub use go_back_n::{GoBackN, InOrder};
-pub use log::{Log, Record};
+pub use log::{Log, SentPacket};
 pub use selective::{AnyOrder, Selective, WINDOW};
 
 use incast_units::Time;
@@ -145,7 +145,7 @@ pub struct Acknowledged {
     /// Number of the packet that caused it.
     pub packet: u64,
     /// The record of that packet; `None` if it is no longer kept.
-    pub record: Option<Record>,
+    pub record: Option<SentPacket>,
     /// Bytes in flight when that packet was sent, itself included.
     pub inflight: u64,
 }
@@ -160,7 +160,7 @@ pub trait Recovery {
     /// The number of the packet to send next; `None` when there is none.
     fn next(&self) -> Option<u64>;
     /// The packet [`next`](Self::next) is sent. Returns whether it was sent before.
-    fn on_sent(&mut self, record: Record) -> bool;
+    fn on_sent(&mut self, record: SentPacket) -> bool;
     /// An acknowledgement arrived that says this; `nack` when it reports a hole.
     fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged;
     /// The longest run of packets, adjacent in number, that are delayed: not acknowledged while as many later ones

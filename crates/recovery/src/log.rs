@@ -2,7 +2,7 @@
 
 /// The record of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct SentPacket {
     /// Time at which it was last sent. (ps)
     pub sent: u64,
     /// The tag of the congestion control (`CongestionControl::tag` of `incast_cc`).
@@ -13,7 +13,7 @@ pub struct Record {
 
 /// The records of the packets in flight, by their number: a ring that grows to the largest flight.
 #[derive(Debug)]
-pub struct Log<T = Record> {
+pub struct Log<T = SentPacket> {
     ring: Vec<T>,
 }
 
@@ -77,7 +77,7 @@ mod tests {
         let (mut oldest, mut next) = (0_u64, 0_u64);
         for step in 0..2000_u64 {
             for _ in 0..draw(1, step) % 40 {
-                log.write(oldest, next, Record { sent: 7 * next, tag: next as u32, inflight: 1 });
+                log.write(oldest, next, SentPacket { sent: 7 * next, tag: next as u32, inflight: 1 });
                 next += 1;
             }
             for number in oldest..next {

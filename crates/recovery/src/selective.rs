@@ -7,7 +7,7 @@
 //! was sent again is lost as well, the timer finds it, as with TCP's selective acknowledgements (RFC 6675).
 
 use crate::{
-    Acknowledged, Cut, Log, Lost, Record, Recovery, Repair, Report, Settings, Verdict, first_of_bitmap,
+    Acknowledged, Cut, Log, Lost, Recovery, Repair, Report, SentPacket, Settings, Verdict, first_of_bitmap,
 };
 
 /// Distance that the sender may be ahead of the first packet that is not acknowledged, and the number of
@@ -17,7 +17,7 @@ pub const WINDOW: u64 = 1 << 14;
 /// A packet that has been sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Packet {
-    record: Record,
+    record: SentPacket,
     state: State,
 }
 
@@ -120,7 +120,7 @@ impl Selective {
 
     /// The record of a packet while it is in flight.
     #[inline]
-    fn in_flight(&self, number: u64) -> Option<Record> {
+    fn in_flight(&self, number: u64) -> Option<SentPacket> {
         let packet = self.log.read(number)?;
         matches!(packet.state, State::First | State::Again).then_some(packet.record)
     }
@@ -219,7 +219,7 @@ impl Recovery for Selective {
     }
 
     #[inline]
-    fn on_sent(&mut self, record: Record) -> bool {
+    fn on_sent(&mut self, record: SentPacket) -> bool {
         let again = self.lost > 0;
         let number = if again { self.first_lost } else { self.next };
         let state = if again { State::Again } else { State::First };
@@ -424,7 +424,7 @@ mod tests {
     /// Sends the next packet; says its number.
     fn send(flow: &mut Selective, at: u64) -> u64 {
         let number = flow.next().unwrap();
-        flow.on_sent(Record { sent: at, tag: at as u32, inflight: at as u32 });
+        flow.on_sent(SentPacket { sent: at, tag: at as u32, inflight: at as u32 });
         number
     }
 

@@ -1,7 +1,7 @@
 //! The sending side of a port, the same in switches and hosts.
 //!
 //! A port stores until when it is busy. Its owner is notified that it is idle again ([`rank::DEPARTED`])
-//! only if it requested that with [`Port::call_when_free`], which it does when something waits: a packet
+//! only if it requested that with [`Port::request_departure`], which it does when something waits: a packet
 //! that leaves an idle port costs no additional event.
 
 use incast_engine::event::{Effects, Event};
@@ -122,7 +122,7 @@ impl Port {
 
     /// Something waits for the busy port: schedules a [`rank::DEPARTED`] for when it becomes idle, once.
     #[inline]
-    pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
+    pub(crate) fn request_departure(&mut self, index: PortId, effects: &mut impl Effects) {
         if self.down_since_busy_until.is_some() {
             self.waits_for_link = true;
         } else if !self.departure_scheduled {
@@ -221,7 +221,7 @@ impl Port {
                 self.busy_until = busy_until.max(now);
                 self.fails_at = timeline.next_failure(now);
                 if std::mem::take(&mut self.waits_for_link) {
-                    self.call_when_free(index, effects);
+                    self.request_departure(index, effects);
                 }
             }
             _ => {}
@@ -356,8 +356,8 @@ mod tests {
         assert!(!port.is_busy(80_000));
         assert!(asked.events.is_empty());
         // Two things that wait ask for one event, and until it is there the port is busy.
-        port.call_when_free(3, &mut asked);
-        port.call_when_free(3, &mut asked);
+        port.request_departure(3, &mut asked);
+        port.request_departure(3, &mut asked);
         assert_eq!(asked.events, [Event::new(80_000, rank::DEPARTED, 3)]);
         assert!(port.is_busy(80_000));
         port.departed();

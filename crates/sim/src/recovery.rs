@@ -7,8 +7,8 @@ use incast_net::describe::transport::{Recovery as Kind, Repair, Transport};
 use incast_units::Time;
 
 pub(crate) use incast_recovery::{
-    Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Record, Recovery, Report, Selective, Settings,
-    Verdict,
+    Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Recovery, Report, Selective, SentPacket,
+    Settings, Verdict,
 };
 
 /// The settings for a flow whose path has this base RTT.
@@ -50,7 +50,7 @@ macro_rules! recoveries {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.next(),)+ }
             }
             #[inline]
-            pub(crate) fn on_sent(&mut self, record: Record) -> bool {
+            pub(crate) fn on_sent(&mut self, record: SentPacket) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_sent(record),)+ }
             }
             #[inline]

@@ -3,7 +3,7 @@
 use std::io;
 
 use incast_cc::{Ack, AnyParams, Loss, LossKind, Path, Sent, Signals};
-use incast_recovery::{Cut, Lost, Record, Recovery, Report, Selective, Settings};
+use incast_recovery::{Cut, Lost, Recovery, Report, Selective, SentPacket, Settings};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::control::{self, Control, Unsupported, supported};
@@ -427,7 +427,8 @@ impl Sender {
         let narrow = u32::try_from(inflight).unwrap_or(u32::MAX);
         let sent = Sent { now: time, bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
         let tag = control.on_sent(&sent);
-        self.resent += u64::from(self.recovery.on_sent(Record { sent: time.ps(), tag, inflight: narrow }));
+        self.resent +=
+            u64::from(self.recovery.on_sent(SentPacket { sent: time.ps(), tag, inflight: narrow }));
         self.packets += 1;
         self.pace.on_sent(counted);
         if self.rto_at == NEVER {

@@ -125,7 +125,7 @@ impl NewTable {
 
 /// An attachment point of hosts.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct Attachment {
     /// Whether its hosts have several ports.
     several: bool,
     /// The switches that they are connected to, sorted: at the beginning, and if that ever changes, after
@@ -133,7 +133,7 @@ struct Place {
     switches: Vec<Vec<NodeId>>,
 }
 
-impl Place {
+impl Attachment {
     /// The switches after the given number of changes of the routes.
     fn after(&self, changes: usize) -> &[NodeId] {
         self.switches.get(changes).or(self.switches.first()).map_or(&[], Vec::as_slice)
@@ -148,7 +148,7 @@ pub struct Forwarding<'a> {
     hosts: usize,
     /// A node that no route passes.
     off: Option<NodeId>,
-    places: Vec<Place>,
+    places: Vec<Attachment>,
     /// For every host its place, and the port of its switch that leads to it (not used for a host with
     /// several links).
     pub attachment: Vec<(u16, PortId)>,
@@ -167,7 +167,7 @@ impl<'a> Forwarding<'a> {
     ) -> Result<Self, String> {
         let attachment = Vec::with_capacity(hosts);
         let mut this = Self { ports, timeline, hosts, off, places: Vec::new(), attachment };
-        let mut known: BTreeMap<Place, u16> = BTreeMap::new();
+        let mut known: BTreeMap<Attachment, u16> = BTreeMap::new();
         for (host, outs) in ports.iter().enumerate().take(hosts) {
             let place = this.place_of(host);
             let next = u16::try_from(known.len()).ok().filter(|next| *next != u16::MAX);
@@ -178,13 +178,13 @@ impl<'a> Forwarding<'a> {
             };
             this.attachment.push((index, outs.first().map_or(0, |out| out.port)));
         }
-        let mut places: Vec<(Place, u16)> = known.into_iter().collect();
+        let mut places: Vec<(Attachment, u16)> = known.into_iter().collect();
         places.sort_unstable_by_key(|(_, index)| *index);
         this.places = places.into_iter().map(|(place, _)| place).collect();
         Ok(this)
     }
 
-    fn place_of(&self, host: usize) -> Place {
+    fn place_of(&self, host: usize) -> Attachment {
         let several = self.ports[host].len() > 1;
         let mut switches = vec![self.switches_of(host, None)];
         let changes = |port| self.timeline.of(host as NodeId, port).is_some();
@@ -195,7 +195,7 @@ impl<'a> Forwarding<'a> {
                 switches.truncate(1);
             }
         }
-        Place { several, switches }
+        Attachment { several, switches }
     }
 
     /// Whether routes take the link of a port at `time`: it is up, as all are at the beginning (`None`). (ps)

@@ -13,7 +13,7 @@ mod reps;
 
 use incast_net::describe::balancing::{Balancing, Settings};
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{Handling, ONE_PATH, Packet};
+use incast_net::packet::{ONE_PATH, Packet, PolicyId};
 use incast_net::random::mix;
 
 use adaptive::Adaptive;
@@ -59,20 +59,20 @@ pub(crate) fn start(
 const STREAM: u64 = 0x6261_6c61_6e63_6521;
 
 /// Returns the handling by switches that packets of flows with this policy ask for.
-pub(crate) fn handling(balancing: Balancing) -> Handling {
+pub(crate) fn handling(balancing: Balancing) -> PolicyId {
     let place = PER_HOP.iter().position(|(policy, _)| *policy == balancing);
-    place.map_or(0, |place| place as Handling + 1)
+    place.map_or(0, |place| place as PolicyId + 1)
 }
 
 /// The policies of one switch that choose ports, each from its first packet on.
 #[derive(Debug)]
-pub(crate) struct Hops {
+pub(crate) struct SwitchPolicies {
     settings: Settings,
     stream: u64,
     policies: Vec<Option<Box<dyn PerHop>>>,
 }
 
-impl Hops {
+impl SwitchPolicies {
     pub(crate) fn new(settings: Settings, seed: u64, node: NodeId) -> Self {
         Self { settings, stream: mix(seed ^ mix(u64::from(node) ^ STREAM)), policies: Vec::new() }
     }
@@ -81,7 +81,7 @@ impl Hops {
     pub(crate) fn choose(
         &mut self,
         now: u64,
-        handling: Handling,
+        handling: PolicyId,
         packet: &Packet,
         group: &[PortId],
         queues: &dyn Lengths,

@@ -1,7 +1,7 @@
 //! A loss recovery: one packet in flight at a time, retransmitted until it is acknowledged (stop-and-wait,
 //! as in the alternating-bit protocol).
 
-use incast_recovery::{Acknowledged, Cut, Lost, Record, Recovery, Report, Settings};
+use incast_recovery::{Acknowledged, Cut, Lost, Recovery, Report, SentPacket, Settings};
 
 /// The sender's half.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct ResendOldest {
     oldest: u64,
     /// Whether it is in flight, and its record.
     in_flight: bool,
-    record: Record,
+    record: SentPacket,
 }
 
 impl ResendOldest {
@@ -24,15 +24,15 @@ impl ResendOldest {
 
 impl Recovery for ResendOldest {
     fn new(cut: Cut, _: &Settings) -> Self {
-        Self { cut, oldest: 0, in_flight: false, record: Record::default() }
+        Self { cut, oldest: 0, in_flight: false, record: SentPacket::default() }
     }
 
     fn next(&self) -> Option<u64> {
         (!self.in_flight && self.oldest < self.cut.packets).then_some(self.oldest)
     }
 
-    fn on_sent(&mut self, record: Record) -> bool {
-        let again = self.record != Record::default();
+    fn on_sent(&mut self, record: SentPacket) -> bool {
+        let again = self.record != SentPacket::default();
         self.record = record;
         self.in_flight = true;
         again
@@ -45,7 +45,7 @@ impl Recovery for ResendOldest {
         if advanced {
             self.oldest += 1;
             self.in_flight = false;
-            self.record = Record::default();
+            self.record = SentPacket::default();
         }
         Acknowledged { bytes, advanced, hole: false, packet, record, inflight: bytes }
     }

@@ -59,7 +59,7 @@ impl Transport for Datagrams {
     }
 
     fn start<E: Effects>(&mut self, now: u64, _index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let card = cx.card(cx.facts.flows[step.flow as usize].destination, cx.facts.hashes(step.flow).0);
+        let card = cx.nic_for(cx.facts.flows[step.flow as usize].destination, cx.facts.hashes(step.flow).0);
         self.flows.push(Flow { step, card, start: now, sent: 0, packets: 0 });
         cx.nics[usize::from(card)].push(0, self.flows.len() as u32 - 1);
     }
@@ -87,7 +87,7 @@ impl Transport for Datagrams {
 
     fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
         let card = self.flows[source as usize].card;
-        cx.nics[usize::from(card)].call_when_free(cx.effects);
+        cx.nics[usize::from(card)].request_departure(cx.effects);
     }
 
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {

@@ -146,7 +146,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the path as the algorithm of a flow sees it.
-    pub(crate) fn told_path(&self, flow: u32, start: Time) -> Path {
+    pub(crate) fn path_info(&self, flow: u32, start: Time) -> Path {
         let path = self.path(flow, start);
         let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
         Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
@@ -174,7 +174,7 @@ impl<'a> Facts<'a> {
 
     /// The port of a host with several ports and this table by which packets with this hash leave for
     /// another host.
-    pub(crate) fn card(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
+    pub(crate) fn nic_for(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
         let (place, _) = self.routes.attachment[destination as usize];
         self.paths.pick(host, hash, table.group(place, destination)).unwrap_or(0)
     }

@@ -77,7 +77,7 @@ impl Host {
         }
         let nic = &mut self.nics[port];
         if nic.has_waiting() && nic.wire.is_busy(now) {
-            nic.call_when_free(effects);
+            nic.request_departure(effects);
         }
     }
 

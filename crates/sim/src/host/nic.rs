@@ -205,8 +205,8 @@ impl Nic {
 
     /// Schedules an event for when the busy port becomes idle.
     #[inline]
-    pub(crate) fn call_when_free(&mut self, effects: &mut impl Effects) {
-        self.wire.call_when_free(self.index, effects);
+    pub(crate) fn request_departure(&mut self, effects: &mut impl Effects) {
+        self.wire.request_departure(self.index, effects);
     }
 
     /// The port has become idle. Returns the source whose packet has left.

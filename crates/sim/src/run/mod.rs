@@ -53,7 +53,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
 pub fn told_paths(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
     let facts = Facts::new(simulation)?;
     let flows = (0_u32..).zip(&simulation.flows);
-    Ok(flows.map(|(number, flow)| facts.told_path(number, flow.start)).collect())
+    Ok(flows.map(|(number, flow)| facts.path_info(number, flow.start)).collect())
 }
 
 /// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the

@@ -37,7 +37,7 @@ use queues::Queues;
 use telemetry::{Hop, stamp};
 use trimming::Trimming;
 
-use crate::balancing::Hops;
+use crate::balancing::SwitchPolicies;
 use crate::balancing::policy::Lengths;
 use crate::facts::Facts;
 use crate::node::{Behaviour, Inspect};
@@ -50,7 +50,7 @@ pub(crate) struct Switch {
     table: Table,
     path: path::State,
     /// The choice for packets that leave it to the switch.
-    hops: Hops,
+    hops: SwitchPolicies,
     ports: Vec<Egress>,
     buffer: Buffer,
     trimming: Option<Trimming>,
@@ -101,7 +101,7 @@ impl Switch {
         Ok(Self {
             table,
             path: path::State::new(id, &facts.paths),
-            hops: Hops::new(simulation.balancing, simulation.seed, id),
+            hops: SwitchPolicies::new(simulation.balancing, simulation.seed, id),
             ports: facts.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
@@ -372,7 +372,7 @@ fn balanced(
     now: u64,
     packet: &Packet,
     group: &[PortId],
-    hops: &mut Hops,
+    hops: &mut SwitchPolicies,
     path: &path::State,
     ports: &Vec<Egress>,
 ) -> Option<PortId> {
@@ -442,7 +442,7 @@ impl Egress {
     #[inline]
     fn wait(&mut self, index: PortId, effects: &mut impl Effects) {
         if !self.ready().is_empty() || self.has_frames() {
-            self.wire.call_when_free(index, effects);
+            self.wire.request_departure(index, effects);
         }
     }
 

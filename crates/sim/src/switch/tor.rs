@@ -85,7 +85,7 @@ impl Tor {
     fn serve<E: Effects>(&mut self, now: u64, port: PortId, circuits: &Circuits, effects: &mut E) {
         let Some(rack) = self.next(port) else { return };
         if self.at(port).wire.is_busy(now) {
-            return self.at(port).wire.call_when_free(port, effects);
+            return self.at(port).wire.request_departure(port, effects);
         }
         if port == self.uplink {
             self.served = rack;
@@ -94,7 +94,7 @@ impl Tor {
         }
         self.send(now, rack, port, circuits, effects);
         if self.next(port).is_some() {
-            self.at(port).wire.call_when_free(port, effects);
+            self.at(port).wire.request_departure(port, effects);
         }
     }
 

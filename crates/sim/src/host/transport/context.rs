@@ -18,7 +18,7 @@ use crate::host::work::Work;
 ///
 /// A transport makes a source ready with [`Nic::push`], once until it is served; then
 /// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it returned a packet. After a packet of
-/// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
+/// the source has left, if that event was requested ([`Nic::request_departure`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
     /// What the transports of all hosts share.
@@ -54,7 +54,7 @@ pub(crate) trait Transport {
     /// A packet's last bit has arrived.
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
 
-    /// In a host with several ports: the result of [`Context::card`] has changed.
+    /// In a host with several ports: the result of [`Context::nic_for`] has changed.
     fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>);
 
     /// A timer that it scheduled.
@@ -119,7 +119,7 @@ impl<E: Effects> Context<'_, E> {
 impl<E> Context<'_, E> {
     /// The network card for packets with this hash to another host.
     #[inline]
-    pub(crate) fn card(&self, destination: u32, hash: u32) -> PortId {
-        self.table.map_or(0, |table| self.facts.card(self.host, table, destination, hash))
+    pub(crate) fn nic_for(&self, destination: u32, hash: u32) -> PortId {
+        self.table.map_or(0, |table| self.facts.nic_for(self.host, table, destination, hash))
     }
 }

@@ -9,7 +9,7 @@ use crate::facts::Facts;
 /// Queues a packet to the sender at the network card of its route.
 #[inline(always)]
 pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
-    let card = cx.card(packet.destination, packet.path_hash());
+    let card = cx.nic_for(packet.destination, packet.path_hash());
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 

@@ -132,7 +132,14 @@ impl BackpressureSwitch {
     }
 
     /// A frame of the far end has arrived.
-    fn obey(&mut self, now: u64, port: PortId, frame: &Packet, int: &IntRecords, effects: &mut impl Effects) {
+    fn apply_frame(
+        &mut self,
+        now: u64,
+        port: PortId,
+        frame: &Packet,
+        int: &IntRecords,
+        effects: &mut impl Effects,
+    ) {
         let wire = &mut self.switch.ports[usize::from(port)].wire;
         if frame.kind == Kind::PauseMap {
             let map = PauseMap::of(frame, int);
@@ -209,7 +216,7 @@ impl BackpressureSwitch {
         let signals = &mut self.hops[usize::from(index)].signals;
         if egress.wire.is_busy(now) {
             if signals.is_waiting() || !egress.ready().is_empty() {
-                egress.wire.call_when_free(index, effects);
+                egress.wire.request_departure(index, effects);
             }
         } else if let Some(mut frame) = signals.next(&mut self.switch.int) {
             egress.wire.pauses_sent += u64::from(frame.kind != Kind::Resume);
@@ -301,7 +308,7 @@ impl Behaviour for BackpressureSwitch {
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
-            return self.obey(now, port, packet, int, effects);
+            return self.apply_frame(now, port, packet, int, effects);
         }
         let Some(to) = self.switch.route(now, packet, facts) else {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);

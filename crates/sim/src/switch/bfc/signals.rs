@@ -65,7 +65,7 @@ impl Signals {
                 *scheduled = true;
                 Request::Schedule
             }
-            Waiting::AtOnce(frames) => ask(frames, number),
+            Waiting::AtOnce(frames) => queue_or_cancel(frames, number),
         }
     }
 
@@ -82,7 +82,7 @@ impl Signals {
                 *due = true;
                 Request::Serve
             }
-            Waiting::AtOnce(frames) => ask(frames, number),
+            Waiting::AtOnce(frames) => queue_or_cancel(frames, number),
         }
     }
 
@@ -128,7 +128,7 @@ impl Signals {
 
 /// The far end must pause or resume a queue; for each queue these alternate, so that two that wait cancel each
 /// other.
-fn ask(frames: &mut VecDeque<u16>, number: u16) -> Request {
+fn queue_or_cancel(frames: &mut VecDeque<u16>, number: u16) -> Request {
     match frames.iter().position(|waiting| *waiting == number) {
         Some(opposite) => {
             frames.remove(opposite);

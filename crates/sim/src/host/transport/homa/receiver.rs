@@ -356,7 +356,7 @@ fn send<E: Effects>(
         body,
         ..Packet::blank(kind)
     };
-    let card = cx.card(packet.destination, packet.hash);
+    let card = cx.nic_for(packet.destination, packet.hash);
     cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
 }
 

@@ -129,7 +129,7 @@ impl Message {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            port: cx.card(flow.destination, hash),
+            port: cx.nic_for(flow.destination, hash),
             handling: Packet::handling_flags(balancing::handling(flow.balancing)),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             size,
@@ -431,7 +431,7 @@ impl Senders {
     pub(super) fn rerouted<E: Effects>(&mut self, priorities: &Priorities, cx: &mut Context<'_, E>) {
         for place in 0..self.messages.len() as u32 {
             let message = &mut self.messages[place as usize];
-            let port = cx.card(message.destination, message.hash);
+            let port = cx.nic_for(message.destination, message.hash);
             if !message.active || port == message.port {
                 continue;
             }

@@ -53,7 +53,7 @@ impl Ndp {
         }
         let nic = &mut cx.nics[usize::from(sender.port)];
         if sender.state == State::Leaving && nic.is_leaving(now, place) {
-            nic.call_when_free(cx.effects);
+            nic.request_departure(cx.effects);
         } else {
             sender.state = State::Ready;
             nic.push(sender.queue, place);
@@ -130,7 +130,7 @@ impl Transport for Ndp {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
         if sender.may_send() {
-            cx.nics[usize::from(sender.port)].call_when_free(cx.effects);
+            cx.nics[usize::from(sender.port)].request_departure(cx.effects);
         }
     }
 
@@ -162,7 +162,7 @@ impl Transport for Ndp {
     fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
         for place in 0..self.senders.len() as u32 {
             let sender = &mut self.senders[place as usize];
-            let port = sender.card(cx);
+            let port = sender.nic_for(cx);
             if sender.state == State::Done || port == sender.port {
                 continue;
             }

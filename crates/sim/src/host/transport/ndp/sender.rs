@@ -13,7 +13,7 @@ use crate::facts::Facts;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::rank;
-use crate::recovery::{self, Cut, Record, Recovery, Report, Selective, Settings};
+use crate::recovery::{self, Cut, Recovery, Report, Selective, SentPacket, Settings};
 
 /// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Sender {
             state: State::Waiting,
             queue: flow.queue,
             backoff: 0,
-            port: cx.card(flow.destination, hash),
+            port: cx.nic_for(flow.destination, hash),
             flow: step.flow,
             index,
             peer: step.peer,
@@ -120,8 +120,8 @@ impl Sender {
     }
 
     /// The network card of its packets, by the current routes.
-    pub(super) fn card<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.card(self.destination, self.hash)
+    pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
+        cx.nic_for(self.destination, self.hash)
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
@@ -156,7 +156,7 @@ impl Sender {
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
         let inflight = u32::try_from(self.packets_known.inflight() + size).unwrap_or(u32::MAX);
-        self.resent += u64::from(self.packets_known.on_sent(Record { sent: now, tag: 0, inflight }));
+        self.resent += u64::from(self.packets_known.on_sent(SentPacket { sent: now, tag: 0, inflight }));
         self.credit -= 1;
         self.packets += 1;
         self.active = now;

@@ -4,7 +4,7 @@
 use incast_net::describe::transport::{Sample, Transport};
 use incast_net::packet::Ack;
 
-use crate::recovery::{Acknowledged, Log, Record, keeps};
+use crate::recovery::{Acknowledged, Log, SentPacket, keeps};
 
 /// Number of packets before the first unacknowledged one whose records are kept, for acknowledgements that
 /// others have overtaken.
@@ -29,7 +29,7 @@ impl History {
     /// Packet `number` is sent, while those before `acknowledged` are acknowledged.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_sent(&mut self, number: u64, acknowledged: u64, record: Record) {
+    pub(super) fn on_sent(&mut self, number: u64, acknowledged: u64, record: SentPacket) {
         self.log.write(acknowledged.saturating_sub(KEPT), number, record);
     }
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn send(history: &mut History, number: u64, acknowledged: u64, at: u64) {
-        history.on_sent(number, acknowledged, Record { sent: at, tag: 0, inflight: 10 * at as u32 });
+        history.on_sent(number, acknowledged, SentPacket { sent: at, tag: 0, inflight: 10 * at as u32 });
     }
 
     #[test]

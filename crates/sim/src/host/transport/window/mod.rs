@@ -10,7 +10,7 @@ use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Controllers;
-use incast_net::packet::{IntRecords, Kind, Packet, flag, read_int};
+use incast_net::packet::{IntRecords, Kind, Packet, flag, unpack_int};
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
@@ -60,7 +60,7 @@ impl Window {
         match sender.state {
             State::Leaving if nic.is_leaving(now, place) => {
                 if sender.may_send() {
-                    nic.call_when_free(cx.effects);
+                    nic.request_departure(cx.effects);
                 }
                 return;
             }
@@ -104,7 +104,7 @@ impl Window {
         let body = packet.ack(now);
         let Some(place) = self.place(body.slot) else { return };
         if packet.is(flag::INT) {
-            read_int(int, packet.hops, &cx.facts.rates, &mut self.stack);
+            unpack_int(int, packet.hops, &cx.facts.rates, &mut self.stack);
         } else {
             self.stack.count = 0;
         }
@@ -161,7 +161,7 @@ impl Transport for Window {
         let controllers =
             self.controllers[algorithm].get_or_insert_with(|| cx.facts.algorithms[algorithm].controllers());
         let start = Time::from_ps(now);
-        let controller = controllers.start(&cx.facts.told_path(step.flow, start), start);
+        let controller = controllers.start(&cx.facts.path_info(step.flow, start), start);
         sender.begin(now, place, controller, cx.facts, cx.effects);
         if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);
@@ -211,7 +211,7 @@ impl Transport for Window {
         sender.state = State::Leaving;
         if sender.may_send() {
             if sender.next_at <= done {
-                cx.nics[usize::from(sender.port)].call_when_free(cx.effects);
+                cx.nics[usize::from(sender.port)].request_departure(cx.effects);
             } else {
                 sender.pace(source, cx.effects);
             }
@@ -254,7 +254,7 @@ impl Transport for Window {
     fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
         for place in 0..self.senders.len() as u32 {
             let sender = &mut self.senders[place as usize];
-            let port = sender.card(cx);
+            let port = sender.nic_for(cx);
             if sender.state == State::Done || port == sender.port {
                 continue;
             }

@@ -15,7 +15,7 @@ use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
 use crate::rank;
-use crate::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
+use crate::recovery::{self, AnyRecovery, Cut, Lost, SentPacket, Settings};
 
 /// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Sender {
             state: State::Blocked,
             queue: flow.queue,
             backoff: 0,
-            port: cx.card(flow.destination, hash),
+            port: cx.nic_for(flow.destination, hash),
             algorithm: flow.algorithm,
             flow: step.flow,
             index,
@@ -149,8 +149,8 @@ impl Sender {
     }
 
     /// The network card of its packets, by the current routes.
-    pub(super) fn card<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.card(self.destination, self.hash)
+    pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
+        cx.nic_for(self.destination, self.hash)
     }
 
     /// Its congestion control has started.
@@ -163,7 +163,7 @@ impl Sender {
         effects: &mut E,
     ) {
         self.controller = controller.0;
-        self.obey(now, place, controller.1, facts, effects);
+        self.apply_directive(now, place, controller.1, facts, effects);
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
@@ -204,7 +204,7 @@ impl Sender {
             Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
         let narrow = u32::try_from(inflight).unwrap_or(u32::MAX);
         let (directive, tag) = controllers.on_sent(self.controller, &sent);
-        let record = Record { sent: now, tag, inflight: narrow };
+        let record = SentPacket { sent: now, tag, inflight: narrow };
         if let Some(history) = &mut self.history {
             history.on_sent(number, self.recovery.acknowledged(), record);
         }
@@ -212,7 +212,7 @@ impl Sender {
         self.packets += 1;
         self.last_start = now;
         self.last_size = size;
-        self.obey(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, facts, effects);
         self.next_at = now.saturating_add(self.gap_for(size, facts));
         if self.retransmit_at == NEVER {
             self.restart_retransmit(now, place, facts, effects);
@@ -295,7 +295,7 @@ impl Sender {
             let lost = self.recovery.on_hole();
             directive = self.lost(now, LossKind::Hole, lost, position, controllers, facts);
         }
-        self.obey(now, place, directive, facts, cx.effects);
+        self.apply_directive(now, place, directive, facts, cx.effects);
         false
     }
 
@@ -316,7 +316,7 @@ impl Sender {
         let Some(lost) = self.recovery.on_trim(number, sent) else { return };
         let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
         let directive = self.lost(now, LossKind::Trim, lost, position, controllers, facts);
-        self.obey(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, facts, effects);
     }
 
     /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
@@ -342,7 +342,7 @@ impl Sender {
         effects: &mut E,
     ) {
         let directive = controllers.on_cnp(self.controller, Time::from_ps(now));
-        self.obey(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, facts, effects);
     }
 
     /// Handles the event of the retransmission timer. Returns whether anything must be retransmitted.
@@ -374,7 +374,7 @@ impl Sender {
         let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
         let lost = self.recovery.on_timeout();
         let directive = self.lost(now, LossKind::Timeout, lost, position, controllers, facts);
-        self.obey(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, facts, effects);
         true
     }
 
@@ -394,7 +394,7 @@ impl Sender {
         let due = self.deadline <= now;
         if due {
             let directive = controllers.on_timer(self.controller, Time::from_ps(now));
-            self.obey(now, place, directive, facts, effects);
+            self.apply_directive(now, place, directive, facts, effects);
         } else {
             self.arm_control(now, place, effects);
         }
@@ -494,7 +494,7 @@ impl Sender {
 
     /// Applies the allowance of its congestion control.
     #[inline]
-    fn obey<E: Effects>(
+    fn apply_directive<E: Effects>(
         &mut self,
         now: u64,
         place: u32,
