@@ -2,12 +2,11 @@
 
 use incast_cc::any::Visitor;
 use incast_cc::params::Described;
-use incast_cc::{AnyParams, CongestionControl, Path, Setup, Signals};
+use incast_cc::{AnyParams, CongestionControl, Path, Setup};
 
 /// The names of the signals that an algorithm needs with these parameters.
 pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
-    let needed = params.signals();
-    Signals::ALL.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
+    params.signals().names().collect()
 }
 
 /// The setup for these parameters on this path, as it lies in memory. The layout is that of C, and the same on x86-64
