@@ -40,7 +40,7 @@ def internals(result: Result, flows: Flows | None = None) -> tuple[Figure, Seque
         of_flow = {number: found for number, found in of_flow.items() if found}
     if not of_flow:
         raise KeyError(
-            'no flow has samples of internal quantities; say [probe] flows = ["all"], internals = true'
+            'no flow has samples of internal quantities; write [probe] flows = ["all"], internals = true'
         )
     names = list(dict.fromkeys(name for found in of_flow.values() for name in found))
     groups = dict(
