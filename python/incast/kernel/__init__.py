@@ -191,7 +191,7 @@ def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
 
 
 def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | None:
-    """The TCP option that an algorithm needs with these parameters; None: it needs none.
+    """Returns the TCP option that an algorithm needs with these parameters; None: it needs none.
 
     Args:
         algorithm: ``name`` or ``name:preset``.

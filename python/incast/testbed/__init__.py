@@ -331,6 +331,7 @@ class _Run:
         return flows.Info.of(connection.sender).acked - connection.begun.acked
 
     def _flows(self, measured: Measured) -> None:
+        """Adds the records of the flows that have started."""
         for connection in self.connections:
             flow, begun = connection.flow, connection.begun
             if connection.started_ns is None:
