@@ -624,7 +624,7 @@ impl Labels<'_> {
     }
 }
 
-/// The name of an internal quantity in tables, with its unit.
+/// Returns the name of an internal quantity in tables, with its unit.
 fn internal_name(name: &str, value: Value) -> Cow<'_, str> {
     let unit = match value {
         Value::Time(_) => "_ps",
