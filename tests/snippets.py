@@ -213,9 +213,8 @@ class Runner:
         file = block.say.get("excerpt") or block.title
         assert file, f"{block.place}: say of which file this is an excerpt"
         # An example in a doc comment is an excerpt, too.
-        whole = [re.sub(r"^//[!/] ?", "", line.strip()) for line in (ROOT / file).read_text().splitlines()]
-        whole = [line.strip() for line in whole]
-        part = [line.strip() for line in block.lines]
+        lines = ((ROOT / file).read_text().splitlines(), block.lines)
+        whole, part = ([re.sub(r"^//[!/] ?", "", line.strip()).strip() for line in text] for text in lines)
         rows = range(len(whole) - len(part) + 1)
         assert any(whole[i : i + len(part)] == part for i in rows), f"{block.place}: not in {file}"
 

@@ -149,7 +149,9 @@ def test_files_that_pages_name_are_there() -> None:
         text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
         for path in re.findall(rf"`((?:{rooms})/[\w./*-]*)`", text):
             named += 1
-            if path not in made and not list(ROOT.glob(path.rstrip("/"))):
+            # `NAME.rs` is a file that a reader will write beside others.
+            known = re.sub(r"\b(NAME|PAPER|FIGURE)\b", "*", path.rstrip("/"))
+            if path not in made and not list(ROOT.glob(known)):
                 wrong.append(f"{name(page)}: {path}")
     assert named > 30
     assert wrong == []
