@@ -12,12 +12,18 @@ import argparse
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
 from incast.ledger import record
 from incast.ledger.site import SYMBOLS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MADE = "<!-- Made from the code by docs/generate.py: change it there. -->"
 
@@ -30,6 +36,7 @@ def main() -> None:
         stem = f"distributions/{entry.name.lower()}"
         pages[f"{stem}.md"] = distribution(entry)
         pages[f"{stem}.svg"] = picture(entry)
+    pages["dev/rooms/layers.svg"] = layers()
     for name, text in pages.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -488,6 +495,55 @@ def picture(d: _core.Distribution) -> str:
             "</svg>\n",
         ]
     )
+
+
+# The crates and their rooms.
+
+LINE, BOX_WIDTH, GAP = 17, 940, 14
+
+
+def layers() -> str:
+    """Draws the crates in their layers, the lowest at the bottom, each with its rooms, as SVG."""
+    rooms = tomllib.loads((Path(__file__).parent.parent / "rooms.toml").read_text())
+    crates = rooms.pop("crates")["floors"]
+    trees = {spec["root"]: spec["floors"] for spec in rooms.values()}
+    rows = [[("python/incast", trees["python/incast"])]]
+    rows += [[(name, trees.get(f"crates/{name}/src", [])) for name in row] for row in reversed(crates)]
+    drawn, y = [], GAP
+    for row in rows:
+        width = (BOX_WIDTH - GAP * (len(row) - 1)) / len(row)
+        texts = [(name, described(floors, int(width / 6.6))) for name, floors in row]
+        height = LINE * (max(len(lines) for _, lines in texts) + 1) + 14
+        for i, (name, lines) in enumerate(texts):
+            x = GAP + i * (width + GAP)
+            drawn.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}" rx="4"/>')
+            drawn.append(f'<text x="{x + 10:.1f}" y="{y + 20}" font-weight="bold">{name}</text>')
+            drawn += [
+                f'<text x="{x + 10:.1f}" y="{y + 20 + LINE * (k + 1)}">{line}</text>'
+                for k, line in enumerate(lines)
+            ]
+        y += height + GAP
+    return "\n".join(
+        [
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {BOX_WIDTH + 2 * GAP} {y}" role="img" '
+                f'font-family="sans-serif" font-size="12" fill="{GREY}">'
+            ),
+            "<title>The crates in their layers, each with its rooms</title>",
+            "<style>rect{fill:none;stroke:#808080;stroke-opacity:.5}</style>",
+            *drawn,
+            "</svg>\n",
+        ]
+    )
+
+
+def described(floors: list[list[str]], width: int) -> list[str]:
+    """Returns the rooms of a tree as lines of text, the highest floor first."""
+    lines = []
+    for rooms in reversed(floors):
+        names = ["all others" if room == "*" else room for room in rooms if room != "_core"]
+        lines += textwrap.wrap(" · ".join(names), max(width, 20))
+    return lines
 
 
 if __name__ == "__main__":

@@ -26,6 +26,19 @@ def test_every_part_has_the_same_version() -> None:
     assert f"version: {workspace}\n" in citation
 
 
+def test_the_version_of_rust_is_declared_once() -> None:
+    workspace, *crates = [ROOT / "Cargo.toml", *sorted(ROOT.glob("crates/*/Cargo.toml"))]
+    found = re.search(r'^rust-version = "(.+)"$', workspace.read_text(), re.MULTILINE)
+    assert found
+    assert len(crates) > 8
+    for manifest in crates:
+        assert "rust-version.workspace = true\n" in manifest.read_text(), manifest
+    for page in ("README.md", "docs/tutorial/install.md", "docs/dependencies.md"):
+        text = (ROOT / page).read_text()
+        named = re.findall(r"Rust(?:\]\([^)]*\))? (1\.\d+) or newer", text)
+        assert named == [found[1]], page
+
+
 def test_the_package_says_that_it_is_typed() -> None:
     assert (Path(inspect.getfile(incast)).parent / "py.typed").exists()
 

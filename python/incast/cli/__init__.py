@@ -7,32 +7,15 @@ for invalid input; 130 after Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from incast._build import __version__
-from incast.cli import (
-    compare,
-    completion,
-    convert,
-    doctor,
-    kernel,
-    lists,
-    plot,
-    report,
-    reproduce,
-    run,
-    schema,
-    show,
-    sweep,
-    testbed,
-    validate,
-    wire,
-)
-from incast.cli.options import run_options, scenario_options
 from incast.errors import PluginError, ResultError, ScenarioError
 from incast.real.kernel import KernelError
 from incast.scenario import Interrupted
@@ -41,6 +24,12 @@ OK = 0
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+_ORDER = (
+    *("run", "compare", "sweep", "validate", "lists", "show", "plot", "convert", "report", "reproduce"),
+    *("schema", "kernel", "testbed", "wire", "doctor", "completion"),
+)
+"""The order of commands in the help. Any other module that has ``add`` is a command too, and comes later."""
 
 _EPILOG = """\
 exit codes:
@@ -101,66 +90,16 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"incast {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-
-    sub = commands.add_parser(
-        "run", help="run a scenario", description="Runs a scenario and saves the result."
-    )
-    scenario_options(sub)
-    run_options(sub)
-    sub.set_defaults(act=run.act)
-
-    sub = commands.add_parser(
-        "compare",
-        help="run a scenario with several algorithms and print one table",
-        description="Runs one scenario with several algorithms: same flows, same seed, one table.",
-    )
-    scenario_options(sub)
-    sub.add_argument(
-        "--cc",
-        required=True,
-        metavar="NAME[:PRESET],…",
-        help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`); all: every "
-        "one that the scenario permits, and why each other one is left out",
-    )
-    run_options(sub)
-    sub.add_argument("--plot", action="store_true", help="also save a picture, as PNG and PDF")
-    sub.add_argument(
-        "--testbed",
-        action="store_true",
-        help="run with real kernels, as `incast testbed` does; no result is reused",
-    )
-    sub.set_defaults(act=compare.act)
-
-    sweep.add(commands)
-
-    sub = commands.add_parser(
-        "validate",
-        help="check a scenario, or a file of another simulator, without running it",
-        description="Checks a scenario, a topology.txt, a flow.txt or a distribution; reports its contents.",
-    )
-    scenario_options(sub)
-    sub.add_argument("--effective", action="store_true", help="print the whole scenario with all defaults")
-    sub.set_defaults(act=validate.act)
-
-    sub = commands.add_parser(
-        "list",
-        help="list algorithms, topologies, traffic, distributions",
-        description="Lists what is available, or explains one entry.",
-    )
-    sub.add_argument(
-        "what", nargs="?", metavar="WHAT", help=f"{', '.join(lists.KINDS)}, or the name of one entry"
-    )
-    sub.set_defaults(act=lists.act)
-
-    show.add(commands)
-    plot.add(commands)
-    convert.add(commands)
-    report.add(commands)
-    reproduce.add(commands)
-    schema.add(commands)
-    kernel.add(commands)
-    testbed.add(commands)
-    wire.add(commands)
-    doctor.add(commands)
-    completion.add(commands)
+    for module in _modules():
+        module.add(commands)
     return top
+
+
+def _modules() -> list[Any]:
+    """Returns the modules of this package that add commands, in the order of the help."""
+    names = sorted(
+        (module.name for module in pkgutil.iter_modules(__path__)),
+        key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name),
+    )
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return [module for module in modules if hasattr(module, "add")]

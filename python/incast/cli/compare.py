@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import incast
 from incast._terminal import WIDTH, cells
 from incast.cli import testbed
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
+from incast.cli.options import run_options, scenario_options
 from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
 from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
+from incast.errors import ResultError, ScenarioError
 from incast.progress import Series
 from incast.real.kernel import KernelError
 from incast.results.result import Result
@@ -27,6 +28,29 @@ from incast.scenario.choice import Choice, choose
 
 ENOUGH_FLOWS = 10
 """Fewer finished flows make no picture of a distribution."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "compare",
+        help="run a scenario with several algorithms and print one table",
+        description="Runs one scenario with several algorithms: same flows, same seed, one table.",
+    )
+    scenario_options(sub)
+    sub.add_argument(
+        "--cc",
+        required=True,
+        metavar="NAME[:PRESET],…",
+        help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`); all: every "
+        "one that the scenario permits, and why each other one is left out",
+    )
+    run_options(sub)
+    sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
+    sub.add_argument(
+        "--testbed", action="store_true", help="with real kernels, as `incast testbed`; each run is made anew"
+    )
+    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -92,7 +116,7 @@ def run_all(outcome: Outcome, options: argparse.Namespace) -> None:
             if len(scenarios) == 1:
                 raise
             outcome.failed.append(label)
-            if not isinstance(error, incast.ResultError | incast.ScenarioError | KernelError):
+            if not isinstance(error, ResultError | ScenarioError | KernelError):
                 traceback.print_exception(error)
             say(f"{label} failed: {error}")
 

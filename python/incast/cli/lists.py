@@ -56,6 +56,17 @@ KINDS: dict[str, Callable[[], str]] = {
 }
 
 
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "list",
+        help="list algorithms, topologies, traffic, distributions",
+        description="Lists what is available, or explains one entry.",
+    )
+    sub.add_argument("what", nargs="?", metavar="WHAT", help=f"{', '.join(KINDS)}, or the name of one entry")
+    sub.set_defaults(act=act)
+
+
 def act(options: argparse.Namespace) -> int:
     """Prints a list, all lists, or the description of one entry."""
     what: str | None = options.what

@@ -9,12 +9,23 @@ from pathlib import Path
 
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
+from incast.cli.options import run_options, scenario_options
 from incast.cli.outcome import ending, totals
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
 from incast.runs import store
 from incast.scenario import Interrupted, Scenario
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    sub = commands.add_parser(
+        "run", help="run a scenario", description="Runs a scenario and saves the result."
+    )
+    scenario_options(sub)
+    run_options(sub)
+    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:

@@ -122,16 +122,8 @@ impl Timeline {
         }
     }
 
-<<<<<<< ours
     /// Returns the smallest delay that a port's link ever has.
     pub fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
-||||||| base
-    /// Returns the smallest delay that a port's link ever has.
-    pub(crate) fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
-=======
-    /// Returns the smallest delay that a port's link ever has.
-    pub(crate) fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
->>>>>>> theirs
         let changed = self.of(node, port).into_iter().flat_map(LinkTimeline::states);
         changed.map(|(_, state)| state.delay).fold(out.delay, Time::min)
     }

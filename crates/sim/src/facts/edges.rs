@@ -28,16 +28,8 @@ impl Edges {
         Self { first, to }
     }
 
-<<<<<<< ours
     /// Returns the targets of a node's edges, in the order of the list.
     pub(crate) fn of(&self, node: u32) -> &[u32] {
-||||||| base
-    /// Returns the targets of a node's edges, in the order of the list.
-    pub(super) fn of(&self, node: u32) -> &[u32] {
-=======
-    /// Returns the targets of a node's edges, in the order of the list.
-    pub(super) fn of(&self, node: u32) -> &[u32] {
->>>>>>> theirs
         let node = node as usize;
         &self.to[self.first[node] as usize..self.first[node + 1] as usize]
     }
