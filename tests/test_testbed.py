@@ -16,6 +16,7 @@ from incast._build import build
 from incast.cli.plot import labelled
 from incast.kernel import KernelError
 from incast.kernel import machine as kernel_machine
+from incast.ledger.figure import find, ids
 from incast.report.entries import titles
 from incast.testbed import machine, plan, telemetry
 from incast.testbed.distance import distance, pairs
@@ -122,6 +123,52 @@ def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
         plan.read(scenario(text=text))
     problems = {problem.key: str(problem) for problem in refused.value.problems}
     assert said in problems.get(key, str(problems))
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("transport.ack_size=70B", "transport.ack_size"),
+        ("transport.ack_extra=20B", "transport.ack_extra"),
+        ("transport.smallest=100B", "transport.smallest"),
+        ("transport.cnp_interval=1ms", "transport.cnp_interval"),
+        ("transport.ack_queue=0", "transport.ack_queue"),
+        ("transport.nack_interval=1ms", "transport.nack_interval"),
+        ("switch.path=five-tuple", "switch.path"),
+        ("switch.next_hops=descending", "switch.next_hops"),
+        ("switch.scheduler=drr", "switch.scheduler"),
+    ],
+)
+def test_keys_that_a_testbed_would_ignore_are_refused(override: str, key: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        plan.read(scenario(override))
+    (problem,) = refused.value.problems
+    assert (problem.file, problem.key) == (f"--set {override}", key)
+    assert problem.hint is not None
+
+
+def test_defaults_that_are_written_out_are_accepted() -> None:
+    found = scenario("traffic.two.balancing=ecmp")
+    again = incast.Scenario.from_toml(found.to_toml(), "again.toml")
+    assert [flow.number for flow in plan.read(again).flows] == [0, 1]
+
+
+PAPERS = Path(__file__).parent.parent / "papers"
+MEASURED = [name for name in ids(PAPERS) if "testbed = true" in (PAPERS / name / "claims.toml").read_text()]
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_figures_on_a_testbed_are_accepted(name: str) -> None:
+    (figure,) = find(PAPERS, [name])
+    specs = [spec for spec in figure.runs if spec.testbed]
+    assert specs
+    for spec in specs:
+        assert plan.read(spec.load(None)).flows
+
+
+def test_the_example_is_accepted() -> None:
+    example = incast.Scenario.load(PAPERS.parent / "examples" / "testbed.toml")
+    assert len(plan.read(example).flows) == 4
 
 
 def test_everything_is_refused_at_once_and_placed_in_the_file() -> None:
@@ -613,6 +660,21 @@ def test_what_is_measured_is_in_the_result() -> None:
     assert result.info["testbed"]["controls"] == {"dctcp:paper": "incast_dctcp"}
     assert "testbed" not in simulated.info
     assert recorded().fingerprint == result.fingerprint
+
+
+def test_measurements_are_named_as_the_columns_that_they_become() -> None:
+    result = recorded()
+
+    def fields(measured: object) -> set[str]:
+        return {name for name in dir(measured) if not name.startswith("_")}
+
+    made = Measurement()
+    assert fields(made.flows[0]) <= set(result.flows.columns)
+    assert fields(made.port_samples[0]) <= set(result.port_series.columns)
+    assert fields(made.ports[0]) <= set(result.ports.columns)
+    assert fields(made.flow_samples[0]) <= set(result.flow_series.columns)
+    operation = _core.MeasuredOperation(operation=0, start_ps=0, end_ps=None)
+    assert fields(operation) <= set(result.operations.columns)
 
 
 def test_internals_are_in_the_table_of_the_simulator() -> None:

@@ -6,6 +6,8 @@
 
 mod keys;
 pub mod testbed;
+#[cfg(test)]
+mod tests;
 
 use crate::grammar::reading::Reading;
 use crate::grammar::section::Fallback;
