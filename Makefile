@@ -112,6 +112,16 @@ bench-against: rust ## this build against another, in turns: make bench-against 
 	target/release/incast-bench --against target/bench-base/target/release/incast-bench
 	git worktree remove --force target/bench-base
 
+# Counts do not depend on the machine, so a difference of half a percent is one.
+.PHONY: bench-count
+bench-count: rust ## instructions per packet-hop of this build and of another: make bench-count BASE=v0.1.0
+	rm -rf target/bench-base && git worktree prune
+	git worktree add --quiet --detach target/bench-base $(BASE)
+	cargo build --release --quiet --package incast-bench
+	cd target/bench-base && CARGO_TARGET_DIR=$(CURDIR)/target/bench-base/target cargo build --release --quiet --package incast-bench
+	target/release/incast-bench --count --against target/bench-base/target/release/incast-bench
+	git worktree remove --force target/bench-base
+
 # Every change of `crates/cc` that cargo-mutants knows, one at a time: first against the unit tests, then what
 # they do not notice against all tests of the crate. Survivors are listed, and are no error here.
 MUTANTS := CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 cargo mutants --package incast-cc --exclude-re 'impl fmt::' --output target
@@ -136,7 +146,7 @@ bpf: rust ## the algorithms as congestion control of the Linux kernel, for `inca
 	./bpf/build.sh
 
 # The last of the objects that build.sh makes.
-OBJECTS := python/incast/kernel/objects/stamp.bpf.o
+OBJECTS := python/incast/real/kernel/objects/stamp.bpf.o
 $(OBJECTS): $(shell find crates/cc crates/units -name '*.rs' -o -name 'Cargo.*') $(wildcard bpf/*)
 	@echo "building the algorithms for the Linux kernel"
 	@./bpf/build.sh > /dev/null

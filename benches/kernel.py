@@ -1,4 +1,4 @@
-"""What the algorithms cost in the Linux kernel: instructions, stack, and time per call.
+"""Costs of the algorithms in the Linux kernel: instructions, stack, and time per call.
 
 ``sudo .venv/bin/python benches/kernel.py [--record] [NAME…]`` loads each object, sends 20 MB over a link of
 200 Mbps between two network namespaces, and prints a table; ``--record`` adds it to ``benches/kernel.csv``.
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from incast import kernel  # noqa: E402
-from incast.kernel import Link, machine, options  # noqa: E402
+from incast.real.kernel import Link, machine, options  # noqa: E402
 from namespaces import network  # noqa: E402
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
@@ -111,7 +111,7 @@ def measure(algorithm: str) -> dict[str, str | int]:
 
 
 def costs(programs: list[dict[str, Any]]) -> dict[str, str | int]:
-    """What the kernel says of the newest programs of each name; nothing of those that are not there."""
+    """Returns the kernel's numbers on the newest program of each name that is there."""
     row: dict[str, str | int] = {}
     for name, call in PROGRAMS.items():
         numbers = [program for program in programs if program.get("name") == name]
@@ -135,7 +135,7 @@ COSTS = ("verified", "instructions", "machine_bytes", "calls", "ns")
 
 
 def details(number: int) -> dict[str, int]:
-    """What the kernel says of a program: of its file descriptor, which is opened for that."""
+    """Returns the kernel's numbers on a program, through a file descriptor opened for that."""
     call, get_by_id = {"x86_64": 321, "aarch64": 280}[platform.machine()], 13
     attribute = (ctypes.c_uint32 * 32)(number)
     descriptor = ctypes.CDLL(None, use_errno=True).syscall(

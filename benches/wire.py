@@ -1,4 +1,4 @@
-"""What files over a real network cost with each driver of ``crates/wire``.
+"""Costs of files over a real network with each driver of ``crates/wire``.
 
 ``sudo .venv/bin/python benches/wire.py`` sends files between two network namespaces that a veth link joins,
 and prints round trips, processor time and speed. Nothing is recorded: they depend on the machine and on what
@@ -48,7 +48,7 @@ def send(path: str, window: int, xdp: str | None) -> None:
 
 
 def measured(pair: Pair, window: int, size: int, sender: bool, receiver: bool) -> list[float]:
-    """What `send` prints, and before it the receiver's processor time."""
+    """Returns the numbers that `send` prints, and before them the receiver's processor time."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "sent").write_bytes(os.urandom(size))
         waiting = subprocess.Popen(

@@ -33,7 +33,7 @@ elif [ "${1:-}" = --own ]; then
     [ ${#5} -le 15 ] || { echo "bpf: $5 has more than 15 characters, which the kernel does not take" >&2; exit 2; }
     shift 5
 fi
-to=${1:-$root/python/incast/kernel/objects}
+to=${1:-$root/python/incast/real/kernel/objects}
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/bpf"
 export CARGO_TARGET_DIR
 work="$CARGO_TARGET_DIR/objects"

@@ -27,7 +27,7 @@ EACH = {STRUCT: 12, UNION: 12, 6: 8, PROTOTYPE: 8, 15: 12, 19: 12}
 
 
 def sections(image: bytes) -> dict[str, tuple[int, int]]:
-    """Where each section of an ELF file is, and its length."""
+    """Returns the place of each section in an ELF file, and its length."""
     (at,) = struct.unpack_from("<Q", image, 0x28)
     entry, count, names = struct.unpack_from("<HHH", image, 0x3A)
     found = [struct.unpack_from("<IIQQQQ", image, at + entry * i) for i in range(count)]

@@ -26,7 +26,7 @@ DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
 
 FAILURE_US = (600, 1100)
-"""When the link of examples/training.toml is down."""
+"""Time at which the link of examples/training.toml is down."""
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def run(example: str, **changes: object) -> incast.Result:
-    """Runs an example, with some keys changed (``__`` stands for a dot)."""
+    """Runs an example, with some keys changed (``__`` is a dot)."""
     scenario = incast.Scenario.load(EXAMPLES / example)
     return scenario.with_({key.replace("__", "."): value for key, value in changes.items()}).run()
 

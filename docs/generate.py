@@ -1,4 +1,4 @@
-"""Writes what is made from the code: the scenario file, distributions, lists of algorithms, verdicts.
+"""Writes what is made from the code: scenario keys, distributions, lists of algorithms and commands.
 
 ``python docs/generate.py`` writes the pages beside this file and the lists into other pages (``PARTS``);
 ``python docs/generate.py FOLDER`` writes only the pages, and elsewhere. Tests compare both with what is
@@ -8,13 +8,14 @@ version of every library.
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from incast import Scenario, ScenarioError, _core
+from incast import Scenario, ScenarioError, _core, cli
 from incast.ledger import record
 from incast.ledger.site import SYMBOLS
 
@@ -83,7 +84,7 @@ Listed = _core.Algorithm | _core.OwnControl
 
 
 def grouped() -> list[tuple[_core.Family, list[Listed]]]:
-    """The groups that have members, each with these: algorithms, and what controls congestion without one."""
+    """Returns the groups of algorithms, and of transports and networks with control of their own."""
     known: list[Listed] = [*_core.algorithms(), *_core.own_controls()]
     groups = [(family, [one for one in known if one.family == family.name]) for family in _core.families()]
     return [(family, members) for family, members in groups if members]
@@ -125,8 +126,33 @@ def with_needs() -> str:
     return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
+GUIDES = {
+    "sweep": "sweeps.md",
+    "convert": "../formats/workloads.md",
+    "report": "../report.md",
+    "reproduce": "reproduce.md",
+    "kernel": "kernel.md",
+    "testbed": "testbed.md",
+    "send": "wire.md",
+    "receive": "wire.md",
+}
+"""Commands that have a page of their own, seen from the page of all commands."""
+
+
+def commands() -> str:
+    """Returns a table of all commands, with their own help."""
+    [subparsers] = [a for a in cli.parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    rows = []
+    for command in subparsers._choices_actions:
+        page = GUIDES.get(command.dest)
+        more = f" ([guide]({page}))" if page else ""
+        rows.append(f"| `incast {command.dest}` | {cell(command.help or '')}{more} |")
+    return "\n\n" + "\n".join(["| Command | Purpose |", "| --- | --- |", *rows]) + "\n\n"
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
+    "docs/guide/commands.md": {"commands": commands},
     "docs/models.md": {"algorithms": with_needs},
     "docs/compare.md": {"groups": lambda: by_group("")},
 }
@@ -236,12 +262,12 @@ def table(keys: list[_core.Key]) -> str:
 
 
 def meaning(key: _core.Key) -> str:
-    """What a key means, and where its default comes from."""
+    """Returns the meaning of a key, and the source of its default."""
     return key.meaning if key.source is None else f"{key.meaning} Default: {key.source}."
 
 
 def default(text: str) -> str:
-    """What holds without a key, as a cell: ``= "1us"`` becomes code."""
+    """Returns the value of an absent key, as a cell: ``= "1us"`` becomes code."""
     if text.startswith("= {"):
         return "its own"
     if text.startswith("= "):

@@ -1,4 +1,4 @@
-"""What the site asks of MkDocs beyond its settings: folders in the navigation, and no network.
+"""Additions to MkDocs for the site: folders in the navigation, and no network.
 
 MkDocs calls these functions by their names.
 """

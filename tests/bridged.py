@@ -26,12 +26,12 @@ class Pair:
     receiver: str
 
     def enter(self, receiver: bool = False) -> list[str]:
-        """How a command begins that runs in one of them."""
+        """Returns the beginning of a command that runs in one of them."""
         # `ip netns exec` would also mount another /sys.
         return ["nsenter", f"--net=/run/netns/{self.receiver if receiver else self.sender}"]
 
     def link(self, receiver: bool = False) -> str:
-        """What `ip link` says of the interface."""
+        """Returns the output of `ip link` about the interface."""
         words = ["ip", "-n", self.receiver if receiver else self.sender, "link", "show"]
         words += ["to-a" if receiver else "to-b"]
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass
 class Passed:
-    """What a bridge saw, once it has ended.
+    """Packets that a bridge saw, once it has ended.
 
     Attributes:
         packets: UDP datagrams.
@@ -59,7 +59,7 @@ class Passed:
 
 
 def lacking() -> str:
-    """What this machine lacks for AF_XDP between network namespaces; empty if nothing."""
+    """Returns what this machine lacks for AF_XDP between network namespaces; empty if nothing."""
     if missing := lacking_for_namespaces("ip", "nsenter"):
         return missing
     tried = subprocess.run([sys.executable, "-c", _TRY], capture_output=True, text=True, check=False)

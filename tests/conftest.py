@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: the command `incast`, small scenarios, and the right to use the kernel."""
+"""Common parts of the end-to-end tests: the command `incast`, small scenarios, rights to the kernel."""
 
 from __future__ import annotations
 

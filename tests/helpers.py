@@ -1,4 +1,4 @@
-"""What the end-to-end tests share."""
+"""Common parts of the end-to-end tests."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ SLOW = "import pathlib, time\n" + PLUGIN.replace(
             time.sleep(0.01)
         return FixedRateFlow()""",
 )
-"""The same, whose first flow makes the file ``waiting`` and starts once there is a file ``stopped``."""
+"""A plugin whose first flow makes the file ``waiting`` and starts once there is a file ``stopped``."""
 
 
 def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
@@ -191,7 +191,7 @@ class Incast:
 
 
 def lacking_for_namespaces(*tools: str) -> str:
-    """What this machine lacks for network namespaces that are used with these tools; empty if nothing."""
+    """Returns what this machine lacks for network namespaces with these tools; empty if nothing."""
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if missing:
         return f"{', '.join(missing)} missing"

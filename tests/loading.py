@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 
 from incast import kernel
-from incast.kernel import CONTROLS, KernelError, machine
+from incast.real.kernel import CONTROLS, KernelError, machine
 
 __all__ = ["lacking"]
 
 
 def lacking() -> str:
-    """What this machine lacks to load an algorithm; empty if nothing."""
+    """Returns what this machine lacks to load an algorithm; empty if nothing."""
     try:
         machine.ready()
     except KernelError as error:

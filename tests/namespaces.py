@@ -16,7 +16,7 @@ from statistics import median
 
 from helpers import wait_until
 from incast import kernel
-from incast.kernel.image import patched
+from incast.real.kernel.image import patched
 
 __all__ = ["Flow", "Network", "network"]
 
@@ -26,7 +26,7 @@ PORT = 7077
 
 @dataclass(frozen=True)
 class Flow:
-    """What a flow came to.
+    """Outcome of a flow.
 
     Attributes:
         seconds: From its first byte to the end of the receiver's.
@@ -61,7 +61,7 @@ class Network:
         self.receiver = receiver
 
     def mark(self, above: int, bpftool: str) -> None:
-        """Marks packets that find more than so many bytes before the slow link."""
+        """Marks packets that find more than ``above`` bytes before the slow link."""
         program = (kernel.OBJECTS / "mark.bpf.o").read_bytes()
         with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
             file.write(patched(program, {"incast_mark_above": above.to_bytes(8, "little")}))
@@ -97,7 +97,7 @@ class Network:
 
     @contextlib.contextmanager
     def queue_on_the_way_back(self, rate: str, limit: int) -> Iterator[None]:
-        """A queue of so many bytes before a link of this rate on the way back, kept full by other packets."""
+        """Keeps a queue of ``limit`` bytes before a link of this rate on the way back full of packets."""
         tc = (*_enter(self.receiver), "tc", "qdisc")
         _run(*tc, "add", "dev", "to-a", "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit))
         flood = subprocess.Popen([*_enter(self.receiver), sys.executable, "-c", _FLOOD])
@@ -133,7 +133,7 @@ class Network:
             data = data[end:]
 
     def flow(self, control: str, size: int, both: bool = False) -> Flow:
-        """Sends so many bytes under a congestion control.
+        """Sends ``size`` bytes under a congestion control.
 
         Args:
             control: Its name in the kernel.

@@ -2,12 +2,12 @@
 
 How a page says what a block is (docs/dev/documentation.md has it for writers):
 
-* ``console``: commands after ``$``, each followed by its output. No output means that it is not
-  compared. ``…`` alone stands for any lines, inside a line for anything.
+* ``console``: commands after ``$``, each followed by its output. No output means that it is not compared.
+  ``…`` alone matches any lines, inside a line anything.
 * ``python``: runs in one namespace for the page; a ``text`` block right after it is what it prints.
 * ``toml``: a whole scenario, which must be valid, or with a comment a part of one.
 * ``sh``, ``bash``: commands without output.
-* ``rust``: lines of a file of the repository.
+* ``rust``, ``c``: lines of the file named by ``title="path"`` behind the language, or by a comment.
 
 A comment ``<!-- test: … -->`` on the line before a block says more.
 """
@@ -31,7 +31,8 @@ from helpers import ROOT
 LANGUAGES = ("console", "python", "toml", "sh", "bash", "rust", "c")
 """Blocks in these languages are run, or say why not."""
 
-_FENCE = re.compile(r"^( *)(```+|~~~+)([\w-]*).*$")
+_FENCE = re.compile(r"^( *)(```+|~~~+)([\w-]*)(.*)$")
+_TITLE = re.compile(r'\btitle="([^"]+)"')
 _COMMENT = re.compile(r"^ *<!-- test: (\w+)(?:: | )?(.*?) -->$")
 
 
@@ -46,6 +47,7 @@ class Block:
         lines: Its content without indentation.
         say: What the comment before it says: a word, and what follows it.
         indent: Spaces before the fence.
+        title: The text of ``title="…"`` behind the language: the file that the lines are from.
     """
 
     page: str
@@ -54,6 +56,7 @@ class Block:
     lines: list[str]
     say: dict[str, str] = field(default_factory=dict)
     indent: int = 0
+    title: str = ""
 
     @property
     def place(self) -> str:
@@ -84,7 +87,8 @@ def blocks(path: Path) -> list[Block]:
                     break
                 content.append(inside[indent:])
             page = path.relative_to(ROOT).as_posix()
-            found.append(Block(page, number + 1, fence[3], content, say, indent))
+            title = _TITLE.search(fence[4])
+            found.append(Block(page, number + 1, fence[3], content, say, indent, title[1] if title else ""))
             say = {}
         elif line.strip():
             say = {}
@@ -123,6 +127,8 @@ class Runner:
         match block.language:
             case "console":
                 self.console(block)
+            case "python" | "toml" if block.title:
+                self.excerpt(block)
             case "python":
                 self.python(block)
             case "toml":
@@ -204,12 +210,11 @@ class Runner:
 
     def excerpt(self, block: Block) -> None:
         """The lines must be in the file that the comment names, in a row."""
-        file = block.say.get("excerpt")
+        file = block.say.get("excerpt") or block.title
         assert file, f"{block.place}: say of which file this is an excerpt"
         # An example in a doc comment is an excerpt, too.
-        whole = [re.sub(r"^//[!/] ?", "", line.strip()) for line in (ROOT / file).read_text().splitlines()]
-        whole = [line.strip() for line in whole]
-        part = [line.strip() for line in block.lines]
+        lines = ((ROOT / file).read_text().splitlines(), block.lines)
+        whole, part = ([re.sub(r"^//[!/] ?", "", line.strip()).strip() for line in text] for text in lines)
         rows = range(len(whole) - len(part) + 1)
         assert any(whole[i : i + len(part)] == part for i in rows), f"{block.place}: not in {file}"
 
@@ -229,7 +234,7 @@ class DifferentError(AssertionError):
 def commands(block: Block) -> list[tuple[str, list[str]]]:
     """The commands of a console block, each with the output that the page shows.
 
-    A command that ends in a backslash goes on in the next line.
+    A command that ends in a backslash continues in the next line.
     """
     found: list[tuple[str, list[str]]] = []
     lines = iter(block.lines)
@@ -251,7 +256,7 @@ def strip_comment(command: str) -> str:
 
 
 def agree(shown: list[str], found: list[str]) -> bool:
-    """Whether an output is as shown; ``…`` stands for any lines, or for anything in a line."""
+    """Whether an output is as shown; ``…`` matches any lines, or anything in a line."""
     pattern = ""
     for line in shown:
         if line.strip() == "…":
@@ -311,7 +316,7 @@ def alike(line: str) -> re.Pattern[str]:
 
 
 def merged(base: str, part: str) -> str:
-    """A scenario in which the sections of a part stand for those of the same name."""
+    """Returns a scenario in which the sections of a part replace sections of the same name."""
     name = re.compile(r"^\[+([\w-]+)", re.MULTILINE)
     pieces = re.split(r"(?m)^(?=\[)", base)
     replaced = set(name.findall(part))

@@ -1,4 +1,4 @@
-"""Where the command `incast` keeps the results of tests."""
+"""Folder in which the command `incast` keeps the results of tests."""
 
 from __future__ import annotations
 

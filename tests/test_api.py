@@ -207,7 +207,7 @@ def test_algorithms_have_a_family_and_needs() -> None:
 def test_compare_takes_all_that_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     incast.register("breaks", Breaks)
     incast.register("demands", Demands)
-    monkeypatch.setattr("incast.choice.registered", lambda: {"breaks": "", "demands": ""})
+    monkeypatch.setattr("incast.scenario.choice.registered", lambda: {"breaks": "", "demands": ""})
     scenario = incast.Scenario.from_toml(SMALL, "small.toml")
     with pytest.warns(RuntimeWarning, match="breaks failed: it broke"):
         made = incast.compare(scenario, cc="all")

@@ -48,7 +48,7 @@ incast.register("fixed", Fixed)
 
 @pytest.fixture(autouse=True)
 def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test loads is not for the processes that other tests start."""
+    """Empties the list of plugins for the test, so that processes of other tests do not load them."""
     monkeypatch.setenv(incast.algorithm.PLUGINS, "")
 
 
@@ -167,7 +167,7 @@ def test_oscar_in_python_behaves_like_oscar() -> None:
 
 
 class FailsError(Exception):
-    """What Failing raises."""
+    """Error that Failing raises."""
 
 
 class Failing(incast.CongestionControl):

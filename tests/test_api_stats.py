@@ -16,8 +16,8 @@ import pytest
 import incast
 from helpers import RING, SMALL
 from incast import stats
-from incast.result import every_sample
-from incast.runner import Local
+from incast.results.result import every_sample
+from incast.runs.runner import Local
 
 RANDOM = SMALL.replace(
     '[[traffic]]\nname = "long"',
@@ -210,7 +210,7 @@ def test_percentiles_of_the_worked_example(rank: float, value: float) -> None:
 
 
 def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
-    """Those of the ledger, of the report and of pictures are those of `stats`."""
+    """The ledger, the report and the pictures use the percentiles of `stats`."""
     from incast.ledger import measures
     from incast.ledger.view import View
     from incast.report.flows import Flows, classes

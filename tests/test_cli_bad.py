@@ -1,6 +1,6 @@
-"""Command lines that are wrong, and what they are told; kept in `snapshots/commands.txt`.
+"""Command lines that are wrong, and their messages; kept in `snapshots/commands.txt`.
 
-`UPDATE_SNAPSHOTS=1` writes the file anew; read the difference before you keep it.
+`UPDATE_SNAPSHOTS=1` writes the file again; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ doctor aspirin
 
 
 def said(text: str) -> str:
-    """What was said, without the lines that say how a command is used, and without lists that grow."""
+    """Returns the output without the lines on a command's usage, and without lists that grow."""
     text = re.sub(r"usage: .*?(?=^incast)", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\(choose from .*\)", "(choose from …)", text)
 

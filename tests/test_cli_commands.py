@@ -227,7 +227,7 @@ def test_doctor_says_what_there_is_and_what_is_missing(
 
 
 def complete(script: Path, line: str, folder: Path) -> list[str]:
-    """What bash offers at the end of a line."""
+    """Returns the completions that bash offers at the end of a line."""
     words = " ".join(f"'{word}'" for word in line.split(" "))
     ask = f"source {script}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _incast"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a switch sees of congestion, against what must be there, and against what an algorithm deduces."""
+"""A switch's view of congestion, against what must be there, and against an algorithm's estimate."""
 
 from __future__ import annotations
 

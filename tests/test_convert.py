@@ -348,7 +348,7 @@ def test_a_trace_is_what_perfetto_reads(incast: Incast, pauses: Path) -> None:
 
 
 def tshark(capture: Path, only: str, *fields: str) -> list[list[str]]:
-    """What Wireshark sees: these fields of every packet that the filter lets through."""
+    """Returns these fields of every packet that Wireshark's filter lets through."""
     words = ["tshark", "-o", "ip.check_checksum:TRUE", "-r", str(capture), "-Y", only, "-T", "fields"]
     words += [word for field in fields for word in ("-e", field)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)

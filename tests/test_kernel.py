@@ -17,8 +17,8 @@ from incast import ScenarioError, kernel
 from incast._core import algorithm
 from incast.cli import doctor
 from incast.cli import kernel as cli
-from incast.kernel import CONTROLS, KernelError, Link, machine, options
-from incast.kernel.image import ImageError, patched, renamed
+from incast.real.kernel import CONTROLS, KernelError, Link, machine, options
+from incast.real.kernel.image import ImageError, patched, renamed
 from namespaces import network
 
 LINK = Link(base_rtt_ps=400_000_000, line_rate_bps=1_000_000_000)
@@ -254,7 +254,7 @@ def answers(folder: Path, out: str, error: str = "", code: int = 0) -> None:
 
 
 def refusal(folder: Path) -> str:
-    """Why oscar is not loaded, with an object that has all symbols."""
+    """Returns the reason for which oscar is not loaded, with an object that has all symbols."""
     with pytest.raises(KernelError) as refused:
         kernel.load("oscar", [], LINK, folder)
     return str(refused.value)

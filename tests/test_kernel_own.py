@@ -11,7 +11,7 @@ import pytest
 
 from helpers import ROOT, Incast
 from incast import kernel
-from incast.kernel import KernelError, machine
+from incast.real.kernel import KernelError, machine
 from namespaces import network
 
 EXAMPLE = ROOT / "examples" / "custom-algorithm"
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("kernel")
 
 
 def build(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What making the example's object says, with this name in the kernel."""
+    """Runs the making of the example's object, with this name in the kernel."""
     script, crate = ROOT / "bpf" / "build.sh", EXAMPLE / "kernel"
     words = [str(script), "--own", str(crate), "target", "Target", name, str(folder)]
     return subprocess.run(words, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What algorithms compute in the kernel for real connections is what the same source computes elsewhere."""
+"""The kernel's results for real connections equal those that the same source computes elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from incast import _core, kernel
-from incast.kernel import CONTROLS, Link, machine
+from incast.real.kernel import CONTROLS, Link, machine
 from namespaces import network
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ import pytest
 
 from helpers import Incast
 from incast import kernel
-from incast.kernel import KernelError, Link, machine, options
+from incast.real.kernel import KernelError, Link, machine, options
 from namespaces import network
 
 SLOW = Link(base_rtt_ps=4_000_000_000, line_rate_bps=200_000_000)

@@ -1,4 +1,4 @@
-"""The page *What we learned about the papers*: claims with the verdicts that it shows back each sentence."""
+"""The page *Findings about the papers*: claims with the verdicts that it shows back each sentence."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from incast.ledger.judge import evaluate
 from incast.ledger.picture import draw
 from incast.ledger.quantity import Band, Quantity, quantity
 from incast.ledger.view import View
-from incast.runner import Done, Task, Watch, execute
+from incast.runs.runner import Done, Task, Watch, execute
 
 PAPERS = ROOT / "papers"
 
@@ -225,7 +225,7 @@ def test_turns_are_counted_for_good_only() -> None:
         def __init__(self, queue: list[int]) -> None:
             import numpy as np
 
-            from incast.result import PortSeries
+            from incast.results.result import PortSeries
 
             time = np.arange(len(queue), dtype=np.int64) * 1_000_000
             ones = np.ones(len(queue), dtype=np.int64)
@@ -317,7 +317,7 @@ def test_claims_that_are_written_wrongly_are_explained(
 
 
 def test_the_verdict_follows_from_the_rule(papers: Path, incast: Incast) -> None:
-    """The same runs, three rules, three verdicts; the reason shows only where it is asked for."""
+    """One set of runs under three rules has three verdicts; the reason shows only where it is asked for."""
     file = papers / "some" / "fig1" / "claims.toml"
     for low, trend, verdict in (
         ("99%", "50%", "reproduced"),
@@ -347,7 +347,7 @@ def test_results_that_are_there_are_reused(papers: Path, incast: Incast) -> None
 
 
 def test_killed_it_goes_on_where_it_was(papers: Path, incast: Incast) -> None:
-    """The run with five hosts takes hours; killed meanwhile, only the one with four is there, and stays."""
+    """The run with five hosts takes hours; after a kill, only the one with four is there, and stays."""
     file = papers / "some" / "fig1" / "claims.toml"
     endless = CLAIMS.replace("vary = {", 'along = { size = ["2MB", "900GB"] }\nvary = {').replace(
         '"topology.hosts={hosts}"', '"topology.hosts={hosts}", "traffic.long.size={size}", "run.until=1000s"'
@@ -369,7 +369,7 @@ def test_killed_it_goes_on_where_it_was(papers: Path, incast: Incast) -> None:
 
 
 def test_a_figure_runs_on_any_executor(papers: Path, tmp_path: Path) -> None:
-    """What travels to an executor is enough to make the runs, as on a cluster."""
+    """The data passed to an executor is enough to make the runs, as on a cluster."""
 
     class Here:
         """Makes the runs in this process, the last one first."""

@@ -14,7 +14,7 @@ from incast.ledger.figure import Claim
 from incast.ledger.judge import Found, verdict_of
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.record import Change
-from incast.stats import Estimate
+from incast.results.stats import Estimate
 
 POISSON = """\
 [topology]

@@ -1,4 +1,4 @@
-"""The ledger where runs are on a testbed: which are made, which are reused, and what is said without one."""
+"""Runs on a testbed in the ledger: made, reused, or reported as lacking a testbed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from helpers import Incast
 from incast import Result, Scenario, testbed
 from incast.ledger import LedgerError, find, judge, run_figure, run_figures
 from incast.ledger.testbeds import AbsentError, measure
-from incast.progress import Progress
-from incast.runner import State
-from incast.testbed import RunError, TestbedError, machine
+from incast.progress import Progress, State
+from incast.real.testbed import RunError, TestbedError, machine
 
 SCENARIO = """\
 [topology]
@@ -137,7 +136,7 @@ def test_complete_results_of_a_testbed_are_reused(
     objects = tmp_path / "objects"
     objects.mkdir()
     (objects / "swift.bpf.o").write_bytes(b"other")
-    monkeypatch.setattr("incast.kernel.OBJECTS", objects)
+    monkeypatch.setattr("incast.real.kernel.OBJECTS", objects)
     measure(figure, folder, fresh=False)
     assert len(made) == 7
     # And of other programs in switches.

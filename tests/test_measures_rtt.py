@@ -60,7 +60,7 @@ def view() -> View:
 
 
 def controlled() -> str:
-    """The same scenario with CCC for both, and its internal quantities."""
+    """Returns the scenario with CCC for both flows, and with its internal quantities."""
     text = TWO.format(buffer="4MB").replace("[probe]", "[probe]\ninternals = true")
     kept = [line for line in text.splitlines() if not line.startswith("cc = ")]
     return '[cc]\nalgorithm = "ccc"\n\n' + "\n".join(kept) + "\n"

@@ -30,7 +30,7 @@ flow_interval = "10us"
 
 @pytest.fixture(autouse=True)
 def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test loads is not for the processes that other tests start."""
+    """Empties the list of plugins for the test, so that processes of other tests do not load them."""
     monkeypatch.setenv(incast.algorithm.PLUGINS, "")
     incast.load_plugin(ROOT / "papers" / "ccc" / "readings.py")
 

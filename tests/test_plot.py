@@ -17,7 +17,7 @@ import incast
 from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
-from incast.result import every_sample
+from incast.results.result import every_sample
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -238,7 +238,7 @@ STYLED = [
     *("ccc", "sqcc", "patched-timely", "lswift", "mswift", "newreno", "nscc", "mnscc", "smartt", "poseidon"),
     *("oracle", "ndp", "homa", "bfc"),
 ]
-"""What has a style of its own."""
+"""Labels with a style of their own."""
 
 
 def seen(name: str, sight: str) -> Array:

@@ -77,7 +77,7 @@ def bars(axes: Axes, label: str) -> list[Bar]:
 
 
 def rows(result: incast.Result, kind: str, names: list[str], job: str | None = None) -> list[Bar]:
-    """The same from the tables, operation by operation."""
+    """Computes the rows from the tables, operation by operation."""
     of = {name: result.operations.column(name) for name in result.operations.columns}
     flows = dict(zip(result.flows.column("flow"), result.flows.column("start_ps"), strict=True))
     found = []

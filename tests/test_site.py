@@ -43,7 +43,7 @@ _CSS = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 
 
 class Page(HTMLParser):
-    """What a page loads, where it links to, and the names in it."""
+    """Parts of a page: what it loads, where it links to, and the names in it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Where the site is served."""
+    """Serves the site and yields its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -19,7 +19,7 @@ import pytest
 
 from helpers import PLUGIN, RING, Incast, wait_until
 from incast import Result, ResultError, ScenarioError, algorithms, stats, sweep
-from incast.runner import Watch
+from incast.runs.runner import Watch
 
 TABLES = ("table.parquet", "table.csv", "summary.parquet", "summary.csv")
 
@@ -201,8 +201,8 @@ def test_a_process_that_dies_fails_its_run_alone(
 
 DYING = """\
 import os, signal, sys
-if "incast.runner.worker" in " ".join(sys.orig_argv):
-    import incast.runner.executor as executor
+if "incast.runs.runner.worker" in " ".join(sys.orig_argv):
+    import incast.runs.runner.executor as executor
     make = executor.execute
     def execute(task, progress=None):
         if "seed = 8" in task.scenario:
@@ -309,7 +309,7 @@ def test_all_stands_for_what_each_combination_permits(
     incast: Incast, scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What other tests of this process have registered is not meant.
-    monkeypatch.setattr("incast.choice.registered", dict)
+    monkeypatch.setattr("incast.scenario.choice.registered", dict)
     plan = sweep.plan(scenario, ["cc=all", "topology.delay=1us,3us"])
     ran = {run.values[0] for run in plan.runs}
     assert {"oscar", "hpcc", "swift"} <= ran
@@ -366,7 +366,7 @@ def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: P
     # What a machine of the cluster does, in a process that has never heard of the plugin.
     there = (
         "import io, sys, tarfile; from pathlib import Path; from incast import __version__, sweep;"
-        "from incast.runner.on_ray import make, unpack;"
+        "from incast.runs.runner.on_ray import make, unpack;"
         "task = sweep.Task(0, sys.argv[1], 'small.toml', '');"
         "plugins = [('mine.py', sys.argv[2].encode())];"
         "error, packed = make(task, __version__, plugins); assert error is None, error;"
@@ -382,7 +382,7 @@ def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: P
 
 
 def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    from incast.runner.on_ray import Ray
+    from incast.runs.runner.on_ray import Ray
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ResultError, match=r"pip install 'incast\[ray\]'"):

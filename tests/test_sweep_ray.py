@@ -38,7 +38,7 @@ def test_a_run_that_fails_there_fails_alone(incast: Incast, scenario: Path) -> N
     from dataclasses import replace
 
     from incast import sweep
-    from incast.runner.on_ray import Ray
+    from incast.runs.runner.on_ray import Ray
 
     plan = sweep.plan(scenario, ["cc=oscar"], seeds=2, results=incast.folder / "runs")
     tasks = [

@@ -1,4 +1,4 @@
-"""What a terminal shows: tables, numbers, the progress line."""
+"""Output in a terminal: tables, numbers, the progress line."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import pytest
 
 from incast._terminal import cells
 from incast.cli.table import Column, number, table
-from incast.progress import Progress, ProgressLine, Series, duration, of_batch, of_run, simulated
-from incast.runner import Failure, State
+from incast.progress import (
+    Failure,
+    Progress,
+    ProgressLine,
+    Series,
+    State,
+    duration,
+    of_batch,
+    of_run,
+    simulated,
+)
 
 HALF_WAY = Progress(now_ps=500_000_000, until_ps=10**12, flows_finished=50, flows=100, hops=6_000_000)
 

@@ -1,4 +1,4 @@
-"""What a testbed refuses, and what it makes of what it measures: nothing here needs rights or a network."""
+"""Refusals of a testbed, and its use of measurements: nothing here needs rights or a network."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from helpers import Incast
 from incast import ScenarioError, _core, captures, store, testbed
 from incast._build import build
 from incast.cli.plot import labelled
-from incast.kernel import KernelError
-from incast.kernel import machine as kernel_machine
 from incast.ledger.figure import find, ids
+from incast.real.kernel import KernelError
+from incast.real.kernel import machine as kernel_machine
+from incast.real.testbed import machine, plan, telemetry
+from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import titles
-from incast.testbed import machine, plan, telemetry
-from incast.testbed.distance import distance, pairs
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
@@ -533,7 +533,7 @@ def measured_flow(
 
 @dataclass
 class Measurement:
-    """What a testbed might have measured of the two flows."""
+    """A measurement of the two flows as a testbed could make it."""
 
     end: str = "finished"
     now_ps: int = 200 * 10**9
@@ -700,7 +700,7 @@ def test_internals_of_what_linux_has_itself_are_refused() -> None:
 
 
 def ring(end: str) -> incast.Result:
-    """What a testbed might have measured of the ring: 10 ms for each flow, 4 ms for each computation.
+    """Returns a possible measurement of the ring: 10 ms for each flow, 4 ms for each computation.
 
     If it did not finish, the second flows did not.
     """

@@ -22,13 +22,13 @@ import pytest
 import incast
 from helpers import Incast, wait_until
 from incast import _core, captures, kernel, testbed
-from incast.kernel import KernelError
-from incast.kernel import machine as kernel_machine
-from incast.testbed import TestbedError, controls, flows, machine
-from incast.testbed import captures as taps
-from incast.testbed.network import _HOST, Network
-from incast.testbed.plan import Plan
-from incast.testbed.telemetry import Record, payload, record
+from incast.real.kernel import KernelError
+from incast.real.kernel import machine as kernel_machine
+from incast.real.testbed import TestbedError, controls, flows, machine
+from incast.real.testbed import captures as taps
+from incast.real.testbed.network import _HOST, Network
+from incast.real.testbed.plan import Plan
+from incast.real.testbed.telemetry import Record, payload, record
 
 STAR = """\
 topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
@@ -56,7 +56,7 @@ MARKS = ("switch.ecn={ kmin = '20KB', kmax = '20KB', pmax = 1 }",)
 
 
 def lacking() -> str:
-    """What this machine lacks; empty if nothing."""
+    """Returns what this machine lacks; empty if nothing."""
     try:
         machine.check(marks=True)
         for name in ("sh", "sed"):
@@ -90,18 +90,18 @@ def scenario(*overrides: str) -> incast.Scenario:
 
 
 def programs(name: str) -> int:
-    """How many programs of a name are in the kernel."""
+    """Returns the number of programs of a name in the kernel."""
     shown = kernel_machine.call(kernel_machine.ready(), "--json", "prog", "show")
     return sum(row.get("name") == name for row in json.loads(shown))
 
 
 def marking_programs() -> int:
-    """How many programs that mark are in the kernel: each holds its device, and that its namespace."""
+    """Returns the number of marking programs in the kernel: each holds its device and namespace."""
     return programs("incast_mark")
 
 
 def mounted() -> list[str]:
-    """What is mounted in the tree in which a testbed mounts for itself."""
+    """Returns the mounts in the tree in which a testbed mounts its own."""
     return [
         line for line in Path("/proc/mounts").read_text().splitlines() if line.split()[1].startswith("/sys")
     ]

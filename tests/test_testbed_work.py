@@ -19,9 +19,9 @@ import pytest
 import incast
 from incast import _core
 from incast._core import PlannedOperation
-from incast.testbed import flows as sending
-from incast.testbed import plan as planning
-from incast.testbed.work import Work
+from incast.real.testbed import flows as sending
+from incast.real.testbed import plan as planning
+from incast.real.testbed.work import Work
 
 HEAD = """\
 topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }

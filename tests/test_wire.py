@@ -21,8 +21,8 @@ from helpers import Incast, lacking_for_namespaces, wait_until
 from incast import ScenarioError, kernel, wire
 from incast._core import read_quantity
 from incast.cli.wire import Line, place, rate, receiving, sending, size
-from incast.kernel import KernelError, machine
-from incast.wire import Route, WireError
+from incast.real.kernel import KernelError, machine
+from incast.real.wire import Route, WireError
 from namespaces import ADDRESS, Network, network
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sockets use calls of Linux")
@@ -163,7 +163,7 @@ def test_nothing_is_lost_with_5_percent_lost_and_10_percent_late(
 
 
 def lacking() -> str:
-    """What this machine lacks for network namespaces; empty if nothing."""
+    """Returns what this machine lacks for network namespaces; empty if nothing."""
     return lacking_for_namespaces("ip", "tc", "nsenter")
 
 

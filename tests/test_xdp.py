@@ -75,7 +75,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def content(folder: Path, length: int) -> bytes:
-    """What is in the file ``sent``."""
+    """Returns the content of the file ``sent``."""
     data = random.Random(length).randbytes(length)
     (folder / "sent").write_bytes(data)
     return data
@@ -154,7 +154,7 @@ s.sendto(struct.pack(">BBHHH", 8, 0, 0xffff - 0x0800 - 0x1234 - 1, 0x1234, 1), (
 while s.recv(100)[20:] != struct.pack(">BBHHH", 0, 0, 0xffff - 0x1234 - 1, 0x1234, 1):
     pass
 """
-"""Sends an ICMP echo and waits for the answer; the sums are those of these eight bytes."""
+"""Sends an ICMP echo and waits for the answer; the checksums fit these eight bytes."""
 
 ECHO = """
 import socket

@@ -73,7 +73,7 @@ class Cc(Section):
 
 
 def text() -> str:
-    """What the file should hold."""
+    """Returns the text that the file should hold."""
     schema = incast.schema()
     sections = schema["properties"]
     classes = [HEAD]
@@ -119,7 +119,7 @@ def _tables(key: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _is_section(schema: Schema) -> bool:
-    """Whether a key is a table with keys of its own, or a flag that stands for its defaults."""
+    """Whether a key is a table with keys of its own, or a flag that is short for its defaults."""
     types = [one.get("type") for one in schema.get("anyOf", ())]
     return types[:1] == ["object"] and "properties" in schema["anyOf"][0]
 

@@ -1,4 +1,4 @@
-//! What an acknowledgement costs each algorithm of the catalogue, in every preset: cycles of the time-stamp
+//! Cost of an acknowledgement for each algorithm of the catalogue, in every preset: cycles of the time-stamp
 //! counter and instructions.
 //!
 //! An event is what the simulator calls for an acknowledgement: the timer if it is due, `on_ack`, `allowance`
@@ -26,15 +26,15 @@ const PAPER: [(&str, &str, u64); 6] = [
     ("powertcp", "paper", 159),
 ];
 
-/// Acknowledgements, and how many are measured together: those of a batch fit in the first cache.
+/// Number of acknowledgements, and number of them measured together: a batch fits in the first cache.
 const EVENTS: usize = 16_384;
 const BATCH: usize = 64;
-/// How often the cycles of every batch are taken; the fewest count.
+/// Number of times that the cycles of every batch are taken; the fewest count.
 const RUNS: usize = 30;
 /// Between two CNPs, at least.
 const CNP_GAP: Time = Time::from_us(50);
 
-/// What an event of one preset costs.
+/// Cost of an event for one preset.
 struct Cost {
     algorithm: &'static str,
     preset: &'static str,
@@ -96,7 +96,7 @@ fn cycles(measured: &[AnyParams]) -> Vec<f64> {
 /// Instructions of an event: this program under callgrind with every batch performed twice, less that with
 /// every batch performed once.
 fn instructions(algorithm: &str, preset: &str) -> Result<f64, String> {
-    let count = |times| measure::instructions(&crate::this()?, &["--acks-of", algorithm, preset, times]);
+    let count = |times| measure::instructions(&crate::this()?, &[], &["--acks-of", algorithm, preset, times]);
     Ok((count("2")?.1 - count("1")?.1) as f64 / EVENTS as f64)
 }
 
@@ -122,7 +122,7 @@ fn keep(costs: &[Cost]) -> Result<(), String> {
 /// Runs the whole sequence; the result is the cycles of every batch.
 struct Run<'a> {
     signals: &'a [Signal],
-    /// How often each batch is performed; of several times each starts from the same state.
+    /// Number of times that each batch is performed; each time starts from the same state.
     times: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How fast Incast is, on named workloads. `make bench` calls this; see `README.md` beside it.
+//! Speed of Incast on named workloads. `make bench` calls this; see `README.md` beside it.
 //!
 //! Usage: `incast-bench` runs everything and prints tables; `--record` appends to the history;
 //! `--only NAME…` runs these workloads alone, also those that take long; `--acks [ALGORITHM]` measures
@@ -6,16 +6,21 @@
 //! order statistic that MSwift uses, and of a sort; `--against PROGRAM` compares with another build of this
 //! program, the two in turns.
 //!
-//! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (what the tables
-//! are made of, so that peak memory is that of one workload); `--small NAME SIZE` runs a workload with flows of SIZE, for
+//! `--count [NAME…]` counts instructions per packet-hop (all workloads, or these), `--count --check [NAME…]` fails
+//! when they differ from the newest record, `--count --against PROGRAM [NAME…]` compares with another build.
+//!
+//! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables call this, so
+//! that peak memory is that of one workload); `--small NAME KEY=VALUE…` runs a workload with overrides, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
 //! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements and `--order-of METHOD DELAYS SIZE TIMES` takes
 //! samples, for counting instructions.
 
 mod acks;
+mod count;
 mod measure;
 mod order;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,14 +46,6 @@ const ON_REQUEST: [(&str, &[usize]); 1] = [("e5", &[1, 2])];
 
 /// One flow in networks of different size: what a hop costs where nothing else happens.
 const LONE: [&str; 5] = ["lone-star-16", "lone-star-60000", "lone-edge-8192", "lone-1024", "lone-8192"];
-/// Those whose instructions are counted, and the two sizes of a flow whose difference is taken.
-const COUNTED: [(&str, [&str; 2]); 5] = [
-    ("permutation-128", ["10KB", "30KB"]),
-    ("permutation-1024", ["10KB", "30KB"]),
-    ("lone-star-16", ["1MB", "5MB"]),
-    ("lone-star-60000", ["1MB", "5MB"]),
-    ("lone-edge-8192", ["1MB", "5MB"]),
-];
 
 /// Runs per figure; the table shows the median.
 const RUNS: usize = 3;
@@ -81,11 +78,15 @@ fn main() -> ExitCode {
         ["--against", program] => against(program),
         ["--one", name, threads] => one(name, threads, None),
         ["--one", name, threads, size] => one(name, threads, Some(size)),
-        ["--small", name, size] => small(name, size),
+        ["--count", "--check", ref names @ ..] => count::print(names, None, true),
+        ["--count", "--against", program, ref names @ ..] => count::print(names, Some(program), false),
+        ["--count", ref names @ ..] => count::print(names, None, false),
+        ["--small", name, ref overrides @ ..] => count::run_small(name, overrides),
         ["--idle", flows, k] => idle(flows, k),
         _ => Err(
             "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --order | --against PROGRAM \
-                 | --one NAME THREADS [SIZE] | --small NAME SIZE | --idle FLOWS K \
+                 | --count [--check | --against PROGRAM] [NAME...] \
+                 | --one NAME THREADS [SIZE] | --small NAME KEY=VALUE... | --idle FLOWS K \
                  | --acks-of ALGORITHM PRESET TIMES | --order-of METHOD DELAYS SIZE TIMES]"
                 .into(),
         ),
@@ -134,14 +135,7 @@ fn one(name: &str, threads: &str, size: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-fn small(name: &str, size: &str) -> Result<(), String> {
-    let overrides = if size == "-" { Vec::new() } else { vec![format!("traffic.0.size={size}")] };
-    let outcome = incast_sim::run(&workload(name, &overrides)?, &mut Silence).map_err(|e| e.to_string())?;
-    println!("{}", outcome.hops);
-    Ok(())
-}
-
-/// What idle flows and hosts weigh: resident memory with them, less without.
+/// Prints the memory of idle flows and hosts: resident memory with them, less without.
 fn idle(flows: &str, k: &str) -> Result<(), String> {
     let before = measure::memory();
     let overrides = [format!("traffic.0.count={flows}"), format!("topology.k={k}")];
@@ -151,7 +145,7 @@ fn idle(flows: &str, k: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What one run measured.
+/// Measurements of one run.
 #[derive(Clone, Debug)]
 struct Figures {
     hops: u64,
@@ -202,7 +196,7 @@ fn all(record: bool) -> Result<(), String> {
     for name in LONE {
         println!("{name:<17} {:>13.1}", lone(&this()?)(name)?);
     }
-    let instructions = instructions(&this()?)?;
+    let instructions = count::all()?;
     memory()?;
     if record {
         keep(&lines, &instructions)?;
@@ -279,11 +273,8 @@ fn against(base: &str) -> Result<(), String> {
         }
         println!("{name:<17} {:>6.2}", median(new) / median(old));
     }
-    for (program, which) in [(base, "the other build"), (this.as_str(), "this build")] {
-        println!("\n{which}:");
-        instructions(program)?;
-    }
-    Ok(())
+    println!();
+    count::print(&[], Some(base), false)
 }
 
 /// The median run by wall time.
@@ -294,34 +285,6 @@ fn median(name: &str, threads: usize) -> Result<Figures, String> {
     }
     runs.sort_by_key(|f| f.wall_ns);
     Ok(runs.swap_remove(RUNS / 2))
-}
-
-/// Instructions per packet-hop: two sizes under callgrind, the difference of one over that of the
-/// other, so that building the network does not count.
-fn instructions(program: &str) -> Result<String, String> {
-    if measure::first_line("valgrind", &["--version"]) == "-" {
-        println!("\ninstructions per packet-hop: valgrind is not installed");
-        return Ok("-".into());
-    }
-    let mut found = Vec::new();
-    println!();
-    for (name, sizes) in COUNTED {
-        // An older build may lack a workload.
-        if let Err(reason) = measure::call(program, &[], &["--small", name, sizes[0]]) {
-            println!("{name}: {}", reason.trim());
-            continue;
-        }
-        let mut totals = Vec::new();
-        for size in sizes {
-            let (hops, count) = measure::instructions(program, &["--small", name, size])?;
-            let hops: u64 = hops.trim().parse().map_err(|e| format!("{name}: {e}"))?;
-            totals.push((hops, count));
-        }
-        let per_hop = (totals[1].1 - totals[0].1) as f64 / (totals[1].0 - totals[0].0) as f64;
-        println!("{name}: {per_hop:.0} instructions per packet-hop");
-        found.push(format!("{name}={per_hop:.0}"));
-    }
-    Ok(found.join(" "))
 }
 
 fn memory() -> Result<(), String> {
@@ -340,11 +303,10 @@ fn memory() -> Result<(), String> {
 }
 
 /// Appends what was measured to the history.
-fn keep(lines: &[String], instructions: &str) -> Result<(), String> {
+fn keep(lines: &[String], instructions: &BTreeMap<&str, f64>) -> Result<(), String> {
     let counted = |line: &String| {
         let name = line.split(',').next().unwrap_or_default();
-        let prefix = format!("{name}=");
-        let count = instructions.split(' ').find_map(|i| i.strip_prefix(&prefix)).unwrap_or("");
+        let count = instructions.get(name).map(|count| format!("{count:.1}")).unwrap_or_default();
         format!("{line},{count}")
     };
     append(

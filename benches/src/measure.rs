@@ -1,4 +1,4 @@
-//! What the operating system says of this process.
+//! The operating system's numbers on this process.
 
 use std::process::Command;
 use std::time::Duration;
@@ -59,11 +59,17 @@ pub(crate) fn call(program: &str, wrapper: &[&str], arguments: &[&str]) -> Resul
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a build of this program under callgrind; its output, and the instructions.
-pub(crate) fn instructions(program: &str, arguments: &[&str]) -> Result<(String, u64), String> {
+/// Runs a build of this program under callgrind, with these options of callgrind. Returns its output and the
+/// instructions.
+pub(crate) fn instructions(
+    program: &str,
+    options: &[&str],
+    arguments: &[&str],
+) -> Result<(String, u64), String> {
     let out = std::env::temp_dir().join(format!("incast-bench-{}.callgrind", std::process::id()));
     let file = format!("--callgrind-out-file={}", out.display());
-    let said = call(program, &["valgrind", "--tool=callgrind", "-q", &file], arguments)?;
+    let wrapper = [&["valgrind", "--tool=callgrind", "-q", &file], options].concat();
+    let said = call(program, &wrapper, arguments)?;
     let text = std::fs::read_to_string(&out).map_err(|e| e.to_string())?;
     std::fs::remove_file(&out).ok();
     let summary = text.lines().find_map(|l| l.strip_prefix("summary: ").or(l.strip_prefix("totals: ")));

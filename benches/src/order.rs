@@ -1,5 +1,5 @@
-//! What a sample costs the order statistic of the last H delays (`incast_cc::order`), against a sort of them and
-//! against a selection (quickselect): instructions.
+//! Instructions that a sample costs the order statistic of the last H delays (`incast_cc::order`), against a
+//! sort of them and against a selection (quickselect).
 //!
 //! All three keep the last H delays and give the median after each sample. Once with the round trips of `acks`, whose
 //! queues change gradually, and once with random ones.
@@ -32,6 +32,7 @@ pub(crate) fn all() -> Result<(), String> {
                 let count = |times| {
                     measure::instructions(
                         &crate::this()?,
+                        &[],
                         &["--order-of", method, delays, &size.to_string(), times],
                     )
                 };
@@ -89,7 +90,7 @@ fn by_selection(delays: &[Time], size: usize) -> u64 {
     by_copy(delays, size, |copy| *copy.select_nth_unstable((copy.len() - 1) / 2).1)
 }
 
-/// The same of a copy of the last delays, in steps of 64 ps as [`Order`] keeps them.
+/// Measures a copy of the last delays, in steps of 64 ps as [`Order`] keeps them.
 fn by_copy(delays: &[Time], size: usize, median: impl Fn(&mut [u32]) -> u32) -> u64 {
     let (mut ring, mut copy) = (Vec::with_capacity(size), Vec::with_capacity(size));
     let each = |(i, delay): (usize, &Time)| {

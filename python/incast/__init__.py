@@ -24,12 +24,15 @@ from incast.algorithm import (
     register,
     registered,
 )
-from incast.congestion import Congestion, congestion_at
-from incast.gradient import Gradient, gradient_of, timely_gradient_of
-from incast.result import FlowSeries, FlowTimes, PortSeries, Result
+from incast.real import kernel, testbed, wire
+from incast.results import captures, stats
+from incast.results.congestion import Congestion, congestion_at
+from incast.results.gradient import Gradient, gradient_of, timely_gradient_of
+from incast.results.result import FlowSeries, PortSeries, Result
+from incast.results.stats import Estimate, FlowTimes, SizeBin
+from incast.runs import runner, store, sweep
+from incast.runs.study import Comparison, Replications, compare, replicate
 from incast.scenario import Interrupted, Progress, Scenario, schema
-from incast.stats import Estimate, SizeBin
-from incast.study import Comparison, Replications, compare, replicate
 
 __all__ = [
     "Ack",
@@ -60,20 +63,28 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "captures",
     "compare",
     "congestion_at",
     "families",
     "get_include",
     "gradient_of",
+    "kernel",
     "load_plugin",
     "own_controls",
     "register",
     "registered",
     "replicate",
+    "runner",
     "schema",
     "sections",
+    "stats",
+    "store",
+    "sweep",
+    "testbed",
     "timely_gradient_of",
     "units",
+    "wire",
 ]
 
 algorithm.load_plugins_of_environment()

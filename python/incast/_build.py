@@ -1,4 +1,4 @@
-"""Which build of Incast this is."""
+"""Build of Incast: its version and how it was made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import functools
 import hashlib
 from pathlib import Path
 
-from incast import _core
+from incast._core import __file__ as core
+from incast._core import __version__, profile
+
+__all__ = ["__version__", "build", "core", "profile"]
 
 
 @functools.cache
@@ -15,5 +18,5 @@ def build() -> str:
 
     Two builds of one version may differ, as they do while somebody works on the simulator.
     """
-    core = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-    return f"{_core.__version__}+{core[:16]}"
+    content = hashlib.sha256(Path(core).read_bytes()).hexdigest()
+    return f"{__version__}+{content[:16]}"

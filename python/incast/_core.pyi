@@ -8,7 +8,7 @@ import numpy.typing as npt
 __version__: str
 
 profile: str
-"""How the core was built: ``release`` as all released ones are, ``development`` with checks of overflow and
+"""Profile of the core's build: ``release`` as in all releases, ``development`` with checks of overflow and
 some optimisation, as for the tests, or ``debug`` without optimisation."""
 
 class Problem:
@@ -37,10 +37,10 @@ class Problem:
         """The key that is meant, with dots: `topology.rate`."""
     @property
     def problem(self) -> str:
-        """What is wrong."""
+        """The problem in words."""
     @property
     def hint(self) -> str | None:
-        """What would be right, where that is more than a few words."""
+        """Advice on what would be right, where that is more than a few words."""
 
 class ScenarioError(ValueError):
     """A scenario is wrong. Its text names every problem, and `problems` has them one by one."""
@@ -298,7 +298,7 @@ class PlannedOperation:
         """Time in ps from which on it is left out; none for no such limit."""
 
 class Plan:
-    """What a scenario asks of a testbed."""
+    """A scenario's requests to a testbed."""
 
     @property
     def problems(self) -> list[Problem]:
@@ -654,7 +654,7 @@ class Waiting:
         """The thing that it waits for."""
 
 class Forwarded:
-    """What a switch has done."""
+    """Totals of a switch."""
 
     @property
     def samples(self) -> list[PortSample]:
@@ -697,7 +697,7 @@ class Switch:
 def plan(scenario: Scenario, switch: str = "auto") -> Plan:
     """Makes the plan of a testbed, whose switch is ``kernel``, ``user`` or ``auto``.
 
-    What a testbed cannot do of it is in ``problems``.
+    ``problems`` has everything that a testbed cannot do.
 
     Raises:
         ScenarioError: When the scenario makes no flows or too many, or has no congestion control.
@@ -706,14 +706,14 @@ def plan(scenario: Scenario, switch: str = "auto") -> Plan:
 def record(
     scenario: Scenario, measured: object, out: str | None, fresh: bool, build: str | None = None
 ) -> Result:
-    """Makes the result of what was measured of a scenario: anything with the attributes of a measurement.
+    """Makes the result of a scenario's measurements: anything with the attributes of these.
 
     Raises:
         ResultError: When it cannot be saved.
     """
 
 class Size:
-    """What a scenario comes to."""
+    """Size of a scenario."""
 
     @property
     def network(self) -> str:
@@ -766,7 +766,7 @@ class Result:
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
 
 class Response:
-    """How a probed port responded in an interval."""
+    """Response of a probed port in an interval."""
 
     @property
     def steady_bytes(self) -> float:
@@ -832,7 +832,7 @@ class Algorithm:
         """The name of its group: what it decides by."""
     @property
     def needs(self) -> str:
-        """What it needs from hosts and switches, and since when equipment has it."""
+        """Requirements on hosts and switches, and when equipment first met them."""
     @property
     def state_bytes(self) -> int:
         """Size of one flow's state in bytes."""
@@ -844,14 +844,14 @@ class Algorithm:
         """Its parameters with the values of the chosen preset."""
 
 class Family:
-    """A group of algorithms, or of what controls congestion without one."""
+    """A group of algorithms, or of transports and networks that control congestion themselves."""
 
     @property
     def name(self) -> str:
         """Its name."""
     @property
     def meaning(self) -> str:
-        """What decides by what, in a few words."""
+        """Controller and signal of the group, in a few words."""
 
 class OwnControl:
     """A transport or a network that controls congestion without an algorithm at the sender."""
@@ -873,7 +873,7 @@ class OwnControl:
         """The name of its group: who controls congestion."""
     @property
     def needs(self) -> str:
-        """What it needs from hosts and switches, and since when equipment has it."""
+        """Requirements on hosts and switches, and when equipment first met them."""
 
 class Parameter:
     """A parameter of an algorithm."""
@@ -895,7 +895,7 @@ class Parameter:
         """One sentence of meaning."""
     @property
     def source(self) -> str:
-        """Where its default comes from."""
+        """Source of its default."""
 
 class NamedTopology:
     """A topology of a paper: a kind with some of its keys.
@@ -1007,7 +1007,7 @@ def read_quantity(kind: str, text: str) -> int: ...
 def write_quantity(kind: str, value: int) -> str: ...
 
 class Path:
-    """What is known of a flow's path when the flow starts; constant for its life."""
+    """Properties of a flow's path that are known when the flow starts; constant for its life."""
 
     def __new__(
         cls,
@@ -1040,12 +1040,12 @@ class Path:
     def bdp(self) -> int:
         """The base bandwidth-delay product, in bytes."""
     def time_for(self, bytes: int) -> int:  # noqa: A002
-        """How long the sender's link needs for so many bytes, in ps."""
+        """Returns the time in ps that the sender's link needs for these bytes."""
     def bytes_in(self, time: int) -> int:
-        """How many bytes the sender's link carries in so many ps."""
+        """Returns the number of bytes that the sender's link carries in this many ps."""
 
 class Ack:
-    """What an acknowledgement tells the sender. Byte counts are bytes on the wire, headers included."""
+    """Content of an acknowledgement for the sender. Byte counts are bytes on the wire, headers included."""
 
     def __new__(
         cls,
@@ -1071,22 +1071,22 @@ class Ack:
     ) -> Ack: ...
     @property
     def now(self) -> int:
-        """When it arrived at the sender, in ps."""
+        """Time of its arrival at the sender, in ps."""
     @property
     def sent(self) -> int:
-        """When the acknowledged packet left the sender, in ps."""
+        """Time at which the acknowledged packet left the sender, in ps."""
     @property
     def received(self) -> int:
-        """When that packet arrived at the receiver, in ps of the receiver's clock."""
+        """Time at which that packet arrived at the receiver, in ps of the receiver's clock."""
     @property
     def held(self) -> int:
-        """How long the receiver held this acknowledgement back after that, in ps."""
+        """Time for which the receiver held this acknowledgement back after that, in ps."""
     @property
     def packet(self) -> int:
         """Position of the first payload byte of the packet that caused this acknowledgement."""
     @property
     def tag(self) -> int:
-        """What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
+        """Tag that `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`."""
     @property
     def delayed_run(self) -> int:
         """The longest run of delayed packets, adjacent in sequence; zero without `Signals.DELAYED_RUN`."""
@@ -1113,10 +1113,10 @@ class Ack:
         """Bytes in flight now."""
     @property
     def packets(self) -> int:
-        """Data packets that it stands for, at least 1."""
+        """Number of data packets that it covers, at least 1."""
     @property
     def marked(self) -> int:
-        """How many of them carried an ECN mark."""
+        """Number of them that carried an ECN mark."""
     @property
     def hop_delay(self) -> int:
         """Largest queueing delay of any single hop, in ps; zero where not measured."""
@@ -1131,12 +1131,12 @@ class Ack:
         """Whether the switch of the sender's rack announced a circuit to the acknowledged packet."""
 
 class IntHop:
-    """What one switch port wrote into a packet as it began to transmit it (in-band telemetry)."""
+    """Record that a switch port writes into a packet as it begins to transmit it (in-band telemetry)."""
 
     def __new__(cls, at: int, queue: int, transmitted: int, rate: int) -> IntHop: ...
     @property
     def at(self) -> int:
-        """When the packet was taken from the queue, in ps."""
+        """Time at which the packet was taken from the queue, in ps."""
     @property
     def queue(self) -> int:
         """Bytes left in the port's queues after it was taken."""
@@ -1152,7 +1152,7 @@ class Loss:
 
     @property
     def now(self) -> int:
-        """When the sender learns of it, in ps."""
+        """Time at which the sender learns of it, in ps."""
     @property
     def kind(self) -> str:
         """`hole`: the receiver reported one; `timeout`: the timer ran out; `trim`: the payload was cut."""
@@ -1161,7 +1161,7 @@ class Loss:
         """Bytes on the wire that the transport takes to be lost."""
     @property
     def sent(self) -> int:
-        """When the first lost packet was last sent, in ps."""
+        """Time at which the first lost packet was last sent, in ps."""
     @property
     def sequence(self) -> int:
         """Position in payload bytes from which the transport sends again."""
@@ -1174,7 +1174,7 @@ class Sent:
 
     @property
     def now(self) -> int:
-        """When, in ps."""
+        """Time of the event, in ps."""
     @property
     def bytes(self) -> int:
         """Its size on the wire, in bytes."""
@@ -1183,7 +1183,7 @@ class Sent:
         """Bytes in flight with it."""
 
 class Sending:
-    """Where sending a file is, or was at its end."""
+    """Progress of sending a file, also at its end."""
 
     @property
     def size_bytes(self) -> int:
@@ -1223,7 +1223,7 @@ class Sending:
         """Expiries of the retransmission timer."""
 
 class Receiving:
-    """Where receiving a file is, or was at its end."""
+    """Progress of receiving a file, also at its end."""
 
     @property
     def at(self) -> str:
@@ -1267,7 +1267,7 @@ def send_file(
     interface: str | None,
     report: Callable[[Sending], None],
 ) -> Sending:
-    """Sends a file with the algorithm of a scenario; only on Linux. `report` is told ten times a second.
+    """Sends a file with the algorithm of a scenario; only on Linux. `report` is called ten times a second.
 
     With an interface, through an AF_XDP socket there.
 
@@ -1284,7 +1284,7 @@ def receive_file(
     interface: str | None,
     report: Callable[[Receiving], None],
 ) -> Receiving:
-    """Receives one file into a file that is there; only on Linux. `report` is told ten times a second.
+    """Receives one file into a file that is there; only on Linux. `report` is called ten times a second.
 
     With an interface, through AF_XDP sockets there.
 

@@ -9,7 +9,7 @@ WIDTH = 80
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Returns the number of columns that a text takes in a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )

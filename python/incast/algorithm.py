@@ -1,7 +1,7 @@
 """Algorithms of your own, written in Python.
 
 An algorithm is a class that is constructed with the parameters of a scenario, and whose method ``start``
-returns the state of one flow. The contract is that of the algorithms in Rust
+returns the state of one flow. The contract is the same as for the algorithms in Rust
 (``incast_cc::CongestionControl``), with the same names: times are whole numbers of picoseconds, sizes of
 bytes on the wire, rates of bit/s.
 
@@ -50,7 +50,7 @@ PLUGINS = "INCAST_PLUGINS"
 
 
 class Signals(enum.IntFlag):
-    """What an algorithm needs from the network beyond send and receive times."""
+    """Signals that an algorithm needs from the network beyond send and receive times."""
 
     NONE = 0
     """Nothing beyond times and counts."""
@@ -92,7 +92,7 @@ class Flow(ABC):
 
     @abstractmethod
     def allowance(self) -> tuple[float | None, float | None]:
-        """What the flow may send now: window in bytes and rate in bit/s, rounded down.
+        """Returns what the flow may send now: window in bytes and rate in bit/s, rounded down.
 
         A packet may be sent while the bytes in flight are fewer than the window (one packet always may),
         and no faster than the rate. None and infinity are no limit.
@@ -134,7 +134,7 @@ class CongestionControl(ABC):
 
 
 _made: dict[str, tuple[Callable[..., Any] | None, Path | None]] = {}
-"""What was registered: the class, or none for a plugin in a shared library; and the plugin file."""
+"""Registered algorithms: the class, or none for a plugin in a shared library; and the plugin file."""
 
 _LIBRARIES = (".so", ".dylib")
 
@@ -251,7 +251,7 @@ def registered() -> dict[str, str]:
 
 
 def carried(names: Sequence[str]) -> list[tuple[str, Callable[..., Any] | str]]:
-    """What another process needs to use algorithms of these names: classes, or plugin files."""
+    """Returns the classes or plugin files that another process needs to use algorithms of these names."""
     found = ((name, *_made[name]) for name in names if name in _made)
     return [(name, made if made and not file else str(file)) for name, made, file in found]
 

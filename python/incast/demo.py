@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from incast import _core
-from incast.choice import Choice, Refusal, everything, permitted
+from incast import catalogue
 from incast.cli import INTERRUPTED, OK, compare
 from incast.cli.outcome import ending
 from incast.cli.table import Column, number, paragraph, section, table
 from incast.cli.tables import ranked, title
 from incast.progress import duration
-from incast.result import Result
+from incast.results.result import Result
 from incast.scenario import Interrupted, Scenario
+from incast.scenario.choice import Choice, Refusal, everything, permitted
 
 PAPERS = {
     "OSCAR, NSDI'26": ("oscar",),
@@ -39,7 +39,7 @@ SPRAYED = {
     "transport.recovery": "selective",
     "transport.repair": "lazy",
 }
-"""What algorithms for spraying are made for; the others keep each flow on one path."""
+"""Settings that algorithms for spraying are made for; the others keep each flow on one path."""
 
 OUT = Path("demo-results")
 
@@ -118,7 +118,7 @@ def main(flows: int = 1000) -> int:
 
 def _papers() -> list[list[str]]:
     """The algorithms of each paper; says which of them this version does not have."""
-    known = {algorithm.name: algorithm.title for algorithm in _core.algorithms()}
+    known = {algorithm.name: algorithm.title for algorithm in catalogue.algorithms()}
     rows = []
     for n, (paper, names) in enumerate(PAPERS.items(), 1):
         absent = [name for name in names if name not in known]
@@ -128,7 +128,7 @@ def _papers() -> list[list[str]]:
 
 
 def choice(scenario: Scenario) -> Choice:
-    """What is compared: all algorithms that the scenario permits, those for spraying with their settings.
+    """Returns all algorithms that the scenario permits, those for spraying with their settings.
 
     Args:
         scenario: The scenario.
@@ -148,7 +148,7 @@ def choice(scenario: Scenario) -> Choice:
 
 def is_sprayed(label: str) -> bool:
     """Whether the packets of an algorithm's flows are spread over paths."""
-    known = _core.algorithm(label.partition(":")[0])
+    known = catalogue.algorithm(label.partition(":")[0])
     return known is not None and known.family == "spraying"
 
 

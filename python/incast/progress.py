@@ -6,13 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from dataclasses import dataclass, field
+from typing import Any, TextIO
 
 from incast._terminal import WIDTH, shortened
-
-if TYPE_CHECKING:
-    from incast.runner import State
 
 REDRAW_AFTER = 0.1
 """Seconds of wall time between two drawings of the line."""
@@ -22,7 +19,7 @@ _WIPE = "\r\x1b[2K"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
         now_ps: Simulated time reached, in picoseconds.
@@ -66,6 +63,43 @@ class Series:
         if elapsed is not None:
             self.made += 1
             self.elapsed += elapsed
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run without a result, or with one that does not count.
+
+    Attributes:
+        label: The run.
+        why: What went wrong.
+    """
+
+    label: str
+    why: str
+
+
+@dataclass
+class State:
+    """The progress of a batch.
+
+    Attributes:
+        runs: Total number of runs.
+        reused: Runs whose results existed already.
+        made: Runs that were made.
+        failures: Runs that failed.
+        shares: The completed share of each active run, from 0 to 1.
+    """
+
+    runs: int
+    reused: int = 0
+    made: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    shares: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Runs that have a result."""
+        return self.reused + self.made
 
 
 class ProgressLine:
@@ -149,7 +183,7 @@ def of_run(label: str, progress: Progress, elapsed: float, series: Series | None
         label: What is running.
         progress: Where it is.
         elapsed: Seconds of wall time since it began.
-        series: The runs of which this is one: then the time that is left is that of all.
+        series: The runs of which this is one: then the time that is left is for all.
     """
     parts = [f"{label:<15}", f"{simulated(progress.now_ps):>9}"]
     parts.append(f"{progress.flows_finished:,}/{progress.flows:,} flows")

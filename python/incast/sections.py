@@ -144,7 +144,7 @@ class FatTree(Section):
         agg: Aggregation switches in each pod.
         core: Core switches.
         core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
-        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_links: Cores to which an aggregation switch is connected. Default: divided.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         edge: Edge switches in each pod.
         fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
@@ -206,11 +206,11 @@ class Rotor(Section):
             Default: as uplink_delay.
         circuit_rate: Rate of the links between ToRs and the optical switch. (PowerTCP section 5).
             Default: 100Gbps.
-        day: How long a matching holds. (PowerTCP section 5). Default: 225us.
+        day: Duration of a matching. (PowerTCP section 5). Default: 225us.
         delay: One-way delay of the hosts' links. (chosen here: with uplink_delay the largest base RTT
             is 24us). Default: 1us.
         hosts: Number of hosts in each rack. (PowerTCP section 5). Default: 10.
-        night: How long the optical switch takes to turn to the next matching, during which it is dark.
+        night: Time that the optical switch takes to turn to the next matching, during which it is dark.
             (PowerTCP section 5). Default: 20us.
         prebuffer: So long before each day of a pair its ToR announces the circuit to senders, and
             ``voq_large`` limits its queue. (PowerTCP section 5: 600us and 1800us, for reTCP alone).
@@ -218,7 +218,7 @@ class Rotor(Section):
         racks: Number of racks. (PowerTCP section 5). Default: 25.
         rate: Rate of the hosts' links. (PowerTCP section 5). Default: 25Gbps.
         uplink_delay: One-way delay of the links between ToRs and the packet switch. (PowerTCP section
-            5: a largest base RTT of 24us, here that of packets of 1054B acknowledged by 64B). Default:
+            5: a largest base RTT of 24us, here with packets of 1054B acknowledged by 64B). Default:
             4.64224us.
         uplink_rate: Rate of the links between ToRs and the packet switch. (PowerTCP section 5).
             Default: 25Gbps.
@@ -300,7 +300,7 @@ class FatTree128(Section):
 
     Attributes:
         core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
-        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_links: Cores to which an aggregation switch is connected. Default: divided.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         delay: One-way delay of the hosts' links. Default: 500ns.
         fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
@@ -327,7 +327,7 @@ class FatTree250(Section):
 
     Attributes:
         core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
-        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_links: Cores to which an aggregation switch is connected. Default: divided.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         delay: One-way delay of the hosts' links. Default: 1577ns.
         fabric_delay: One-way delay of the links between edge and aggregation. Default: as delay.
@@ -356,7 +356,7 @@ class FatTree256(Section):
         agg: Aggregation switches in each pod. Default: 2.
         core: Core switches. Default: 2.
         core_delay: One-way delay of the links to the cores. Default: 5us.
-        core_links: Which cores an aggregation switch is connected to. Default: all.
+        core_links: Cores to which an aggregation switch is connected. Default: all.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         delay: One-way delay of the hosts' links. Default: 1us.
         edge: Edge switches in each pod. Default: 2.
@@ -390,7 +390,7 @@ class FatTree320(Section):
         agg: Aggregation switches in each pod. Default: 4.
         core: Core switches. Default: 16.
         core_delay: One-way delay of the links to the cores. Default: as fabric_delay.
-        core_links: Which cores an aggregation switch is connected to. Default: divided.
+        core_links: Cores to which an aggregation switch is connected. Default: divided.
         core_rate: Rate of the links to the cores. Default: as fabric_rate.
         delay: One-way delay of the hosts' links. Default: 1us.
         edge: Edge switches in each pod. Default: 4.
@@ -605,8 +605,8 @@ class Flows(Section):
     Attributes:
         from_: Senders.
         to: Receivers.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -638,8 +638,8 @@ class Poisson(Section):
     Attributes:
         load: Offered payload as a share of capacity.
         sizes: Flow sizes: a distribution, a file, or one size.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         duration: Duration of the process.
         flows: Number of flows.
@@ -677,8 +677,8 @@ class Incast(Section):
 
     Attributes:
         size: Payload from each sender.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         duration: Duration of the process.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
@@ -692,7 +692,7 @@ class Incast(Section):
         requests: Number of requests.
         sigma: Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the
             BFC artifact.
-        spread: Where the senders of one request are. Default: anywhere.
+        spread: Placement of the senders of one request. Default: anywhere.
         stagger: Time between the starts of successive senders of a request. Default: 0ps.
         start: Time of the single request, or start of the process. Default: 0ps.
         to: Possible receivers. Default: all.
@@ -725,8 +725,8 @@ class Permutation(Section):
 
     Attributes:
         size: Payload of each flow.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         hosts: The hosts that take part. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
@@ -757,8 +757,8 @@ class Staggered(Section):
         from_: Senders.
         interval: Time between the starts of successive flows.
         to: Receivers: one for all, or one for each sender.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         leave: The order in which they end. Default: first-in-first-out.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -785,8 +785,8 @@ class HpccFileTraffic(Section):
 
     Attributes:
         file: The file.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
@@ -813,8 +813,8 @@ class GoalFile(Section):
 
     Attributes:
         file: The file, in GOAL's text format.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         compute_factor: Factor of all times of computation; the file's unit is the nanosecond. Default:
             1.0.
@@ -842,14 +842,14 @@ class HtsimConnections(Section):
 
     Attributes:
         file: The file.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         hosts: The host of each node, as many as there are nodes; by default the first hosts of the
             network.
         name: Name of the block in results and for its random draws; by default its kind.
-        nearest_end: Where a connection starts at one end of another that has completed at its other
-            end, start it when that connection completes at its own end. Without it such a file is
+        nearest_end: Whether a connection that starts at one end of another, which has completed at its
+            other end, starts when that connection completes at its own end. If false, such a file is
             refused. Default: False.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         size_factor: Factor of all sizes; each connection keeps at least one byte. Default: 1.0.
@@ -875,9 +875,9 @@ class ChakraTrace(Section):
     """The messages.
 
     Attributes:
-        file: The files, one of each rank: ``*`` stands for the rank.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        file: The files, one of each rank: ``*`` is the rank.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         compute_factor: Factor of all times of computation. Default: 1.0.
         ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
@@ -905,12 +905,12 @@ class RingAllreduce(Section):
     """Ring all-reduce.
 
     Attributes:
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        compute: How long a host computes between two passes; by default as the model, or not at all.
+        compute: Time that a host computes between two passes; by default as the model, or not at all.
         group_size: Number of hosts of each ring.
-        groups: How they are divided into rings. Default: one.
+        groups: Division into rings. Default: one.
         hosts: The hosts that take part, in the order of the ring. Default: all.
         model: A neural network, which gives size and compute.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -919,7 +919,7 @@ class RingAllreduce(Section):
         size: Bytes that are reduced in each pass.
         start: Start of the first pass. Default: 0ps.
         steps: Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the
-            step before; otherwise it is one flow of as many bytes. Default: False.
+            step before; if not, it is one flow of as many bytes. Default: False.
     """
 
     _kind: ClassVar[str | None] = "ring-allreduce"
@@ -943,17 +943,17 @@ class AllToAll(Section):
     """All-to-all: in each pass every host sends to every other host of its group, not to itself.
 
     Attributes:
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         barrier: Whether a pass begins at all hosts of a group only when all have ended the one before;
             by default as the model, or not.
         cc: Algorithm of its flows, instead of the scenario's.
-        compute: How long a host computes between two passes; by default as the model, or not at all.
+        compute: Time that a host computes between two passes; by default as the model, or not at all.
         experts: Of each host of a group, how often it is chosen, relative to the others: each host then
             sends one flow in each pass, to a host drawn by these shares, and drawn again if it is the
             host itself.
         group_size: Number of hosts of each group.
-        groups: How they are divided into groups. Default: one.
+        groups: Division into groups. Default: one.
         hosts: The hosts that take part. Default: all.
         model: A mixture of experts, which gives experts, size, compute and barrier.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -989,13 +989,13 @@ class ClosedLoop(Section):
 
     Attributes:
         sizes: Flow sizes: a distribution, a file, or one size.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         flows: Number of flows of each loop, one after the other.
         from_: Senders. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
-        parallel: Flows of a sender at the same time: so many loops. Default: 1.
+        parallel: Flows of a sender at the same time: the number of loops. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         start: Start of the first flows. Default: 0ps.
         think: Time from the end of a flow to the start of the next one. Default: 0ps.
@@ -1025,10 +1025,10 @@ class ParameterServer(Section):
 
     Attributes:
         servers: The servers.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        compute: How long a worker computes before the gradient of each layer. Default: 0ps.
+        compute: Time that a worker computes before the gradient of each layer. Default: 0ps.
         layers: Bytes of the gradient of each layer, in the order of back-propagation.
         model: A neural network, which gives layers and scale.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1057,13 +1057,14 @@ class Hsdp(Section):
     """One step of the rings of hybrid sharded data parallelism.
 
     Attributes:
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        gpus: GPUs of each server: so many rings. (median paper, section IV-A: 8 rings). Default: 8.
+        gpus: GPUs of each server, which is also the number of rings. (median paper, section IV-A: 8
+            rings). Default: 8.
         hosts: The GPUs. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
-        placement: Where servers are. Default: random.
+        placement: Placement of servers. Default: random.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         size: Payload of each flow. (median paper, section IV-A: 3,344 packets of 4,000 B). Default:
             13.376MB.
@@ -1089,8 +1090,8 @@ class FileRequests(Section):
     Attributes:
         interval: Mean time between two requests of a host.
         size: Payload of a file.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         duration: Duration of the requests.
         from_: Hosts that can send. Default: all.
@@ -1123,13 +1124,13 @@ class OnOff(Section):
 
     Attributes:
         from_: Senders.
-        off: How long it pauses after that.
-        on: How long it sends.
+        off: Time for which it pauses after that.
+        on: Time for which it sends.
         to: Receivers: one for all, or one for each sender.
-        balancing: How the packets of its flows are spread over equal paths, instead of the scenario's
-            policy.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        cycles: How often each sender sends.
+        cycles: Number of times that each sender sends.
         duration: Duration of all: no flow starts later.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -1158,7 +1159,7 @@ class Balancing(Section):
     """Load balancing: how the packets of a flow are spread over equal paths.
 
     Attributes:
-        acknowledgements: How acknowledgements of flows that are spread travel. (the public UEC
+        acknowledgements: Path of the acknowledgements of flows that are spread. (the public UEC
             simulator). Default: balanced.
         freeze: With ``"reps"``: how long a sender keeps to the entropies that it has stored after a
             timeout; by default it does not.
@@ -1190,8 +1191,8 @@ class Change(Section):
         between: The two ends of the link, like ``["s0", "h3"]``; one of them may be a range, like
             ``"h0-h3"``. If both are, every link between them is meant.
         delay: One-way delay, for packets whose transmission begins after the change.
-        number: Which of several links between the same two nodes, from 0 in the order of the topology;
-            by default all of them.
+        number: Number of one of several links between the same two nodes, from 0 in the order of the
+            topology; by default all of them.
         probability: Each of these links changes with this probability, drawn by the scenario's seed; by
             default all do.
         rate: Rate in each direction, for packets whose transmission begins after the change.
@@ -1212,7 +1213,7 @@ class Change(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Probe(Section):
-    """What to record in addition to totals and flow completions.
+    """Records to write in addition to totals and flow completions.
 
     Attributes:
         captures: Ports whose packets are captured when their transmission begins; written like
@@ -1243,7 +1244,7 @@ class Probe(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Run(Section):
-    """When the run ends.
+    """End of the run.
 
     Attributes:
         stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
@@ -1262,20 +1263,19 @@ class Bfc(Section):
 
     Attributes:
         entries: Entries of a port's table of flows for each queue. Flows with the same entry have the
-            same queue. (the authors' simulator; that of OSCAR's authors: 100). Default: 200.
+            same queue. (the authors' simulator; OSCAR's: 100). Default: 200.
         factor: A queue is paused when it holds more than this times 2 × delay of the link by which the
             packet came × rate of the port, divided by the number of queues with data that are not
-            paused. (the authors' simulator; that of OSCAR's authors: 1). Default: 1.5.
+            paused. (the authors' simulator; OSCAR's: 1). Default: 1.5.
         interval: With signal = "map": time between two maps; by default the delay of the link.
         queues: Queues for data at each port of a switch; control packets have another one, which is
             served first. (OSCAR's paper, BFC-32; the authors' simulator has 31). Default: 32.
-        signal: How the far end of a link is told. (the authors' simulator; that of OSCAR's authors: at-
-            once). Default: map.
+        signal: Way to tell the far end of a link. (the authors' simulator; OSCAR's: at-once). Default:
+            map.
         single_packet: Whether a packet causes no pause if its flow has no other in the port. (the
-            authors' simulator; that of OSCAR's authors: false). Default: True.
+            authors' simulator; OSCAR's: false). Default: True.
         sticky: A flow without packets in the port keeps its queue for this times 2 × delay of the link
-            by which its next packet comes. (the authors' simulator; that of OSCAR's authors: 2).
-            Default: 3.
+            by which its next packet comes. (the authors' simulator; OSCAR's: 2). Default: 3.
     """
 
     entries: int | None = None
@@ -1295,7 +1295,7 @@ class Ecn(Section):
         kmax: All packets are marked above this length.
         kmin: No marks up to this length.
         pmax: Probability of a mark just below ``kmax``.
-        at: When it is decided whether to mark a packet. (HPCC's public artifact). Default: dequeue.
+        at: Moment of the decision whether to mark a packet. (HPCC's public artifact). Default: dequeue.
         reference: The port rate to which ``kmin`` and ``kmax`` apply; they scale with a port's rate. By
             default they are the same at every rate.
     """
@@ -1309,7 +1309,7 @@ class Ecn(Section):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pfc(Section):
-    """Priority flow control; without it the fabric drops packets.
+    """Priority flow control; if it is absent, the fabric drops packets.
 
     Attributes:
         headroom: Buffer for packets that arrive after a pause was triggered, for each (ingress port,
@@ -1334,9 +1334,10 @@ class Trimming(Section):
 
     Attributes:
         data: Limit of the data queue of each port. (NDP: 8 packets of 9,000 B). Default: 72KB.
-        headers: Limit of its queue of headers and control packets; by default that of its data queue.
-        ratio: While both queues hold packets: at most so many headers are sent after each data packet.
-            (NDP; its authors' simulator). Default: 10.
+        headers: Limit of its queue of headers and control packets; by default the same as of its data
+            queue.
+        ratio: Largest number of headers after each data packet while both queues hold packets. (NDP;
+            its authors' simulator). Default: 10.
         return_to_sender: Whether a header for which there is no room is returned to its sender, once,
             or dropped. (NDP; on in its authors' runs). Default: True.
         size: Size of a header without its payload. (public simulators of NDP). Default: 64B.
@@ -1374,8 +1375,8 @@ class Switch(Section):
         packed_telemetry: Telemetry records are rounded as in HPCC's packed format: queue lengths down
             to units of 80 B times this, transmitted bytes to 128 B times this, times to nanoseconds.
             When absent they are exact.
-        path: How a switch chooses among equal-cost ports. Default: ecmp.
-        pfc: Priority flow control; without it the fabric drops packets.
+        path: Hash by which a switch chooses among equal-cost ports. Default: ecmp.
+        pfc: Priority flow control; if it is absent, the fabric drops packets.
         quanta: Quantum of each queue under ``"drr"``, from queue 0 on; 1518 B for queues not listed.
             Default: [].
         queues: Number of queues (priorities) of each port; queue 0 is served first under strict
@@ -1384,8 +1385,8 @@ class Switch(Section):
             artifacts of HPCC and OSCAR). Default: 4KiB.
         scheduler: The order in which queues are served; with ``[switch.bfc]`` the default is ``"round-
             robin"``. Default: strict-priority.
-        strict: So many queues, from queue 0 on, are served by strict priority before the scheduler
-            serves the others. Default: 0.
+        strict: Number of queues, from queue 0 on, that are served by strict priority before the
+            scheduler serves the others. Default: 0.
         trimming: Packet trimming: a full port removes the payload of packets and sends their headers
             first.
         weights: Packets that each queue sends in its turn under ``"wrr"``, from queue 0 on; 1 for
@@ -1423,24 +1424,25 @@ class Homa(Section):
         cutoffs: Largest size of the messages of each unscheduled level but the last; by default so that
             each level carries about the same number of unscheduled bytes of the scenario's flows.
             Default: [].
-        last_rtt_bytes: The level of those of a message's last RTTbytes that need a grant. (unscheduled:
-            an option of the simulator of Homa's authors). Default: scheduled.
+        last_rtt_bytes: The level of those packets of a message's last RTTbytes that need a grant.
+            (unscheduled: an option of the simulator of Homa's authors). Default: scheduled.
         levels: Number of priority levels; by default one for each queue.
         oldest_share: The part of what a receiver grants that goes to the oldest message, whatever is
             missing of it. (none: the Homa paper; the kernel module of Homa's authors has 0.05).
             Default: 0.0.
-        oldest_step: How much the oldest message is granted at a time. (the kernel module of Homa's
+        oldest_step: Amount that the oldest message is granted at a time. (the kernel module of Homa's
             authors). Default: 50KB.
         overcommitment: Number of messages that a receiver grants at the same time. (PowerTCP, section
             4.1). Default: 1.
         resend_timeout: A receiver that has received nothing new of a message for this long, although
             more of it may be sent, requests what is missing; a sender that has heard nothing for twice
             this long sends the first packet again. (chosen here). Default: 1ms.
-        resend_tries: How often in a row they do so. (the kernel module of Homa's authors). Default: 5.
+        resend_tries: Largest number of such requests, or of such retransmissions, in a row. (the kernel
+            module of Homa's authors). Default: 5.
         rtt_bytes: Bytes of a message that are sent without a grant, and how far grants exceed what has
             arrived; by default the largest base RTT of the network times the highest rate of a host.
-        scheduled: Which of the scheduled levels are used while fewer messages are granted than there
-            are levels. (the Homa paper; the highest: a public ns-3 port). Default: lowest.
+        scheduled: Choice of the scheduled levels while fewer messages are granted than there are
+            levels. (the Homa paper; the highest: a public ns-3 port). Default: lowest.
         unscheduled: Number of levels for unscheduled packets, the highest ones. (a public ns-3 port of
             Homa). Default: 2.
     """
@@ -1486,7 +1488,7 @@ class Transport(Section):
         ack_every: Number of data packets per acknowledgement. (public artifacts of HPCC and OSCAR).
             Default: 1.
         ack_extra: Additional bytes of an acknowledgement. (OSCAR's public artifact). Default: 4B.
-        ack_queue: Queue of acknowledgements; by default that of their flow.
+        ack_queue: Queue of acknowledgements; by default their flow's queue.
         ack_size: Size of an acknowledgement before what the algorithm adds; by default header and
             ack_extra.
         base_rtt: The base RTT that algorithms are given: each flow's own, the network's largest, or a
@@ -1494,8 +1496,8 @@ class Transport(Section):
         cnp_interval: Shortest time between two congestion notifications of one flow. (DCQCN, section
             3.1). Default: 50us.
         cnp_queue: Queue of congestion notification packets. Default: 0.
-        counting: Which bytes of a packet count against a window. (OSCAR's public artifact; HPCC's
-            counts payload). Default: wire.
+        counting: Bytes of a packet that count against a window. (OSCAR's public artifact; HPCC's counts
+            payload). Default: wire.
         header: Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH
             12. (OSCAR's public artifact). Default: 54B.
         homa: Settings of kind = "homa".
@@ -1507,8 +1509,8 @@ class Transport(Section):
         recovery: The loss recovery. Default: go-back-n.
         repair: Under selective repeat: when a packet is lost before the retransmission timer expires.
             (chosen here; the usual rule of TCP (RFC 6675)). Default: threshold.
-        repair_delay: How much later a packet must have been sent that has arrived, with repair =
-            "lazy"; by default the base RTT of the flow's path.
+        repair_delay: With repair = "lazy": a packet is lost when one that was sent this much later has
+            arrived; by default the base RTT of the flow's path.
         repair_threshold: Number of packets with higher numbers that must have arrived, with repair =
             "threshold". (RFC 6675, DupThresh). Default: 3.
         rto: Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles

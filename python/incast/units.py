@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
-from incast import _core
+from incast.catalogue import read_quantity, write_quantity
 
 _Q = TypeVar("_Q", bound="Quantity")
 
@@ -34,7 +34,7 @@ class Quantity(int):
         Raises:
             ValueError: When a string is not such a quantity, or the number is negative or exceeds 64 bits.
         """
-        number = _core.read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
+        number = read_quantity(cls._kind, value) if isinstance(value, str) else int(value)
         if not 0 <= number < 1 << 64:
             raise ValueError(f"{number} is out of range: allowed is 0 to 2^64 - 1")
         return super().__new__(cls, number)
@@ -53,7 +53,7 @@ class Quantity(int):
         return type(self)(int(self) - int(other))
 
     def __str__(self) -> str:
-        return _core.write_quantity(self._kind, int(self))
+        return write_quantity(self._kind, int(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -96,50 +96,50 @@ class Rate(Quantity):
 
 
 def ns(number: float) -> Time:
-    """So many nanoseconds."""
+    """Returns a time in nanoseconds."""
     return Time._of(number, 10**3)
 
 
 def us(number: float) -> Time:
-    """So many microseconds."""
+    """Returns a time in microseconds."""
     return Time._of(number, 10**6)
 
 
 def ms(number: float) -> Time:
-    """So many milliseconds."""
+    """Returns a time in milliseconds."""
     return Time._of(number, 10**9)
 
 
 def s(number: float) -> Time:
-    """So many seconds."""
+    """Returns a time in seconds."""
     return Time._of(number, 10**12)
 
 
 def B(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many bytes."""
+    """Returns an amount in bytes."""
     return Bytes._of(number, 1)
 
 
 def KB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many kilobytes (1000 B)."""
+    """Returns an amount in kilobytes (1000 B)."""
     return Bytes._of(number, 10**3)
 
 
 def MB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many megabytes (10⁶ B)."""
+    """Returns an amount in megabytes (10⁶ B)."""
     return Bytes._of(number, 10**6)
 
 
 def GB(number: float) -> Bytes:  # noqa: N802 - written like the unit
-    """So many gigabytes (10⁹ B)."""
+    """Returns an amount in gigabytes (10⁹ B)."""
     return Bytes._of(number, 10**9)
 
 
 def mbps(number: float) -> Rate:
-    """So many Mbit/s."""
+    """Returns a rate in Mbit/s."""
     return Rate._of(number, 10**6)
 
 
 def gbps(number: float) -> Rate:
-    """So many Gbit/s."""
+    """Returns a rate in Gbit/s."""
     return Rate._of(number, 10**9)

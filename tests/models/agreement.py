@@ -18,7 +18,7 @@ from models.plain import Outcome
 KINDS: dict[str, Callable[[int], Case]] = (
     cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS | ndp.KINDS | samples.KINDS
 )
-"""How a case of each kind is drawn from a seed."""
+"""Functions that draw a case of each kind from a seed."""
 
 MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
     Case: plain.run,
@@ -33,7 +33,7 @@ MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
 
 
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
-    """What Incast makes of a case: the outcome of every flow, and the flows in the order of their numbers."""
+    """Runs a case in Incast: the outcome of every flow, and the flows in the order of their numbers."""
     result = case.scenario().run()
     flows = result.flows
     column = {name: flows.column(name).tolist() for name in ("flow", "group", "finished", *_COLUMNS)}
@@ -53,7 +53,7 @@ _COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts"
 
 
 def differences(case: Case) -> list[str]:
-    """Says for every flow of a case that comes out otherwise what the model has and what Incast has."""
+    """Describes, for every flow of a case with a difference, the outcomes of the model and of Incast."""
     outcomes, order = simulated(case)
     return [
         f"f{number}: the model has {model}, Incast {incast}"

@@ -1,7 +1,7 @@
 """A plain model of backpressure flow control, and the cases it is held against the simulator with.
 
 It is written from docs/network/bfc.md, scheduling.md, switch-buffer.md and engine.md; hosts, wires and
-transport are those of plain.py.
+transport are from plain.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SINGLE_FRAME = 64
 NUMBERS = 1024
 QUANTUM = 1518
 STREAM = 0x6266635F71756575
-"""What tells the draws of BFC from others."""
+"""Name of the stream of BFC's draws."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Pause:
 
 
 class BfcHost(Host):
-    """A host that is told of numbers that are paused: each is that of a flow."""
+    """A host that receives numbers that are paused: each is the number of a flow."""
 
     def __init__(self, clock: Clock, case: Case, link: Link) -> None:
         super().__init__(clock, case, link)
@@ -134,7 +134,7 @@ def index(sender: plain.Sender) -> int:
 
 
 def told(paused: frozenset[int], frame: Packet) -> frozenset[int]:
-    """Which numbers are paused when a frame has arrived."""
+    """Returns the paused numbers after a frame has arrived."""
     match frame.kind:
         case "map":
             return frame.told
@@ -303,7 +303,7 @@ class BfcSwitch(plain.Switch):
         self.serve(egress)
 
     def threshold(self, came: Link, leaves: Link) -> int:
-        """How long a queue may be, times the queues that are active, for packets that come by a link."""
+        """Returns the longest queue for packets that come by a link, times the number of active queues."""
         return math.floor(self.factor * (2 * came.delay * leaves.rate // (8 * 10**12)))
 
     def key(self, sender: plain.Sender) -> int:
@@ -400,7 +400,7 @@ class BfcSwitch(plain.Switch):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the model has come to: outcomes of the flows, pauses in order, and frames and drops."""
+    """Result of a run of the model: outcomes of the flows, pauses in order, and frames and drops."""
 
     outcomes: list[Outcome]
     pauses: list[Pause]
@@ -475,7 +475,7 @@ def _shortest(links: Sequence[Link]) -> int:
 
 
 def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
-    """The same in steps of 10ns with links and packets alike, and thresholds of whole packets.
+    """Changes a case to steps of 10ns with links and packets alike, and thresholds of whole packets.
 
     So packets, frames and regular maps come at one instant, and lengths of queues are equal to thresholds or
     (because of how `factor` is rounded) one byte longer.
@@ -504,7 +504,7 @@ def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
 
 
 def _small(draw: random.Random, case: BfcCase) -> BfcCase:
-    """The same with packets of 8 to 200 bytes, thresholds to match, and flows of up to a hundred packets."""
+    """Changes a case to packets of 8 to 200 bytes, with thresholds to match, and longer flows."""
     header = draw.randrange(8, 40)
     transport = replace(
         case.transport,
@@ -529,7 +529,7 @@ def _small(draw: random.Random, case: BfcCase) -> BfcCase:
 
 
 def _interrupted(draw: random.Random, case: BfcCase) -> BfcCase:
-    """The same with so small packets that queues are paused while deficit round robin visits them."""
+    """Changes a case to tiny packets: queues are paused while deficit round robin visits them."""
     case = _small(draw, case)
     payload = case.transport.payload
     flows = tuple(
@@ -622,4 +622,4 @@ def spines(seed: int) -> BfcCase:
 
 
 KINDS: dict[str, Callable[[int], BfcCase]] = {"bfc star": star, "bfc spines": spines}
-"""How a case of each kind is drawn from a seed."""
+"""Functions that draw a case of each kind from a seed."""

@@ -1,4 +1,4 @@
-"""What the models and the simulator are both given: small networks with flows, drawn at random."""
+"""Cases for the models and the simulator: small networks with flows, drawn at random."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Flow:
     rate: int | None = None
     queue: int = 0
     balancing: str | None = None
-    """How its packets are spread over equal paths. None: ECMP, which is the scenario's policy."""
+    """Policy by which its packets are spread over equal paths. None: ECMP, which is the scenario's policy."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Transport:
 
 @dataclass(frozen=True)
 class Shared:
-    """A buffer shared by all ports; `alpha` is that of the egress threshold, with PFC of the ingress one."""
+    """A buffer shared by all ports; `alpha` belongs to the egress threshold, with PFC to the ingress one."""
 
     size: int
     alpha: float
@@ -145,7 +145,7 @@ class Case:
         return sorted({end for link in self.links for end in (link.a, link.b) if end[0] == "s"})
 
     def scenario(self) -> Scenario:
-        """The same as a scenario of Incast."""
+        """Returns the case as a scenario of Incast."""
         return Scenario.from_dict(self.sections())
 
     def sections(self) -> dict[str, object]:
@@ -306,7 +306,7 @@ def lossy_star(seed: int, heavy: bool = False) -> Case:
 
 
 def _selective(draw: random.Random, transport: Transport) -> Transport:
-    """The same with selective repeat, by any of its rules."""
+    """Changes a transport to selective repeat, by any of its rules."""
     return replace(
         transport,
         recovery="selective",
@@ -415,7 +415,7 @@ def paused(seed: int) -> Case:
 
 
 def tiny(seed: int) -> Case:
-    """The same with packets of 8 to 102 bytes, and thresholds so low that PFC frames wait and cancel."""
+    """Draws a case with packets of 8 to 102 bytes, and thresholds so low that PFC frames wait and cancel."""
     case = paused(seed)
     draw = random.Random(f"tiny {seed}")
     header = draw.randrange(8, 40)
@@ -473,7 +473,7 @@ def queues(seed: int, scheduler: str | None = None) -> Case:
 
 
 def weighted(seed: int) -> Case:
-    """The same with weights, and with strict queues before the others."""
+    """Draws a case with weights, and with strict queues before the others."""
     draw = random.Random(f"weighted {seed}")
     case = queues(seed, draw.choice(["wrr", "wrr", "drr", "round-robin"]))
     weights = tuple(draw.choice([1, draw.randint(1, 4), draw.randint(1, 20)]) for _ in case.quanta)
@@ -499,4 +499,4 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "lossy star, selective repeat, heavy loss": lambda seed: selective_star(seed, heavy=True),
     "sprayed spines": sprayed,
 }
-"""How a case of each kind is drawn from a seed."""
+"""Functions that draw a case of each kind from a seed."""

@@ -1,6 +1,6 @@
 """A plain model of the rotor network: racks whose switches (ToRs) are joined in pairs, in turn, by circuits.
 
-Written from docs/network/circuits.md; hosts, transport and the packet switch are those of `plain`.
+Written from docs/network/circuits.md; hosts, transport and the packet switch are taken from `plain`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rotor:
     voq_large: int | None = None
 
     def keys(self) -> dict[str, object]:
-        """The same as in a scenario."""
+        """Returns the keys of a scenario."""
         keys: dict[str, object] = {"kind": "rotor", "racks": self.racks, "hosts": self.hosts}
         for name in ("rate", "uplink_rate", "circuit_rate"):
             keys[name] = f"{getattr(self, name)}bps"
@@ -86,7 +86,7 @@ class Rotor:
         return number % (self.racks - 1) + 1 if into < self.day else 0
 
     def end_of_day(self, now: int) -> int:
-        """When the day ends that it is now."""
+        """Returns the end of the present day."""
         return now // self.slot * self.slot + self.day
 
     def announced(self, source: int, destination: int, now: int) -> bool:
@@ -98,7 +98,7 @@ class Rotor:
         return any(begin - self.prebuffer <= now < begin + self.day for begin in (first, first + week))
 
     def limit(self, source: int, destination: int, now: int) -> int | None:
-        """How many bytes may wait for another rack."""
+        """Returns the number of bytes that may wait for another rack."""
         if self.voq is None or not self.announced(source, destination, now):
             return self.voq
         if self.voq_large is not None:
@@ -114,7 +114,7 @@ class Rotor:
 
 @dataclass(frozen=True)
 class RotorCase(Case):
-    """Racks and circuits with flows. `links` are those of the packet network."""
+    """Racks and circuits with flows. `links` belong to the packet network."""
 
     rotor: Rotor | None = None
 
@@ -124,7 +124,7 @@ class RotorCase(Case):
 
 
 class Optical:
-    """The optical switch: every bit goes on at once, to the ToR that the matching says."""
+    """The optical switch: every bit is passed on at once, to the ToR of the matching."""
 
     def __init__(self, clock: Clock, rotor: Rotor) -> None:
         self.clock, self.rotor = clock, rotor
@@ -148,7 +148,7 @@ class Optical:
 
 
 class Voq:
-    """What waits in a ToR for one other rack: queues, with a scheduler of their own."""
+    """Packets that wait in a ToR for one other rack: queues, with a scheduler of their own."""
 
     def __init__(self, case: Case) -> None:
         self.queues: list[deque[Packet]] = [deque() for _ in case.quanta]
@@ -241,7 +241,7 @@ class Rack(Switch):
         return self.voqs[rack]
 
     def next_by_uplink(self) -> Voq | None:
-        """The next VOQ after the one served last that holds a packet and is not that of the day."""
+        """Returns the next VOQ after the one served last that holds a packet and is not the day's."""
         day = self.served_by_circuit()
         for step in range(1, self.rotor.racks + 1):
             rack = (self.last + step) % self.rotor.racks
@@ -410,4 +410,4 @@ def _rotor(draw: random.Random, full: int, ack: int) -> Rotor:
 
 
 KINDS: dict[str, Callable[[int], Case]] = {"rotor": drawn}
-"""How a case is drawn from a seed."""
+"""Functions that draw a case from a seed."""

@@ -1,6 +1,6 @@
 """A plain model of Homa: receivers grant, senders send the shortest message first, packets have priorities.
 
-Written from docs/network/homa.md (and those that plain.py names); switches and links are those of plain.py.
+Written from docs/network/homa.md (and the pages that plain.py names); switches and links are from plain.py.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from models.cases import US, Case, Flow, Link, Shared, Transport, lossy_star, sp
 from models.plain import START, Clock, Outcome, Wire, duration
 
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
-"""What happens at a host after starts at the same instant."""
+"""Events at a host after starts at the same instant."""
 
 COUNTED = ("grant", "request", "ack", "given up", "waiting", "capped", "oldest")
-"""What hosts count: control packets, messages given up, how often a message had to wait for others, or for
-the cap, when grants were chosen, and how often the oldest message was granted its share."""
+"""Counts of hosts: control packets, messages given up, how often a message had to wait for others, or for the
+cap, when grants were chosen, and how often the oldest message was granted its share."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Settings:
     last_rtt_bytes: str = "scheduled"
 
     def keys(self) -> dict[str, object]:
-        """The same for a scenario."""
+        """Returns the keys of a scenario."""
         keys: dict[str, object] = {
             "overcommitment": self.overcommitment,
             "unscheduled": self.unscheduled,
@@ -66,7 +66,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class HomaCase(Case):
-    """A case whose hosts speak Homa. Each of `quanta` stands for a queue of the switches."""
+    """A case whose hosts speak Homa. Each of `quanta` belongs to a queue of the switches."""
 
     homa: Settings = field(default_factory=Settings)
 
@@ -115,7 +115,7 @@ def _block(number: int, flow: Flow) -> dict[str, object]:
 
 
 class Plan:
-    """What all hosts know from the start: RTTbytes and the priority levels."""
+    """Knowledge of all hosts from the start: RTTbytes and the priority levels."""
 
     def __init__(self, case: HomaCase, rtt_bytes: int) -> None:
         homa, payload = case.homa, case.transport.payload
@@ -161,7 +161,7 @@ class Packet(plain.Packet):
     """A packet of the kind data, grant, request or ack.
 
     `first` is the number of a data packet, or the first that is requested; `end` is the limit of a grant, or
-    the end of what is requested. `level` is that of a grant, for the packets that it allows.
+    the end of a request. `level` is a grant's, for the packets that it allows.
     """
 
     outgoing: Outgoing | None = None
@@ -243,14 +243,14 @@ class Outgoing:
             self.again |= set(range(packet.first, min(packet.end, self.next)))
 
     def deadline(self) -> int | None:
-        """When the timer expires, as things are."""
+        """Returns the time at which the timer expires, as things are."""
         waits = not self.heard or self.next == self.packets
         if self.done or self.ready() or not waits or self.expiries == self.plan.homa.resend_tries:
             return None
         return self.last + 2 * self.plan.homa.resend_timeout
 
     def watch(self) -> None:
-        """Sets the timer anew."""
+        """Sets the timer again."""
         deadline = self.deadline()
         if deadline is not None:
             self.host.clock.at(deadline, SENDER_TIMER, self.index, self.expired)
@@ -323,11 +323,11 @@ class Incoming:
         self.host.serve()
 
     def deadline(self) -> int | None:
-        """When the timer expires, as things are."""
+        """Returns the time at which the timer expires, as things are."""
         return self.last + self.plan.homa.resend_timeout if self.outstanding() > 0 else None
 
     def watch(self) -> None:
-        """Sets the timer anew."""
+        """Sets the timer again."""
         deadline = self.deadline()
         if deadline is not None:
             self.host.clock.at(deadline, RECEIVER_TIMER, self.index, self.expired)
@@ -462,7 +462,7 @@ class Switch(plain.Switch):
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a case: the outcome of every flow, and how often what happened."""
+    """Result of a case: the outcome of every flow, and the number of each event."""
 
     outcomes: list[Outcome]
     counts: dict[str, int]
@@ -528,7 +528,7 @@ def run(case: HomaCase, order: list[int]) -> list[Outcome]:
 
 
 def _rtt_bytes(case: HomaCase, routes: dict[tuple[str, str], list[int]]) -> int:
-    """What a host's port sends during the longest round trip of the network."""
+    """Returns the bytes that a host's port sends during the longest round trip of the network."""
 
     def longest(node: str, destination: str, size: int) -> int:
         links = [link for link in case.links if node in (link.a, link.b)]
@@ -557,13 +557,13 @@ def homa_star(seed: int) -> HomaCase:
 
 
 def homa_spines(seed: int) -> HomaCase:
-    """The same with leaves and spines, and packets that overtake each other."""
+    """Draws a case with leaves and spines, and packets that overtake each other."""
     draw = random.Random(f"homa spines {seed}")
     return _homa(draw, sprayed(seed), hops=4)
 
 
 def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
-    """Messages and settings on the network of another case; paths have so many links.
+    """Draws messages and settings on the network of another case; paths have ``hops`` links.
 
     Half of the cases are crowded: more than a round trip is on its way to one host, so that levels matter.
     """

@@ -1,6 +1,6 @@
 """A plain model of NDP: senders with credit, receivers that pull.
 
-Written from docs/network/ndp.md; switches and headers are those of trimming.py.
+Written from docs/network/ndp.md; switches and headers are from trimming.py.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class NdpCase(TrimmingCase):
 
 @dataclass
 class Told(Packet):
-    """What a receiver sends: an ack, a nack or a pull.
+    """A packet from a receiver: an ack, a nack or a pull.
 
     In `byte` is the packet that an answer names. `expected` is the number of the next expected packet,
     `pulls` how many the receiver has sent for the flow.
@@ -280,7 +280,7 @@ class Host(trimming.Host):
 
 
 def played(case: NdpCase, order: list[int]) -> Run:
-    """Plays a case. `order` is that of its flows' starts."""
+    """Plays a case. `order` is the order of its flows' starts."""
     return trimming.played(case, order, Host, Receiver)
 
 
@@ -290,7 +290,7 @@ def run(case: NdpCase, order: list[int]) -> list[Outcome]:
 
 
 def _ndp(draw: random.Random, case: TrimmingCase) -> NdpCase:
-    """The same under NDP."""
+    """Changes a case to NDP."""
     flows = tuple(replace(flow, window=None, rate=None) for flow in case.flows)
     hosts = case.hosts()[1:]
     if draw.random() < 0.5:
@@ -336,4 +336,4 @@ def ndp_spines(seed: int) -> NdpCase:
 
 
 KINDS: dict[str, Callable[[int], Case]] = {"ndp star": ndp_star, "ndp spines": ndp_spines}
-"""How a case of each kind is drawn from a seed."""
+"""Functions that draw a case of each kind from a seed."""

@@ -19,16 +19,16 @@ from models.cases import Case, Flow, Link, Shared
 from models.schedulers import Scheduler, scheduler
 
 DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
-"""What happens at a node, in the order in which it happens at one instant (engine.md, *Order of events*)."""
+"""Events at a node, in their order at one instant (engine.md, *Order of events*)."""
 
 PFC_FRAME = 64
 LARGEST_BACKOFF = 6
 """The retransmission timer doubles up to 64 times."""
 
 TOLD = 64
-"""An acknowledgement of selective repeat tells for so many packets whether they have arrived."""
+"""Number of packets whose arrival an acknowledgement of selective repeat reports."""
 KEPT = 16_384
-"""A receiver with selective repeat keeps packets up to so many from the next expected one on."""
+"""Number of packets from the next expected one on that a receiver with selective repeat keeps."""
 HELD_STEP = 64
 """An acknowledgement of selective repeat tells in such steps for how long it was held."""
 
@@ -57,9 +57,9 @@ class Clock:
 class Packet:
     """A packet of the kind data, ack, nack, pause or resume.
 
-    `byte` is the first one of a data packet; of an acknowledgement or a NACK it is the next expected.
+    `byte` is the first one of a data packet; for an acknowledgement or a NACK it is the next expected.
     Switches choose among equal paths by `path`. `sent` and `entropy` are the time at which a data packet was
-    sent and what was mixed into its path; an acknowledgement has those of the packet that caused it, and the
+    sent and what was mixed into its path; an acknowledgement has both from the packet that caused it, and the
     time for which it was held. With selective repeat it also has, in `told`, numbers of packets that have
     arrived after the next expected.
     """
@@ -105,7 +105,7 @@ class Wire:
 
 
 def duration(size: int, rate: int) -> int:
-    """How long so many bytes take, rounded up to a picosecond."""
+    """Returns the time that `size` bytes take, rounded up to a picosecond."""
     return -(-size * 8 * 10**12 // rate)
 
 
@@ -309,7 +309,7 @@ class Selective(Sender):
 
 
 def base_rtt(sender: Sender) -> int:
-    """How long a full packet and its acknowledgement take on the flow's path under ECMP, without queues."""
+    """Returns the time of a full packet and its acknowledgement under ECMP, without queues."""
     transport, flow = sender.host.case.transport, sender.flow
     full = transport.data(transport.payload)
     there = _one_way(sender.host.wire, flow.destination, sender.data_hash, full)
@@ -317,7 +317,7 @@ def base_rtt(sender: Sender) -> int:
 
 
 def _one_way(wire: Wire, destination: str, path: int, size: int) -> int:
-    """How long a packet takes from a host's wire to its destination, without queues."""
+    """Returns the time of a packet from a host's wire to its destination, without queues."""
     time = duration(size, wire.link.rate) + wire.link.delay
     node, _ = wire.far
     if isinstance(node, Switch):
@@ -367,7 +367,7 @@ class Receiver:
             self.answer("ack", packet)
 
     def expired(self) -> None:
-        """An acknowledgement may have been held long enough. It is that of the last packet it covers."""
+        """Sends an acknowledgement if it was held long enough. It answers the last packet it covers."""
         if self.held_until == self.host.clock.now:
             self.release()
             held = self.host.clock.now - self.newest_at
@@ -596,7 +596,7 @@ class Switch:
     def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
         """Whether a packet may stay: whether its port's limit holds it, or its queue's dynamic threshold.
 
-        `lengths` are those of the queues of the port by which it will leave.
+        `lengths` are the lengths of the queues of the port by which it will leave.
         """
         match self.case.buffer:
             case None:
@@ -613,7 +613,7 @@ class Switch:
 
 
 class Held:
-    """What a switch with PFC holds from one port: charged to the reserve, the shared pool, the headroom."""
+    """Bytes from one port in a switch with PFC, by part: the reserve, the shared pool, the headroom."""
 
     def __init__(self) -> None:
         self.reserve = self.pool = self.headroom = 0
@@ -636,14 +636,14 @@ class PausingSwitch(Switch):
         return super().add(link)
 
     def threshold(self) -> float:
-        """What one port may hold of the pool."""
+        """Returns the bytes of the pool that one port may hold."""
         if self.pfc.xoff is not None:
             return self.pfc.xoff
         assert isinstance(self.case.buffer, Shared)
         return math.floor(self.case.buffer.alpha * self.free())
 
     def free(self) -> float:
-        """What is left of the pool: of the buffer less all headroom and all reserves."""
+        """Returns the free part of the pool, which is the buffer less all headroom and all reserves."""
         if not isinstance(self.case.buffer, Shared):
             return math.inf
         kept = len(self.ingress) * (self.pfc.headroom + self.pfc.reserve)
@@ -756,7 +756,7 @@ def played(case: Case, order: list[int]) -> list[Sender]:
 
 
 def _distances(case: Case, host: str) -> dict[str, int]:
-    """How many links every node is away from a host. Other hosts forward nothing."""
+    """Returns the number of links from every node to a host. Other hosts forward nothing."""
     distances = {host: 0}
     nodes = deque([host])
     while nodes:

@@ -54,7 +54,7 @@ def _last(sender: plain.Sender, interval: int) -> tuple[tuple[int, int], ...]:
 
 
 def sampled(case: SampledCase, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
-    """Incast's outcomes with what it sampled. A row stands for the samples equal to it directly before."""
+    """Returns Incast's outcomes with its samples. A row covers the samples equal to it directly before."""
     rtts: list[list[tuple[int, int]]] = [[] for _ in outcomes]
     table = result.flow_series
     columns = (table.column(name).tolist() for name in ("flow", "time_ps", "rtt_ps", "samples"))

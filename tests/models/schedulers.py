@@ -1,4 +1,4 @@
-"""Which queue of a switch's port sends next, written from docs/network/scheduling.md."""
+"""Choice of the queue of a switch's port that sends next, written from docs/network/scheduling.md."""
 
 from __future__ import annotations
 

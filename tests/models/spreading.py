@@ -13,13 +13,13 @@ SEED = 1
 """The scenario's seed, where it says nothing else."""
 
 BALANCING = 0x62616C616E636521
-"""What tells the streams of load balancing from others."""
+"""Name of the stream of load balancing."""
 
 STORED = 8
-"""So many entropies REPS keeps."""
+"""Number of entropies that REPS keeps."""
 
 EXPLORED = 16
-"""So many packets REPS sends with random entropies after it was frozen."""
+"""Number of packets that REPS sends with random entropies after it was frozen."""
 
 HALF = 2**32
 WHOLE = 2**64
@@ -60,7 +60,7 @@ def reply_hash(key: int) -> int:
 
 
 def salt(node: int) -> int:
-    """What a node mixes into every hash."""
+    """Returns the number that a node mixes into every hash."""
     return mix(node + 1) >> 32
 
 

@@ -1,4 +1,4 @@
-"""Every pause under backpressure flow control is that of the plain model, and most cases have some."""
+"""Every pause under backpressure flow control equals the plain model's, and most cases have some."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CASES = 25
 
 
 def pauses_of(case: bfc.BfcCase) -> tuple[list[bfc.Pause], list[bfc.Pause]]:
-    """The pauses of the simulator and those of the model, up to the end of the last flow."""
+    """Returns the pauses of the simulator and of the model, up to the end of the last flow."""
     result = case.scenario().run()
     flows = zip(result.flows.column("flow").tolist(), result.flows.column("group").tolist(), strict=True)
     model = bfc.played(case, [int(group.removeprefix("f")) for _, group in sorted(flows)])

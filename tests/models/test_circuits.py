@@ -1,4 +1,4 @@
-"""What the ports of ToRs send and drop is what they do in the plain model of circuits."""
+"""The ports of ToRs send and drop the same packets as in the plain model of circuits."""
 
 from __future__ import annotations
 

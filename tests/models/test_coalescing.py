@@ -15,7 +15,7 @@ MIXED = [
     {"kind": "incast", "name": "burst", "from": "h1-h100", "to": "h0", "size": "100KB"},
     {"kind": "flows", "name": "long", "from": "h1", "to": "h0", "size": "20MB"},
 ]
-"""A hundred senders at once, one of which goes on for long: it has to find back to the whole link."""
+"""A hundred senders at once, one of which continues for long: it has to find back to the whole link."""
 
 
 def completion(algorithm: str, ack_every: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Every finish time of random cases is that of an independent plain model, to the picosecond."""
+"""Every finish time of random cases equals an independent plain model's, to the picosecond."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = {
     "ndp spines": 150,
     "samples over spines": 200,
 }
-"""How many cases of a kind are run, where it is not a hundred."""
+"""Number of cases of a kind, where it is not a hundred."""
 
 
 @pytest.mark.parametrize(

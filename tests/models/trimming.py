@@ -1,6 +1,6 @@
 """A plain model of packet trimming under the window transport with selective repeat.
 
-Written from docs/network/trimming.md (and those that plain.py names); hosts are those of plain.py, with what
+Written from docs/network/trimming.md (and the pages that plain.py names); hosts are from plain.py, with what
 headers change about them. Congestion marks are at a step, and matter to REPS only.
 """
 
@@ -18,7 +18,7 @@ from models.plain import ONE_PATH, START, TOLD, Clock, Outcome, Wire, duration
 from models.spreading import SEED, mix
 
 TRIMMING = 0x7472696D6D696E67
-"""What tells the streams of trimming from others."""
+"""Name of the stream of trimming."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Trimming:
     return_to_sender: bool = True
 
     def keys(self) -> dict[str, object]:
-        """The same for a scenario."""
+        """Returns the keys of a scenario."""
         keys: dict[str, object] = {
             "data": f"{self.data}B",
             "ratio": self.ratio,
@@ -244,7 +244,7 @@ class Switch(plain.Switch):
         return mix(self.stream ^ packet.path ^ mix(packet.byte ^ mix(packet.sent))) >> 63
 
     def queue(self, out: int, length: int, packet: Packet) -> None:
-        """Queues a data packet behind so many bytes."""
+        """Queues a data packet behind ``length`` bytes."""
         if self.case.mark_at == "enqueue":
             self.mark(packet, length)
         self.ports[out].data.append(packet)
@@ -257,7 +257,7 @@ class Switch(plain.Switch):
             self.totals["marked"] += 1
 
     def trim(self, out: int, packet: Packet) -> None:
-        """Removes a packet's payload; its header goes on."""
+        """Removes a packet's payload; its header is forwarded."""
         self.totals["trimmed"] += 1
         size = min(packet.size, self.trimming.size)
         self.control(out, replace(packet, kind="header", size=size, payload=0))
@@ -297,7 +297,7 @@ class Switch(plain.Switch):
 
 @dataclass
 class Run:
-    """What became of a case: the outcome of every flow, and how often all switches did what."""
+    """Result of a case: the outcome of every flow, and the number of each event at all switches."""
 
     outcomes: list[Outcome]
     totals: Counter[str]
@@ -309,7 +309,7 @@ def played(
     host_kind: type[Host] = Host,
     receiver_kind: type[Receiver] = Receiver,
 ) -> Run:
-    """Plays a case. `order` is that of its flows' starts."""
+    """Plays a case. `order` is the order of its flows' starts."""
     clock = Clock()
     numbers = enumerate(case.switches(), start=len(case.hosts()))
     switches = {name: Switch(clock, case, number) for number, name in numbers}
@@ -344,7 +344,7 @@ def run(case: TrimmingCase, order: list[int]) -> list[Outcome]:
 
 
 def _trimmed(draw: random.Random, case: Case) -> TrimmingCase:
-    """The same with switches that trim, whose queues hold a few packets."""
+    """Changes a case to switches that trim, whose queues hold a few packets."""
     transport = case.transport
     if transport.repair != "never" and draw.random() < 0.5:
         transport = replace(transport, repair="never")
@@ -402,4 +402,4 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "trimming star": trimming_star,
     "trimming spines": trimming_spines,
 }
-"""How a case of each kind is drawn from a seed."""
+"""Functions that draw a case of each kind from a seed."""

@@ -1,1 +1,1 @@
-"""What other simulators made of given inputs, and the tests that hold Incast against it."""
+"""Results of other simulators for given inputs, and the tests that hold Incast against them."""

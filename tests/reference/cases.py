@@ -48,7 +48,7 @@ def hpcc_320() -> Sections:
 
 
 def hpcc_320_imitated(later: int | None = None) -> Sections:
-    """The same with what HPCC's tree does otherwise and Incast can be told to do.
+    """Changes the case to the behaviour of HPCC's tree where it differs and Incast has a setting for it.
 
     Args:
         later: Seed of random times below 1 ns by which every flow starts later; None: not at all.
@@ -122,7 +122,7 @@ def timely_256() -> Sections:
 
 
 def timely_256_imitated() -> Sections:
-    """The same with the buffers of PowerTCP's tree."""
+    """Changes the case to the buffers of PowerTCP's tree."""
     sections = timely_256()
     sections["switch"] |= {
         # Each of eight queues at every port has its headroom, and nothing has a reserve.
@@ -182,7 +182,7 @@ CASES: dict[str, Callable[[], Sections]] = {
 def run(case: str, seed: int = 1) -> Result:
     """Runs a case. The seed decides which of equal paths a flow takes, and nothing else.
 
-    In `hpcc-320-imitated` the paths are those of HPCC's tree, and the seed lets flows start later by less
+    In `hpcc-320-imitated` the paths are taken from HPCC's tree, and the seed lets flows start later by less
     than 1 ns.
     """
     if case == "hpcc-320-imitated":

@@ -1,4 +1,4 @@
-"""How long a flow takes alone, worked out link by link: exactly, or as ns-3.17 counts time.
+"""Time that a flow takes alone, worked out link by link: exactly, or as ns-3.17 counts time.
 
 A packet leaves a link when its last bit does; the next link begins with it at the earliest when it has
 arrived, and when the packet before it has left. So do the acknowledgements, one for each packet; the flow is
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Duration = Callable[[int, int], int]
-"""Picoseconds that so many bytes take at so many Gbps."""
+"""Picoseconds that a number of bytes takes at a number of Gbps."""
 
 
 def exact(size: int, gbps: int) -> int:

@@ -43,7 +43,7 @@ MADE = {
     "incast32_8MB.txt": ("incast32_8MB.cm", matrix),
     "ns3-websearch256-flow.txt": ("ns3-websearch256-timely-fct.csv", completions),
 }
-"""What each file is made from, and how."""
+"""Source of each file, and how it is made."""
 
 if __name__ == "__main__":
     for name, (source, how) in MADE.items():

@@ -1,4 +1,4 @@
-"""What the runs of the cases give beside what the other simulators gave: the tables of docs/validation.md.
+"""Results of the cases' runs beside the other simulators' results: the tables of docs/validation.md.
 
 PYTHONPATH=tests python -m reference.measure            # prints the tables
 PYTHONPATH=tests python -m reference.measure --write    # and writes them into the page
@@ -65,13 +65,13 @@ def quantiles(errors: Array) -> Array:
 
 
 def between_runs(case: str) -> Array:
-    """The same for two runs of Incast with different seeds: for each run its mean over the others."""
+    """Returns the quantiles between runs of Incast: for each seed the mean over the others."""
     runs = [completions(case, seed) for seed in SEEDS]
     return np.array([np.mean([quantiles(a / b - 1) for b in runs if b is not a], axis=0) for a in runs])
 
 
 def against_reference(case: str) -> Array:
-    """The same for the other simulator against Incast, its mean over the runs."""
+    """Returns the quantiles of Incast against the other simulator, as the mean over the runs."""
     runs = [quantiles(completions(case, seed) / reference(case) - 1) for seed in SEEDS]
     return np.array(np.mean(runs, axis=0))
 
@@ -120,12 +120,12 @@ def slowdown_statistics(slowdown: Array) -> Array:
 
 
 def slowdown_runs(case: str) -> Array:
-    """The same of the runs of a case, a row for each of the seeds."""
+    """Returns the slowdowns of the runs of a case, a row for each of the seeds."""
     return np.array([slowdown_statistics(slowdowns(case, completions(case, seed))) for seed in SEEDS])
 
 
 def slowdown_reference(case: str) -> Array:
-    """The same of the other simulator."""
+    """Returns the slowdowns of the other simulator."""
     return slowdown_statistics(slowdowns(case, reference(case)))
 
 
@@ -151,12 +151,12 @@ def swift_statistics(case: str, seed: int) -> Array:
 
 
 def swift_runs(case: str) -> Array:
-    """The same of the runs of a case, a row for each of the seeds."""
+    """Returns the completion times of the runs of a case, a row for each of the seeds."""
     return np.array([swift_statistics(case, seed) for seed in SEEDS])
 
 
 def swift_reference(case: str) -> Array:
-    """The same of csg-htsim."""
+    """Returns the completion times of csg-htsim."""
     workload = {"swift-permutation": "permutation 128", "swift-incast": "incast"}[case]
     row = next(
         r for r in cases.rows("htsim-swift.csv") if r["workload"].startswith(workload) and r["side"] == "csg"

@@ -22,7 +22,7 @@ NAMES = {"hpcc-320-imitated": "HPCC, 320 hosts", "timely-256-imitated": "TIMELY,
 
 
 def scatter(case: str) -> None:
-    """Completion times of Incast over those of ns-3, flow by flow, and their ratio."""
+    """Draws completion times of Incast over ns-3's, flow by flow, and their ratio."""
     peer, here = measure.reference(case) / 1e6, measure.completions(case, 1) / 1e6
     figure, (times, ratio) = plt.subplots(
         2, 1, figsize=(5, 5.6), sharex=True, height_ratios=[2, 1], layout="constrained"

@@ -19,7 +19,7 @@ SWIFT = pytest.mark.xdist_group("reference-swift")
 """Tests that have runs in common are done by one process."""
 
 ROUNDING = 0.2 / 87
-"""What ns-3.17 makes of the 87.2 ns that a full packet of 1,090 bytes takes at 100 Gbps, as a share.
+"""Error of ns-3.17's rounding of the 87.2 ns that a full packet of 1,090 bytes takes at 100 Gbps, as a share.
 
 No flow alone gains more by it. Of each full packet it gains 0.2 of 87 ns on the slowest link; of the last
 packet and of its acknowledgement, on every link less than 1 ns of the 1,000 that the link's delay takes, a

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a browser, reports, and a page that must stay silent."""
+"""Common parts of the tests of the page: a browser, reports, and a page that must stay silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast a report with two million samples is. Run by hand: `python -m report.measure` in tests/.
+"""Speed of a report with two million samples. Run by hand: `python -m report.measure` in tests/.
 
 The budget: open within 3 s, the median frame of panning or zooming within 50 ms, on a busy machine.
 """

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 SHOTS = Path(__file__).parent / "shots"
-"""Where they are stored. ``INCAST_STORE_SHOTS=1 pytest tests/report`` stores them anew; look at them then."""
+"""Folder of the pictures. ``INCAST_STORE_SHOTS=1 pytest tests/report`` stores new ones; look at them then."""
 
 BLOCK = 8
 DIFFERENT = 20.0

@@ -1,4 +1,4 @@
-"""What a report says, without a browser."""
+"""Content of a report, without a browser."""
 
 from __future__ import annotations
 

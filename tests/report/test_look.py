@@ -1,4 +1,4 @@
-"""How the report looks."""
+"""Appearance of the report."""
 
 from __future__ import annotations
 

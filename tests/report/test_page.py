@@ -40,7 +40,7 @@ def plot(page: Page, title: str) -> tuple[Locator, float, float, float]:
 
 
 def values(page: Page, title: str) -> list[str]:
-    """What the legend of a figure says: label and value of each series, and where the cursor is."""
+    """Returns the legend of a figure: label and value of each series, and where the cursor is."""
     labels = figure(page, title).locator(".values > span").all_inner_texts()
     return [*(" ".join(text.split()) for text in labels), figure(page, title).locator(".where").inner_text()]
 
@@ -53,7 +53,7 @@ const d = pen.getImageData(0, 0, c.width, c.height).data;"""
 
 
 def drawn(page: Page, title: str, layer: int = 0) -> int:
-    """How many pixels of a figure are drawn on."""
+    """Returns the number of pixels of a figure that are drawn on."""
     count: int = (
         figure(page, title)
         .locator("canvas")
@@ -66,7 +66,7 @@ def drawn(page: Page, title: str, layer: int = 0) -> int:
 
 
 def coloured(page: Page, title: str, colour: str) -> int:
-    """How many pixels of a figure have a colour, nearly."""
+    """Returns the number of pixels of a figure that have nearly this colour."""
     rgb = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     count: int = (
         figure(page, title)
@@ -127,7 +127,7 @@ def test_the_cursor_is_that_of_all_charts_over_time_and_shows_the_samples(
 
 
 def _queues(sample: int) -> list[str]:
-    """What the three results have at a sample outside the burst, by how they were made up."""
+    """Returns the queues of the three results at a sample outside the burst, as they were made up."""
     queues = [sample * 7 * seed % 97 * 0.5 for seed in (1, 2, 3)]
     words = [f"{q:.1f}" if q >= 10 else f"{q:.2f}" for q in queues]
     return [f"{title} {w} KB" for title, w in zip(("OSCAR", "HPCC", "DCQCN"), words, strict=True)]

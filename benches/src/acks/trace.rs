@@ -30,7 +30,7 @@ const LINK: Time = Time::from_us(1);
 const DEEPEST: Bytes = Bytes::new(600_000);
 const MARKED: Bytes = Bytes::new(100_000);
 
-/// What arrives at the sender.
+/// Signal that arrives at the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
     pub(crate) ack: Ack,
@@ -50,9 +50,9 @@ impl Random {
 /// A port as the flow's packets find it.
 #[derive(Clone, Copy)]
 struct Port {
-    /// What arrives, in percent of its rate.
+    /// Arriving traffic, in percent of its rate.
     load: u64,
-    /// What it wrote into the last packet.
+    /// Record that it wrote into the last packet.
     last: IntHop,
 }
 
@@ -113,7 +113,6 @@ pub(crate) fn signals(count: usize) -> Vec<Signal> {
             now,
             sent,
             received,
-            held: Time::ZERO,
             acked: if duplicate { Bytes::ZERO } else { PATH.packet.times(packets) },
             packet: sequence,
             sequence,
@@ -124,10 +123,9 @@ pub(crate) fn signals(count: usize) -> Vec<Signal> {
             marked: u32::from(marked),
             hop_delay,
             receiver_flows,
-            tag: 0,
-            delayed_run: 0,
             hole: duplicate,
             circuit,
+            ..Ack::BLANK
         };
         signals.push(Signal { ack, int: IntStack { count: 5, hops: ports.map(|p| p.last) } });
     }

@@ -52,7 +52,7 @@
 /** A window that does not limit: more than all amounts. */
 #define INCAST_UNLIMITED 18446744073709551615ull
 
-/** How many records of switches an acknowledgement can carry. */
+/** Largest number of switch records in an acknowledgement. */
 #define INCAST_INT_HOPS 5
 
 /** The size of incast_params in words of 8 bytes. */
@@ -86,8 +86,8 @@
 #define INCAST_SIGNAL_DELAYED_RUN 256
 
 /**
- * What a call says: done, or why not. A call that fails has changed nothing but what its own description
- * says.
+ * Status of a call: success, or the reason of the failure. A call that fails changes only what its
+ * description names.
  */
 typedef enum {
     /** Done. */
@@ -100,7 +100,7 @@ typedef enum {
     INCAST_UNKNOWN_PRESET = 3,
     /** The algorithm has no parameter of this name. */
     INCAST_UNKNOWN_PARAMETER = 4,
-    /** A text is no value of the parameter's kind, or a field has a number that stands for nothing. */
+    /** A text is no value of the parameter's kind, or a number in a field has no meaning there. */
     INCAST_BAD_VALUE = 5,
     /** The value is outside of the parameter's range. */
     INCAST_OUT_OF_RANGE = 6,
@@ -118,7 +118,7 @@ typedef enum {
     INCAST_NO_VALUE = 12,
 } incast_status;
 
-/** What a number of incast_value or a parameter is. */
+/** Kind of the number in an incast_value or of a parameter. */
 typedef enum {
     /** A time in picoseconds; in text "12us", "never". */
     INCAST_KIND_TIME = 0,
@@ -136,7 +136,7 @@ typedef enum {
     INCAST_KIND_CHOICE = 6,
 } incast_kind;
 
-/** How a loss was noticed. */
+/** Event by which a loss was noticed. */
 typedef enum {
     /** The receiver reported a hole. */
     INCAST_LOSS_HOLE = 0,
@@ -153,9 +153,9 @@ typedef enum {
 typedef struct incast_flow incast_flow;
 
 /**
- * What all flows with the same parameters on paths with the same properties share: constant after its start,
- * so any number of threads may use it at the same time. Memory of the caller's. It may be copied as a whole
- * within a process, and needs no end.
+ * A setup: the data shared by all flows that have the same parameters and paths with the same properties. It
+ * is constant after its start, so any number of threads may use it at the same time. The memory is the
+ * caller's. It may be copied as a whole within a process, and needs no end.
  */
 typedef struct incast_setup incast_setup;
 
@@ -186,11 +186,11 @@ typedef struct {
     size_t flow_bytes;
     /** Bytes of a setup, which flows share; incast_setup_size() of its parameters. */
     size_t setup_bytes;
-    /** How many presets it has, the default first. */
+    /** Number of its presets; the default is the first. */
     size_t presets;
-    /** How many parameters it has. */
+    /** Number of its parameters. */
     size_t parameters;
-    /** How many internal quantities it shows. */
+    /** Number of its internal quantities. */
     size_t internals;
 } incast_info;
 
@@ -198,7 +198,7 @@ typedef struct {
 typedef struct {
     /** Its name. */
     incast_str name;
-    /** What it stands for, in a sentence. */
+    /** Its meaning, in a sentence. */
     incast_str meaning;
 } incast_named;
 
@@ -208,9 +208,9 @@ typedef struct {
     incast_str name;
     /** One sentence of meaning. */
     incast_str meaning;
-    /** Where its default comes from. */
+    /** Source of its default. */
     incast_str source;
-    /** What it is: one of incast_kind. */
+    /** Its kind: one of incast_kind. */
     uint32_t kind;
 } incast_parameter;
 
@@ -233,11 +233,11 @@ typedef struct {
 
 /** A number with what it is. */
 typedef struct {
-    /** What it is: one of incast_kind. */
+    /** Its kind: one of incast_kind. */
     uint32_t kind;
     /**
-     * The number, in the unit of its kind. That of INCAST_KIND_RATIO is an int64_t, here in two's complement:
-     * `(double)(int64_t)number / 4294967296.0` is the number that it stands for.
+     * The number, in the unit of its kind. For INCAST_KIND_RATIO it is an int64_t, here in two's complement:
+     * the ratio is `(double)(int64_t)number / 4294967296.0`.
      */
     uint64_t number;
 } incast_value;
@@ -251,7 +251,7 @@ typedef uint64_t incast_time;
 /** A rate in bits per second. */
 typedef uint64_t incast_rate;
 
-/** An amount of data in bytes. Bytes on the wire, with all headers, unless it says otherwise. */
+/** An amount of data in bytes. Bytes on the wire, with all headers, unless stated differently. */
 typedef uint64_t incast_bytes;
 
 /**
@@ -281,14 +281,14 @@ typedef struct {
  * zero.
  */
 typedef struct {
-    /** When it arrived at the sender. */
+    /** Time of its arrival at the sender. */
     incast_time now;
-    /** When the acknowledged packet left the sender (its first bit). */
+    /** Time at which the acknowledged packet left the sender (its first bit). */
     incast_time sent;
-    /** When that packet arrived at the receiver (its last bit), by the receiver's clock. */
+    /** Time at which that packet arrived at the receiver (its last bit), by the receiver's clock. */
     incast_time received;
     /**
-     * How long the receiver held this acknowledgement back after that packet had arrived; zero when it
+     * Time for which the receiver held this acknowledgement back after that packet had arrived; zero if it
      * answered at once. The round-trip time is now - sent - held.
      */
     incast_time held;
@@ -310,15 +310,15 @@ typedef struct {
     incast_bytes inflight;
     /** Bytes in flight now, after this acknowledgement. */
     incast_bytes inflight_now;
-    /** How many data packets it covers, at least 1. */
+    /** Number of data packets that it covers, at least 1. */
     uint32_t packets;
-    /** How many of them carried an ECN congestion mark. */
+    /** Number of those packets that carried an ECN congestion mark. */
     uint32_t marked;
     /** Largest queueing delay of any single hop on the packet's path; zero if not measured. */
     incast_time hop_delay;
-    /** How many flows are open at the receiver; zero if not reported. */
+    /** Number of flows open at the receiver; zero if not reported. */
     uint32_t receiver_flows;
-    /** What incast_flow_tag() gave when that packet was sent; zero if it is not kept. */
+    /** Tag that incast_flow_tag() gave when that packet was sent; zero if it is not kept. */
     uint32_t tag;
     /**
      * The longest run of packets, adjacent in sequence, that are not acknowledged while at least three later
@@ -331,9 +331,9 @@ typedef struct {
     bool circuit;
 } incast_ack;
 
-/** What one switch port wrote into a packet when it began to transmit it (in-band telemetry). */
+/** Record that a switch port writes into a packet when it begins to transmit it (in-band telemetry). */
 typedef struct {
-    /** When the packet was taken from the queue, by the switch's clock. */
+    /** Time at which the packet was taken from the queue, by the switch's clock. */
     incast_time at;
     /** Bytes left in the port's queues after it was taken. */
     incast_bytes queue;
@@ -345,7 +345,7 @@ typedef struct {
 
 /** The telemetry that came back with an acknowledgement, first hop first. */
 typedef struct {
-    /** How many of hops are valid, at most INCAST_INT_HOPS. */
+    /** Number of valid entries in hops, at most INCAST_INT_HOPS. */
     uint32_t count;
     /** One record for each switch port on the path. */
     incast_int_hop hops[INCAST_INT_HOPS];
@@ -353,13 +353,13 @@ typedef struct {
 
 /** A loss, as the transport reports it. */
 typedef struct {
-    /** When the sender learns of it. */
+    /** Time at which the sender learns of it. */
     incast_time now;
-    /** How: one of incast_loss_kind. */
+    /** Kind of the loss: one of incast_loss_kind. */
     uint32_t kind;
     /** Bytes that the transport considers lost: with go-back-N everything in flight. */
     incast_bytes bytes;
-    /** When the first lost packet was last sent. */
+    /** Time at which the first lost packet was last sent. */
     incast_time sent;
     /** Position in payload bytes from which the transport retransmits. */
     uint64_t sequence;
@@ -369,7 +369,7 @@ typedef struct {
 
 /** A packet whose transmission has just begun. */
 typedef struct {
-    /** When. */
+    /** Time of the event. */
     incast_time now;
     /** Its size on the wire. */
     incast_bytes bytes;
@@ -377,7 +377,7 @@ typedef struct {
     incast_bytes inflight;
 } incast_sent;
 
-/** What a flow may send until the next call. */
+/** Limits on what a flow may send until the next call. */
 typedef struct {
     /**
      * A packet may be sent while fewer bytes than this are in flight; one packet may always be in flight,
@@ -394,7 +394,7 @@ typedef struct {
     const char *name;
     /** One sentence of meaning. */
     const char *meaning;
-    /** What it is: one of incast_kind, but no choice. */
+    /** Its kind: one of incast_kind, but no choice. */
     uint32_t kind;
     /** Its value where a scenario has none. */
     uint64_t initial;
@@ -421,13 +421,13 @@ typedef struct {
     uint32_t abi;
     /** The signals that it needs: the sum of their constants (INCAST_SIGNAL_ECN and so on). */
     uint32_t signals;
-    /** Its name in scenarios: letters, digits, - and _; not that of an algorithm of the library. */
+    /** Its name in scenarios: letters, digits, - and _; not the name of an algorithm of the library. */
     const char *name;
     /** One line for lists. */
     const char *summary;
     /** Its parameters, parameter_count of them; null if there are none. */
     const incast_plugin_parameter *parameters;
-    /** How many parameters it has. */
+    /** Number of its parameters. */
     size_t parameter_count;
     /** Header bytes that it adds to packets. */
     incast_overhead overhead;
@@ -436,8 +436,8 @@ typedef struct {
     /** Bytes of a flow. */
     size_t flow_bytes;
     /**
-     * Optional. Looks at the parameters together, in the order of their list, before anything runs. Null if
-     * they are possible, otherwise what is wrong, as a text that stays.
+     * Optional. Checks the parameters together, in the order of their list, before anything runs. Returns
+     * null if they are possible, and if not, the reason as a text that stays valid.
      */
     const char *(*check)(const uint64_t *parameters);
     /**
@@ -459,7 +459,7 @@ typedef struct {
     void (*on_timer)(void *flow, const void *shared, incast_time now);
     /** Optional. When on_timer is to be called next; INCAST_NEVER without a timer. */
     incast_time (*deadline)(const void *flow, const void *shared);
-    /** What the flow may send now. */
+    /** Returns what the flow may send now. */
     incast_allowance (*allowance)(const void *flow, const void *shared);
     /**
      * Optional. The word to keep with a packet whose transmission begins (only with
@@ -488,7 +488,7 @@ uint32_t incast_cc_abi(void);
 const char *incast_cc_version(void);
 
 /**
- * How many algorithms there are. Their places in the list, from 0, are the same as long as the program runs;
+ * Returns the number of algorithms. Their places in the list, from 0, do not change while the program runs;
  * another version of the library may have others.
  */
 size_t incast_cc_count(void);
@@ -522,7 +522,7 @@ incast_status incast_cc_preset(size_t algorithm, size_t place, incast_named *out
 incast_status incast_cc_parameter(size_t algorithm, size_t place, incast_parameter *out);
 
 /**
- * Describes an internal quantity of an algorithm, both by their places: those of incast_flow_probe().
+ * Describes an internal quantity of an algorithm, both given by their places, as in incast_flow_probe().
  *
  * INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.
  */
@@ -608,7 +608,10 @@ incast_status incast_value_text(const incast_value *value, char *buffer, size_t 
 /** The bytes that the setup of these parameters needs; 0 if params holds none. */
 size_t incast_setup_size(const incast_params *params);
 
-/** How that memory must be aligned; 0 if params holds none. Never more than 8: what malloc() gives is aligned. */
+/**
+ * Returns the alignment of that memory; 0 if params holds none. It is at most 8, so memory from malloc() is
+ * aligned.
+ */
 size_t incast_setup_align(const incast_params *params);
 
 /**
@@ -625,7 +628,10 @@ incast_status incast_setup_start(incast_setup *setup,
 /** The bytes that a flow with this setup needs; 0 if setup holds none. */
 size_t incast_flow_size(const incast_setup *setup);
 
-/** How that memory must be aligned; 0 if setup holds none. Never more than 8: what malloc() gives is aligned. */
+/**
+ * Returns the alignment of that memory; 0 if setup holds none. It is at most 8, so memory from malloc() is
+ * aligned.
+ */
 size_t incast_flow_align(const incast_setup *setup);
 
 /**

@@ -1,7 +1,7 @@
 //! Setups, flows and their calls.
 //!
 //! A setup starts with a pointer to the functions of its algorithm, so a call costs one indirect call. The
-//! state of a flow is that of the algorithm and nothing else.
+//! state of a flow is the algorithm's state and nothing else.
 #![expect(non_camel_case_types, reason = "the names are those that C has")]
 #![expect(unsafe_code, reason = "C calls these functions, with pointers of its own")]
 #![expect(clippy::missing_safety_doc, reason = "the crate's documentation says it for all functions")]
@@ -26,9 +26,9 @@ use crate::types::{
     incast_path, incast_sent, incast_time, incast_value,
 };
 
-/// What all flows with the same parameters on paths with the same properties share: constant after its start,
-/// so any number of threads may use it at the same time. Memory of the caller's. It may be copied as a whole
-/// within a process, and needs no end.
+/// A setup: the data shared by all flows that have the same parameters and paths with the same properties. It
+/// is constant after its start, so any number of threads may use it at the same time. The memory is the
+/// caller's. It may be copied as a whole within a process, and needs no end.
 pub struct incast_setup {
     _private: [u8; 0],
 }
@@ -46,7 +46,8 @@ pub unsafe extern "C" fn incast_setup_size(params: *const incast_params) -> usiz
     unsafe { held(params) }.map_or(0, |params| params.visit(Sizes).setup)
 }
 
-/// How that memory must be aligned; 0 if params holds none. Never more than 8: what malloc() gives is aligned.
+/// Returns the alignment of that memory; 0 if params holds none. It is at most 8, so memory from malloc() is
+/// aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn incast_setup_align(params: *const incast_params) -> usize {
     // SAFETY: the caller keeps to the crate's requirements.
@@ -81,7 +82,8 @@ pub unsafe extern "C" fn incast_flow_size(setup: *const incast_setup) -> usize {
     unsafe { calls(setup) }.map_or(0, |calls| calls.size)
 }
 
-/// How that memory must be aligned; 0 if setup holds none. Never more than 8: what malloc() gives is aligned.
+/// Returns the alignment of that memory; 0 if setup holds none. It is at most 8, so memory from malloc() is
+/// aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn incast_flow_align(setup: *const incast_setup) -> usize {
     // SAFETY: the caller keeps to the crate's requirements.
@@ -313,14 +315,14 @@ pub unsafe extern "C" fn incast_flow_probe(
     })
 }
 
-/// What is in the memory of a setup.
+/// Contents of the memory of a setup.
 #[repr(C)]
 pub(crate) struct Started<P: Parameters> {
     head: Head,
     setup: Setup<P>,
 }
 
-/// The same for every algorithm.
+/// The fields that every setup begins with, whatever its algorithm.
 #[repr(C)]
 struct Head {
     /// [`MARK`].
@@ -328,7 +330,7 @@ struct Head {
     calls: &'static Calls,
 }
 
-/// By this number memory that holds a setup is told from memory that does not: "incastSE".
+/// Mark of memory that holds a setup: "incastSE".
 const MARK: u64 = 0x696e_6361_7374_5345;
 
 /// The functions of an algorithm.
@@ -427,8 +429,7 @@ impl<C: CongestionControl> Of<C> {
 
     /// The state of `C` in this memory, to change it.
     ///
-    /// # Safety
-    /// It holds one, and nothing else uses it meanwhile.
+    /// # Safety It holds one, and nothing else uses it during the borrow.
     unsafe fn state<'a>(flow: State) -> &'a mut C {
         // SAFETY: it is neither null nor misaligned, and the rest is what the caller promises.
         unsafe { &mut *flow.0.cast::<C>() }
@@ -436,8 +437,7 @@ impl<C: CongestionControl> Of<C> {
 
     /// The state of `C` in this memory, to read it.
     ///
-    /// # Safety
-    /// It holds one, and nothing changes it meanwhile.
+    /// # Safety It holds one, and nothing changes it during the borrow.
     unsafe fn seen<'a>(flow: State) -> &'a C {
         // SAFETY: it is neither null nor misaligned, and the rest is what the caller promises.
         unsafe { &*flow.0.cast::<C>() }
@@ -494,7 +494,7 @@ impl<C: CongestionControl> Of<C> {
     }
 }
 
-/// How much memory an algorithm needs, and how it must be aligned.
+/// Size and alignment of the memory of an algorithm.
 pub(crate) struct Sizes;
 
 /// For flows and setups of an algorithm.

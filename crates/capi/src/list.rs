@@ -1,4 +1,4 @@
-//! What there is: the algorithms, and the presets, parameters and internals of each.
+//! Lists of the algorithms, and of the presets, parameters and internals of each.
 #![expect(unsafe_code, reason = "C calls these functions, with pointers of its own")]
 #![expect(clippy::missing_safety_doc, reason = "the crate's documentation says it for all functions")]
 
@@ -32,7 +32,7 @@ pub extern "C" fn incast_cc_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// How many algorithms there are. Their places in the list, from 0, are the same as long as the program runs;
+/// Returns the number of algorithms. Their places in the list, from 0, do not change while the program runs;
 /// another version of the library may have others.
 #[unsafe(no_mangle)]
 pub extern "C" fn incast_cc_count() -> usize {
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn incast_cc_parameter(
     })
 }
 
-/// Describes an internal quantity of an algorithm, both by their places: those of incast_flow_probe().
+/// Describes an internal quantity of an algorithm, both given by their places, as in incast_flow_probe().
 ///
 /// INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.
 #[unsafe(no_mangle)]

@@ -14,10 +14,10 @@ use crate::status::incast_status::{INCAST_MISALIGNED, INCAST_NULL_POINTER, INCAS
 /// The longest text that is read. No name and no value is longer.
 const LONGEST: usize = 255;
 
-/// What `pointer` leads to.
+/// Borrows the value that `pointer` leads to.
 ///
-/// # Safety
-/// If it is neither null nor misaligned: it leads to a valid `T`, which nothing changes meanwhile.
+/// # Safety If it is neither null nor misaligned: it leads to a valid `T`, which nothing changes during the
+/// borrow.
 #[inline]
 pub(crate) unsafe fn refer<'a, T>(pointer: *const T) -> Result<&'a T> {
     aligned(pointer)?;
@@ -106,7 +106,7 @@ pub(crate) unsafe fn print(
 /// A buffer of C that takes a text.
 struct Buffer {
     start: *mut u8,
-    /// How many bytes of text there is room for. None after a cut, so that nothing follows it.
+    /// Bytes of text for which there is room. None after a cut, so that nothing follows it.
     room: usize,
     used: usize,
     /// Length of the whole text so far.

@@ -27,7 +27,7 @@ pub struct incast_params {
     pub opaque: [u64; INCAST_PARAMS_WORDS],
 }
 
-/// What is in that memory.
+/// Contents of that memory.
 #[repr(C)]
 struct Named {
     /// [`MARK`].
@@ -35,7 +35,7 @@ struct Named {
     params: AnyParams,
 }
 
-/// By this number memory that holds parameters is told from memory that does not: "incastPA".
+/// Mark of memory that holds parameters: "incastPA".
 const MARK: u64 = 0x696e_6361_7374_5041;
 
 const _: () = assert!(size_of::<Named>() <= size_of::<incast_params>());
@@ -225,7 +225,7 @@ fn find(params: &AnyParams, name: Option<&str>) -> Result<(ParamInfo, Value)> {
     found.ok_or(INCAST_UNKNOWN_PARAMETER)
 }
 
-/// What setting a parameter would say.
+/// Answer to an attempt to set a parameter.
 struct Answer<'a> {
     params: &'a AnyParams,
     name: Option<&'a str>,

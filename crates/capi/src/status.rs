@@ -1,11 +1,11 @@
-//! What a call says about itself.
+//! Status codes of the calls.
 #![expect(non_camel_case_types, reason = "the names are those that C has")]
 #![expect(unsafe_code, reason = "a function that C calls has the name that it has in the header")]
 
 use core::ffi::{CStr, c_char};
 
-/// What a call says: done, or why not. A call that fails has changed nothing but what its own description
-/// says.
+/// Status of a call: success, or the reason of the failure. A call that fails changes only what its
+/// description names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum incast_status {
@@ -19,7 +19,7 @@ pub enum incast_status {
     INCAST_UNKNOWN_PRESET = 3,
     /// The algorithm has no parameter of this name.
     INCAST_UNKNOWN_PARAMETER = 4,
-    /// A text is no value of the parameter's kind, or a field has a number that stands for nothing.
+    /// A text is no value of the parameter's kind, or a number in a field has no meaning there.
     INCAST_BAD_VALUE = 5,
     /// The value is outside of the parameter's range.
     INCAST_OUT_OF_RANGE = 6,
@@ -62,7 +62,7 @@ pub extern "C" fn incast_status_text(status: u32) -> *const c_char {
     text.unwrap_or(&c"unknown status").as_ptr()
 }
 
-/// What the work of a call gives, before C sees it.
+/// Result of the work of a call, before C sees it.
 pub(crate) type Result<T> = core::result::Result<T, incast_status>;
 
 /// The status of what `work` gives.

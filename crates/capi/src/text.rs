@@ -14,7 +14,7 @@ const UNLIMITED: &str = "unlimited";
 /// No limit, in bits per second.
 const ANY_RATE: Rate = Rate::from_bps(u64::MAX);
 
-/// Why a text is not accepted as the value of a parameter. In text it says what would be right.
+/// Reason for which a text is not accepted as the value of a parameter. As text it gives the accepted values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It is no quantity of this kind.

@@ -1,5 +1,5 @@
-//! What C hands in and gets back. Types with a counterpart in the contract of `incast-cc` are laid out as it
-//! is, field by field, so that a pointer to one is a pointer to the other.
+//! Types of the arguments and results of C. A type with a counterpart in the contract of `incast-cc` has the
+//! same layout, field by field, so that a pointer to one is a pointer to the other.
 #![expect(non_camel_case_types, reason = "the names are those that C has")]
 
 use core::ffi::c_char;
@@ -19,7 +19,7 @@ pub const INCAST_CC_ABI: u32 = 1;
 /// calls of a flow; 64 bits span 213 days.
 pub type incast_time = u64;
 
-/// An amount of data in bytes. Bytes on the wire, with all headers, unless it says otherwise.
+/// An amount of data in bytes. Bytes on the wire, with all headers, unless stated differently.
 pub type incast_bytes = u64;
 
 /// A rate in bits per second.
@@ -31,7 +31,7 @@ pub const INCAST_NEVER: u64 = 18_446_744_073_709_551_615;
 /// A window that does not limit: more than all amounts.
 pub const INCAST_UNLIMITED: u64 = 18_446_744_073_709_551_615;
 
-/// How many records of switches an acknowledgement can carry.
+/// Largest number of switch records in an acknowledgement.
 pub const INCAST_INT_HOPS: usize = 5;
 
 /// The size of incast_params in words of 8 bytes.
@@ -85,11 +85,11 @@ pub struct incast_info {
     pub flow_bytes: usize,
     /// Bytes of a setup, which flows share; incast_setup_size() of its parameters.
     pub setup_bytes: usize,
-    /// How many presets it has, the default first.
+    /// Number of its presets; the default is the first.
     pub presets: usize,
-    /// How many parameters it has.
+    /// Number of its parameters.
     pub parameters: usize,
-    /// How many internal quantities it shows.
+    /// Number of its internal quantities.
     pub internals: usize,
 }
 
@@ -99,11 +99,11 @@ pub struct incast_info {
 pub struct incast_named {
     /// Its name.
     pub name: incast_str,
-    /// What it stands for, in a sentence.
+    /// Its meaning, in a sentence.
     pub meaning: incast_str,
 }
 
-/// What a number of incast_value or a parameter is.
+/// Kind of the number in an incast_value or of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum incast_kind {
@@ -131,9 +131,9 @@ pub struct incast_parameter {
     pub name: incast_str,
     /// One sentence of meaning.
     pub meaning: incast_str,
-    /// Where its default comes from.
+    /// Source of its default.
     pub source: incast_str,
-    /// What it is: one of incast_kind.
+    /// Its kind: one of incast_kind.
     pub kind: u32,
 }
 
@@ -141,10 +141,10 @@ pub struct incast_parameter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_value {
-    /// What it is: one of incast_kind.
+    /// Its kind: one of incast_kind.
     pub kind: u32,
-    /// The number, in the unit of its kind. That of INCAST_KIND_RATIO is an int64_t, here in two's complement:
-    /// `(double)(int64_t)number / 4294967296.0` is the number that it stands for.
+    /// The number, in the unit of its kind. For INCAST_KIND_RATIO it is an int64_t, here in two's complement:
+    /// the ratio is `(double)(int64_t)number / 4294967296.0`.
     pub number: u64,
 }
 
@@ -183,13 +183,13 @@ pub struct incast_path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_ack {
-    /// When it arrived at the sender.
+    /// Time of its arrival at the sender.
     pub now: incast_time,
-    /// When the acknowledged packet left the sender (its first bit).
+    /// Time at which the acknowledged packet left the sender (its first bit).
     pub sent: incast_time,
-    /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
+    /// Time at which that packet arrived at the receiver (its last bit), by the receiver's clock.
     pub received: incast_time,
-    /// How long the receiver held this acknowledgement back after that packet had arrived; zero when it
+    /// Time for which the receiver held this acknowledgement back after that packet had arrived; zero if it
     /// answered at once. The round-trip time is now - sent - held.
     pub held: incast_time,
     /// Bytes that it newly acknowledges; zero for a duplicate.
@@ -206,15 +206,15 @@ pub struct incast_ack {
     pub inflight: incast_bytes,
     /// Bytes in flight now, after this acknowledgement.
     pub inflight_now: incast_bytes,
-    /// How many data packets it covers, at least 1.
+    /// Number of data packets that it covers, at least 1.
     pub packets: u32,
-    /// How many of them carried an ECN congestion mark.
+    /// Number of those packets that carried an ECN congestion mark.
     pub marked: u32,
     /// Largest queueing delay of any single hop on the packet's path; zero if not measured.
     pub hop_delay: incast_time,
-    /// How many flows are open at the receiver; zero if not reported.
+    /// Number of flows open at the receiver; zero if not reported.
     pub receiver_flows: u32,
-    /// What incast_flow_tag() gave when that packet was sent; zero if it is not kept.
+    /// Tag that incast_flow_tag() gave when that packet was sent; zero if it is not kept.
     pub tag: u32,
     /// The longest run of packets, adjacent in sequence, that are not acknowledged while at least three later
     /// ones are; zero if not measured.
@@ -225,11 +225,11 @@ pub struct incast_ack {
     pub circuit: bool,
 }
 
-/// What one switch port wrote into a packet when it began to transmit it (in-band telemetry).
+/// Record that a switch port writes into a packet when it begins to transmit it (in-band telemetry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_int_hop {
-    /// When the packet was taken from the queue, by the switch's clock.
+    /// Time at which the packet was taken from the queue, by the switch's clock.
     pub at: incast_time,
     /// Bytes left in the port's queues after it was taken.
     pub queue: incast_bytes,
@@ -243,13 +243,13 @@ pub struct incast_int_hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_int_stack {
-    /// How many of hops are valid, at most INCAST_INT_HOPS.
+    /// Number of valid entries in hops, at most INCAST_INT_HOPS.
     pub count: u32,
     /// One record for each switch port on the path.
     pub hops: [incast_int_hop; INCAST_INT_HOPS],
 }
 
-/// How a loss was noticed.
+/// Event by which a loss was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum incast_loss_kind {
@@ -265,13 +265,13 @@ pub enum incast_loss_kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_loss {
-    /// When the sender learns of it.
+    /// Time at which the sender learns of it.
     pub now: incast_time,
-    /// How: one of incast_loss_kind.
+    /// Kind of the loss: one of incast_loss_kind.
     pub kind: u32,
     /// Bytes that the transport considers lost: with go-back-N everything in flight.
     pub bytes: incast_bytes,
-    /// When the first lost packet was last sent.
+    /// Time at which the first lost packet was last sent.
     pub sent: incast_time,
     /// Position in payload bytes from which the transport retransmits.
     pub sequence: u64,
@@ -283,7 +283,7 @@ pub struct incast_loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_sent {
-    /// When.
+    /// Time of the event.
     pub now: incast_time,
     /// Its size on the wire.
     pub bytes: incast_bytes,
@@ -291,7 +291,7 @@ pub struct incast_sent {
     pub inflight: incast_bytes,
 }
 
-/// What a flow may send until the next call.
+/// Limits on what a flow may send until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct incast_allowance {
@@ -384,7 +384,7 @@ impl From<Value> for incast_value {
 }
 
 impl incast_value {
-    /// The same for Rust; `None` for a kind or a number that stands for nothing.
+    /// Returns the value for Rust; `None` for an unknown kind, or for a number without a meaning in it.
     pub(crate) fn value(self) -> Option<Value> {
         use incast_kind::*;
         let number = self.number;

@@ -14,7 +14,7 @@ pub struct ParamInfo {
     pub kind: Kind,
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// Where its default comes from.
+    /// Source of its default.
     pub source: &'static str,
 }
 

@@ -31,7 +31,7 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
-    /// How δ and the analytical step take a logarithm.
+    /// Method by which δ and the analytical step take a logarithm.
     Logarithm {
         /// As Equations 5 and 8 have it.
         Exact = "exact",
@@ -50,7 +50,7 @@ impl Logarithm {
 }
 
 choice! {
-    /// How the bytes in flight are limited beside the rate r.
+    /// Limit of the bytes in flight, beside the rate r.
     Window {
         /// r·(RTT_min + q_B): what r carries at the destination.
         Headroom = "headroom",
@@ -130,7 +130,7 @@ impl Default for CccParams {
     }
 }
 
-/// What CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
+/// Quantities that CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct CccDerived {
@@ -348,7 +348,7 @@ impl Region {
     }
 }
 
-/// What an acknowledgement says of the bottleneck.
+/// State of the bottleneck as an acknowledgement shows it.
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// Queueing delay, q.
@@ -394,7 +394,7 @@ pub struct Ccc {
     gradient: Fixed,
     /// RTT of the last acknowledgement.
     previous_rtt: Time,
-    /// When it arrived; [`Time::NEVER`] before the first.
+    /// Time of its arrival; [`Time::NEVER`] before the first.
     previous_at: Time,
     /// Since when the link has been under-utilised; [`Time::NEVER`] while it is not.
     idle_since: Time,
@@ -404,7 +404,7 @@ pub struct Ccc {
     recorded: [Fixed; RECORDED],
     /// The place of the next one.
     next: u8,
-    /// How many there are.
+    /// Number of them.
     count: u8,
     /// Region of the last acknowledgement that moved the rate.
     region: Option<Region>,

@@ -33,20 +33,21 @@ impl Path {
     }
 }
 
-/// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers
-/// included, unless they say otherwise.
+/// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers included,
+/// unless stated differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ack {
-    /// When the acknowledgement arrived at the sender.
+    /// Time at which the acknowledgement arrived at the sender.
     pub now: Time,
-    /// When the acknowledged packet left the sender (its first bit), echoed by the receiver. A transport may be
-    /// set to take this and what else is on record at the sender (`inflight`, `tag`) from the last packet in order.
+    /// Time at which the acknowledged packet left the sender (its first bit), echoed by the receiver. A
+    /// transport may be set to take this and what else is on record at the sender (`inflight`, `tag`) from
+    /// the last packet in order.
     pub sent: Time,
-    /// When that packet arrived at the receiver (its last bit), by the receiver's clock.
+    /// Time at which that packet arrived at the receiver (its last bit), by the receiver's clock.
     pub received: Time,
-    /// How long the receiver held this acknowledgement back after that packet had arrived
-    /// (acknowledgement coalescing), echoed by the receiver; zero when it answered at once.
+    /// Time for which the receiver held this acknowledgement back after that packet had arrived
+    /// (acknowledgement coalescing), echoed by the receiver; zero if it answered at once.
     pub held: Time,
     /// Bytes that this acknowledgement newly acknowledges; zero for a duplicate.
     pub acked: Bytes,
@@ -64,7 +65,7 @@ pub struct Ack {
     pub inflight_now: Bytes,
     /// Number of data packets that this acknowledgement covers, at least 1.
     pub packets: u32,
-    /// How many of them carried an ECN congestion mark.
+    /// Number of those packets that carried an ECN congestion mark.
     pub marked: u32,
     /// Largest queueing delay of any single hop on the packet's path; zero if not measured.
     pub hop_delay: Time,
@@ -84,7 +85,50 @@ pub struct Ack {
     pub circuit: bool,
 }
 
+/// Passes the names of the fields of [`Ack`](crate::Ack), in their order in memory, to the macro `$callback`.
+#[macro_export]
+macro_rules! for_each_ack_field {
+    ($callback:ident) => {
+        $callback! {
+            now sent received held acked packet sequence next_sequence inflight inflight_now packets marked
+            hop_delay receiver_flows tag delayed_run hole circuit
+        }
+    };
+}
+
+/// Refuses to compile unless these are all fields of [`Ack`].
+macro_rules! all_fields {
+    ($($field:ident)+) => {
+        const _: fn(&Ack) = |Ack { $($field: _),+ }| {};
+    };
+}
+for_each_ack_field!(all_fields);
+
 impl Ack {
+    /// An acknowledgement of one packet in which every other signal is zero, false or not measured. Code that makes an
+    /// `Ack` names the signals that it has and takes the rest from here (`..Ack::BLANK`), so that a new signal concerns
+    /// only those that measure it.
+    pub const BLANK: Self = Self {
+        now: Time::ZERO,
+        sent: Time::ZERO,
+        received: Time::ZERO,
+        held: Time::ZERO,
+        acked: Bytes::ZERO,
+        packet: 0,
+        sequence: 0,
+        next_sequence: 0,
+        inflight: Bytes::ZERO,
+        inflight_now: Bytes::ZERO,
+        packets: 1,
+        marked: 0,
+        hop_delay: Time::ZERO,
+        receiver_flows: 0,
+        tag: 0,
+        delayed_run: 0,
+        hole: false,
+        circuit: false,
+    };
+
     /// The round-trip time of the packet that caused this acknowledgement, without the time for which
     /// the receiver held the acknowledgement back.
     #[must_use]
@@ -103,7 +147,7 @@ impl Ack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct IntHop {
-    /// When the packet was taken from the queue.
+    /// Time at which the packet was taken from the queue.
     pub at: Time,
     /// Bytes left in the port's queues, all priorities, after it was taken.
     pub queue: Bytes,
@@ -120,7 +164,7 @@ pub const MAX_INT_HOPS: usize = 5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct IntStack {
-    /// How many of `hops` are valid.
+    /// Number of valid entries in `hops`.
     pub count: u32,
     /// One record per switch port on the path.
     pub hops: [IntHop; MAX_INT_HOPS],
@@ -148,7 +192,7 @@ impl IntStack {
     }
 }
 
-/// How the transport detected a loss.
+/// Event by which the transport detected a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LossKind {
@@ -164,13 +208,13 @@ pub enum LossKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Loss {
-    /// When the sender learns of it.
+    /// Time at which the sender learns of it.
     pub now: Time,
-    /// How.
+    /// Kind of the loss.
     pub kind: LossKind,
     /// Bytes on the wire that the transport considers lost: with go-back-N everything in flight.
     pub bytes: Bytes,
-    /// When the first lost packet was last sent.
+    /// Time at which the first lost packet was last sent.
     pub sent: Time,
     /// Position in payload bytes from which the transport retransmits.
     pub sequence: u64,
@@ -178,11 +222,23 @@ pub struct Loss {
     pub next_sequence: u64,
 }
 
+impl Loss {
+    /// A loss that the receiver reported, in which everything else is zero; for `..Loss::BLANK`, as [`Ack::BLANK`].
+    pub const BLANK: Self = Self {
+        now: Time::ZERO,
+        kind: LossKind::Hole,
+        bytes: Bytes::ZERO,
+        sent: Time::ZERO,
+        sequence: 0,
+        next_sequence: 0,
+    };
+}
+
 /// A packet whose transmission has just begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sent {
-    /// When.
+    /// Time of the event.
     pub now: Time,
     /// Its size on the wire.
     pub bytes: Bytes,
@@ -190,7 +246,7 @@ pub struct Sent {
     pub inflight: Bytes,
 }
 
-/// What the transport may send until the next call.
+/// Limits on what the transport may send until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Allowance {
@@ -216,27 +272,42 @@ pub struct Overhead {
 #[repr(transparent)]
 pub struct Signals(u32);
 
+/// Declares the signals: each a constant, its bit, and its name in lists and messages.
+macro_rules! signals {
+    ($($(#[$doc:meta])* $constant:ident = $bit:literal, $name:literal;)+) => {
+        impl Signals {
+            $($(#[$doc])* pub const $constant: Self = Self($bit);)+
+
+            /// Every signal with its name, in the order of the bits.
+            pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$constant, $name),)+];
+        }
+    };
+}
+
+signals! {
+    /// ECN marks.
+    ECN = 1, "ecn";
+    /// In-band telemetry, one [`IntHop`] per switch port.
+    INT = 2, "int";
+    /// Congestion notification packets from the receiver ([`CongestionControl::on_cnp`]).
+    CNP = 4, "cnp";
+    /// The largest per-hop queueing delay.
+    HOP_DELAY = 8, "hop_delay";
+    /// Clocks of sender and receiver that agree, for one-way delay.
+    ONE_WAY_DELAY = 16, "one_way_delay";
+    /// The number of flows at the receiver.
+    RECEIVER_FLOWS = 32, "receiver_flows";
+    /// A word of the algorithm, stored with each packet ([`CongestionControl::tag`]).
+    PACKET_TAG = 64, "packet_tag";
+    /// Whether there is, or soon will be, a circuit to the receiver's rack.
+    CIRCUIT = 128, "circuit";
+    /// The longest run of delayed packets, from selective acknowledgements.
+    DELAYED_RUN = 256, "delayed_run";
+}
+
 impl Signals {
     /// Nothing beyond times and counts.
     pub const NONE: Self = Self(0);
-    /// ECN marks.
-    pub const ECN: Self = Self(1);
-    /// In-band telemetry, one [`IntHop`] per switch port.
-    pub const INT: Self = Self(2);
-    /// Congestion notification packets from the receiver ([`CongestionControl::on_cnp`]).
-    pub const CNP: Self = Self(4);
-    /// The largest per-hop queueing delay.
-    pub const HOP_DELAY: Self = Self(8);
-    /// Clocks of sender and receiver that agree, for one-way delay.
-    pub const ONE_WAY_DELAY: Self = Self(16);
-    /// The number of flows at the receiver.
-    pub const RECEIVER_FLOWS: Self = Self(32);
-    /// A word of the algorithm, stored with each packet ([`CongestionControl::tag`]).
-    pub const PACKET_TAG: Self = Self(64);
-    /// Whether there is, or soon will be, a circuit to the receiver's rack.
-    pub const CIRCUIT: Self = Self(128);
-    /// The longest run of delayed packets, from selective acknowledgements.
-    pub const DELAYED_RUN: Self = Self(256);
 
     /// The set as bits, one for each signal: the constants above, outside of Rust.
     #[must_use]
@@ -244,11 +315,10 @@ impl Signals {
         self.0
     }
 
-    /// The set of these bits; `None` if one of them stands for no signal.
+    /// Returns the set of these bits; `None` if one of them is not the bit of a signal.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Option<Self> {
-        const ALL: u32 = Signals::DELAYED_RUN.0 * 2 - 1;
-        if bits & !ALL == 0 { Some(Self(bits)) } else { None }
+        if bits >> Self::ALL.len() == 0 { Some(Self(bits)) } else { None }
     }
 
     /// Both sets together.
@@ -290,7 +360,7 @@ pub struct Setup<P: Parameters> {
     pub path: Path,
     /// The base bandwidth-delay product of the path.
     pub bdp: Bytes,
-    /// What the algorithm derives from both.
+    /// Quantities that the algorithm derives from both.
     pub derived: P::Derived,
 }
 
@@ -362,7 +432,7 @@ pub trait CongestionControl: Sized + Send + 'static {
         Time::NEVER
     }
 
-    /// What the flow may send now.
+    /// Returns what the flow may send now.
     fn allowance(&self, setup: &Setup<Self::Params>) -> Allowance;
 
     /// The internal quantity at `place` in [`INTERNALS`](Self::INTERNALS); `None` beyond its end, and
@@ -393,19 +463,11 @@ mod tests {
 
     #[test]
     fn signals_are_a_set() {
-        let all = [
-            Signals::ECN,
-            Signals::INT,
-            Signals::CNP,
-            Signals::HOP_DELAY,
-            Signals::ONE_WAY_DELAY,
-            Signals::RECEIVER_FLOWS,
-            Signals::PACKET_TAG,
-            Signals::CIRCUIT,
-            Signals::DELAYED_RUN,
-        ];
-        for (i, one) in all.into_iter().enumerate() {
-            for (j, other) in all.into_iter().enumerate() {
+        // One bit each, from the first on, without a gap.
+        assert_eq!((Signals::ALL[0].0, Signals::ALL[8].0.bits()), (Signals::ECN, 256));
+        let all = || Signals::ALL.iter().map(|(signal, _)| *signal).enumerate();
+        for (i, one) in all() {
+            for (j, other) in all() {
                 assert_eq!(one.contains(other), i == j, "{one:?} {other:?}");
                 let both = one.and(other);
                 assert!(both.contains(one) && both.contains(other), "{both:?}");
@@ -415,7 +477,7 @@ mod tests {
             }
             assert!(one.contains(Signals::NONE) && !Signals::NONE.contains(one));
         }
-        assert_eq!(Signals::from_bits(1 << all.len()), None);
+        assert_eq!(Signals::from_bits(1 << Signals::ALL.len()), None);
         // A union, with what both have in it.
         let (two, three) = (Signals::ECN.and(Signals::INT), Signals::INT.and(Signals::CNP));
         assert_eq!(two.and(three), Signals::ECN.and(three));

@@ -27,7 +27,7 @@ use crate::limits::{RateWindow, least_share};
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
-    /// Which reaction point.
+    /// Variant of the reaction point.
     Flavour {
         /// As published.
         Paper = "paper",
@@ -37,7 +37,7 @@ choice! {
 }
 
 choice! {
-    /// What counts as a congestion notification.
+    /// Signal that counts as a congestion notification.
     Feedback {
         /// A congestion notification packet of the receiver.
         Cnp = "cnp",
@@ -50,9 +50,9 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct DcqcnParams {
-    /// Which reaction point.
+    /// Variant of the reaction point.
     pub flavour: Flavour,
-    /// What counts as a congestion notification.
+    /// Signal that counts as a congestion notification.
     pub feedback: Feedback,
     /// Gain g of α.
     pub g: Fixed,
@@ -76,7 +76,7 @@ pub struct DcqcnParams {
     pub cut_interval: Time,
     /// Whether a cut sets the target to the rate even before any increase. Mellanox flavour only.
     pub clamp_target: bool,
-    /// How the bytes in flight are limited beside the rate.
+    /// Limit of the bytes in flight, beside the rate.
     pub window: RateWindow,
     /// The part of the smallest rate that is a fraction of the line rate.
     pub floor: Fixed,
@@ -137,7 +137,7 @@ impl Default for DcqcnParams {
     }
 }
 
-/// What DCQCN derives once from its parameters and a path.
+/// Quantities that DCQCN derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct DcqcnDerived {

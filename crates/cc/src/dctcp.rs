@@ -59,7 +59,7 @@ impl Default for DctcpParams {
     }
 }
 
-/// What DCTCP derives once from its parameters and a path; in bytes.
+/// Quantities that DCTCP derives once from its parameters and a path; in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct DctcpDerived {
@@ -161,11 +161,11 @@ pub struct Dctcp {
     window_end: u64,
     /// An acknowledgement beyond this position ends the reduction; everything below was sent before.
     reduced_until: u64,
-    /// Where the last timeout found the first unacknowledged byte; `u64::MAX` before the first.
+    /// First unacknowledged byte at the last timeout; `u64::MAX` before the first.
     timed_out: u64,
     /// Packets acknowledged in this window of observation.
     acked: u64,
-    /// How many of them were marked.
+    /// Number of them that were marked.
     marked: u64,
     /// Last measured round trip.
     rtt: Time,
@@ -320,14 +320,7 @@ mod tests {
     }
 
     fn lost(flow: &mut Dctcp, params: &DctcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 
@@ -481,14 +474,7 @@ mod tests {
         let params = DctcpParams::default();
         let mut flow = flow(&params);
         let mut timeout = |sequence, next_sequence| {
-            let loss = Loss {
-                now: us(100),
-                kind: LossKind::Timeout,
-                bytes: Bytes::ZERO,
-                sent: Time::ZERO,
-                sequence,
-                next_sequence,
-            };
+            let loss = Loss { now: us(100), kind: LossKind::Timeout, sequence, next_sequence, ..Loss::BLANK };
             flow.on_loss(&Setup::new(params, PATH), &loss);
             crate::testing::float(flow.threshold)
         };

@@ -45,7 +45,7 @@ impl LeastSquares {
         self.count = self.count.saturating_add(1);
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
@@ -70,20 +70,20 @@ impl LeastSquares {
     }
 }
 
-/// What an acknowledgement says to a [`BatchedEstimator`].
+/// Input of a [`BatchedEstimator`] from one acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When the acknowledged packet was sent.
+    /// Time at which the acknowledged packet was sent.
     pub sent: Time,
     /// The delay that it met.
     pub delay: Time,
-    /// How many packets the acknowledgement stands for.
+    /// Number of packets that the acknowledgement covers.
     pub packets: u32,
     /// Mean bytes in flight when these packets were sent, themselves included.
     pub inflight: Bytes,
 }
 
-/// How a [`BatchedEstimator`] works; the same for every call.
+/// Rules of a [`BatchedEstimator`], constant over all its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchRules {
     /// A batch closes with the first packet sent this long after its start, if three
@@ -91,11 +91,10 @@ pub struct BatchRules {
     pub period: Time,
     /// The delay of the path without queues.
     pub base_delay: Time,
-    /// Whether the next batch begins with the send time of the next acknowledged packet, and not
-    /// with that of the packet that closed the last one (Algorithm 1 line 12), and closes with the
-    /// first packet sent later than a period after that, not with one sent just a period after it.
-    /// A batch of `n` packets then spans `n − 1` gaps, and its rate comes out `n/(n − 1)` times too
-    /// high.
+    /// Whether the next batch begins with the send time of the next acknowledged packet, and not with the
+    /// send time of the packet that closed the last one (Algorithm 1 line 12), and closes with the first
+    /// packet sent later than a period after that, not with one sent just a period after it. A batch of `n`
+    /// packets then spans `n − 1` gaps, and its rate comes out `n/(n − 1)` times too high.
     pub start_with_next: bool,
     /// Let only three acknowledgements of a batch into the gradient: the first, the first of its
     /// second half, and the last. This is what is left of it under ACK coalescing (OSCAR-ACKC,
@@ -103,7 +102,7 @@ pub struct BatchRules {
     pub three_points: bool,
 }
 
-/// What a batch says of the network at the time when its packets were sent.
+/// Estimate of the network's state at the time when the packets of a batch were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Mean delay (Algorithm 1 line 8).
@@ -209,7 +208,8 @@ impl BatchedEstimator {
         closes.then(|| self.close(sample.sent, span))
     }
 
-    /// What the batch says, whose last packet was sent at `sent`, `span` after its start; the next begins.
+    /// Closes the batch, whose last packet was sent at `sent`, `span` after its start, and begins the next;
+    /// returns the estimate.
     fn close(&mut self, sent: Time, span: Time) -> Estimate {
         let estimate = Estimate {
             delay: self.delay_sum.times_ratio(1, u64::from(self.samples)),
@@ -222,9 +222,9 @@ impl BatchedEstimator {
         estimate
     }
 
-    /// Takes an acknowledgement in without batching: the estimate is that of this one, and the
-    /// gradient is the difference quotient to the one before it. Nothing comes out for the first. A
-    /// span of zero (sent at the same time, or out of order) carries no gradient and no rate.
+    /// Processes an acknowledgement without batching: the estimate is from this one alone, and the gradient
+    /// is the difference quotient to the one before it. Returns nothing for the first. A span of zero (sent
+    /// at the same time, or out of order) carries no gradient and no rate.
     pub fn add_alone(&mut self, sample: &Sample) -> Option<Estimate> {
         let (first, before, start) = (self.samples == 0, self.delay_sum, self.start);
         self.start = sample.sent;

@@ -45,7 +45,7 @@ pub struct HpccParams {
     pub max_stage: u64,
     /// Additive increase W_AI of an update, as a fraction of the base BDP.
     pub w_ai: Fixed,
-    /// What a step starts from.
+    /// Window from which a step starts.
     pub reference: Reference,
     /// Whether the utilisation is smoothed over a base RTT (the end of MeasureInflight).
     pub smoothing: bool,
@@ -97,7 +97,7 @@ impl Default for HpccParams {
     }
 }
 
-/// What HPCC derives once from its parameters and a path.
+/// Quantities that HPCC derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HpccDerived {

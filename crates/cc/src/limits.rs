@@ -8,7 +8,7 @@ use crate::contract::{Loss, Path};
 use crate::params::choice;
 
 choice! {
-    /// How an algorithm that controls a rate limits the bytes in flight.
+    /// Limit of the bytes in flight in an algorithm that controls a rate.
     RateWindow {
         /// Not at all, as published.
         None = "none",

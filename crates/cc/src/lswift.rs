@@ -28,7 +28,7 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::swift::{self, Law, Swift, SwiftDerived, SwiftParams, law};
 
 choice! {
-    /// Which delayed packets make a loss together.
+    /// Delayed packets that make a loss together.
     Run {
         /// Packets adjacent in sequence, delayed at the same time.
         Adjacent = "adjacent",
@@ -45,7 +45,7 @@ pub struct LSwiftParams {
     pub swift: SwiftParams,
     /// Delayed packets that count as a loss.
     pub trigger: u64,
-    /// Which packets these are.
+    /// Delayed packets that make a loss together.
     pub run: Run,
 }
 
@@ -81,7 +81,7 @@ impl Parameters for LSwiftParams {
     }
 }
 
-/// The parameters of LSwift, where they are in those of an algorithm, and what the algorithm has besides.
+/// Defines the parameters of LSwift inside the parameters of an algorithm, and the algorithm's own.
 macro_rules! lazy {
     ([$($at:ident.)*] $(, $more:expr)* $(,)?) => {
         law!(
@@ -130,7 +130,7 @@ impl Described for LSwiftParams {
 #[repr(C)]
 pub struct LSwift {
     swift: Swift,
-    /// Where the last arrival in order ended.
+    /// End of the last arrival in order.
     sequence: u64,
     /// Packets found lost since.
     found: u64,
@@ -246,7 +246,7 @@ mod tests {
     fn hole(now_us: u64, packets: u64) -> Loss {
         let bytes = PATH.packet.times(packets);
         let (now, sent) = (Time::from_us(now_us), Time::ZERO);
-        Loss { now, kind: LossKind::Hole, bytes, sent, sequence: 0, next_sequence: 0 }
+        Loss { now, kind: LossKind::Hole, bytes, sent, ..Loss::BLANK }
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Median {
 pub struct Last {
     /// The newest first.
     delays: [Time; MOST as usize],
-    /// How many of them count.
+    /// Number of samples that count.
     count: u64,
 }
 

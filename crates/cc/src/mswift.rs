@@ -40,7 +40,7 @@ pub const MOST: usize = 512;
 pub struct MSwiftParams {
     /// Those of LSwift.
     pub lswift: LSwiftParams,
-    /// Which order statistic of the last delays.
+    /// Order statistic of the last delays.
     pub percentile: u64,
     /// Samples for each packet of the window.
     pub history: Fixed,
@@ -158,7 +158,7 @@ impl MSwift {
         self.delays.clear();
     }
 
-    /// How many samples count now (H).
+    /// Returns the number of samples that count now (H).
     #[must_use]
     pub fn samples(&self, setup: &Setup<MSwiftParams>) -> u64 {
         let window = self.window() / setup.derived.packet;
@@ -257,7 +257,7 @@ mod tests {
         (setup, flow)
     }
 
-    /// The same with a window that stays.
+    /// Returns a setup and a flow whose window is constant.
     fn fixed(params: &MSwiftParams, packets: u64) -> (Setup<MSwiftParams>, MSwift) {
         let (mut setup, flow) = flow(params, packets);
         (setup.params.lswift.swift.beta, setup.params.lswift.swift.max_mdf) = (Fixed::ZERO, Fixed::ZERO);
@@ -393,14 +393,7 @@ mod tests {
     #[test]
     fn losses_are_those_of_lswift() {
         let (setup, mut flow) = flow(&MSwiftParams::paper(), 100);
-        let loss = |kind, now| Loss {
-            now: Time::from_us(now),
-            kind,
-            bytes: PATH.packet,
-            sent: Time::ZERO,
-            sequence: 0,
-            next_sequence: 0,
-        };
+        let loss = |kind, now| Loss { now: Time::from_us(now), kind, bytes: PATH.packet, ..Loss::BLANK };
         // Four holes say nothing, the fifth one without an arrival in order halves.
         (50..54).for_each(|now| flow.on_loss(&setup, &loss(LossKind::Hole, now)));
         assert_eq!(flow.window(), Fixed::whole(100_000));

@@ -57,7 +57,7 @@ impl Parameters for NewRenoParams {
     }
 }
 
-/// What an algorithm has first, and then the parameters of New Reno, where they are in the algorithm's.
+/// Defines the first parameters of an algorithm, and then New Reno's parameters inside it.
 macro_rules! reno {
     ([$($at:ident.)*] $(, $first:expr)* $(,)?) => {
         &[
@@ -120,7 +120,7 @@ pub struct NewReno {
     pub(crate) threshold: Fixed,
     /// An acknowledgement up to this position ends the recovery; everything below was sent before (recover).
     recover: u64,
-    /// Where the last timeout found the first unacknowledged byte; `u64::MAX` before the first.
+    /// First unacknowledged byte at the last timeout; `u64::MAX` before the first.
     timed_out: u64,
     /// Whether a loss is being recovered from.
     recovering: bool,
@@ -193,7 +193,7 @@ impl NewReno {
     }
 }
 
-/// What New Reno shows.
+/// Internal quantities of New Reno.
 pub(crate) const SSTHRESH: Internal = Internal {
     name: "ssthresh",
     meaning: "window up to which the flow doubles it each round trip (ssthresh)",
@@ -258,14 +258,7 @@ mod tests {
     }
 
     fn lost(flow: &mut NewReno, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(NewRenoParams::rfc(), PATH), &loss);
     }
 
@@ -359,10 +352,9 @@ mod tests {
         let again = Loss {
             now: us(200),
             kind: LossKind::Timeout,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
             sequence: 165_000,
             next_sequence: 165_900,
+            ..Loss::BLANK
         };
         flow.on_loss(&Setup::new(params, PATH), &again);
         close(flow.threshold, 75_000.0);

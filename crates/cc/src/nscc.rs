@@ -20,8 +20,8 @@
 //! * Times since "the last" count from the flow's start, not from time zero.
 //! * A timeout takes one packet from the window, as an expiry of one packet's timer in uet-htsim. A reported
 //!   hole takes nothing, as with its loss recovery (SLEEK), unless `hole_is_nack`.
-//! * Pending increases count in bytes · bytes / BDP, so that nothing saturates: those of uet-htsim, in
-//!   bytes · bytes, reach 8·10⁷ with one packet at 100 Gbps.
+//! * Pending increases count in bytes · bytes / BDP, so that nothing saturates: in uet-htsim they count in
+//!   bytes · bytes, which reach 8·10⁷ with one packet at 100 Gbps.
 
 use core::fmt::Debug;
 
@@ -34,9 +34,9 @@ use crate::contract::{
 };
 use crate::params::{Described, Family, Param, Preset, Value, param};
 
-/// What stands between the measured queueing delays and the law.
+/// Filter between the measured queueing delays and the law.
 pub trait Filter: Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
-    /// What it remembers of a flow.
+    /// State of the filter for a flow.
     type State: Copy + Debug + Default + PartialEq + Eq + Send + Sync + 'static;
 
     /// The delay that the law goes by, after the newest sample (none without a valid one), at a window of
@@ -99,7 +99,7 @@ pub struct LawParams<F> {
     pub max_decrease: Fixed,
     /// Weight of a sample in the average delay.
     pub average_weight: Fixed,
-    /// What an unmarked delay above the target counts as in it, in base RTTs.
+    /// Value of an unmarked delay above the target in the average, in base RTTs.
     pub average_pull: Fixed,
     /// Whether quick adapt is on.
     pub quick_adapt: bool,
@@ -107,7 +107,7 @@ pub struct LawParams<F> {
     pub qa_threshold: Fixed,
     /// It is due when less than 2^-this of the largest window arrived.
     pub qa_gate: u64,
-    /// Increases are added after more than so many packets.
+    /// Number of packets after which increases are added.
     pub adjust_packets: u64,
     /// Smallest window in packets.
     pub min_cwnd: Fixed,
@@ -117,7 +117,7 @@ pub struct LawParams<F> {
     pub initial_cwnd: Fixed,
     /// Whether the base RTT follows the smallest RTT.
     pub track_base_rtt: bool,
-    /// Whether it follows those of NACKs too.
+    /// Whether it follows the delays of NACKs too.
     pub track_nacks: bool,
     /// Whether a hole that the receiver reports counts as a NACK.
     pub hole_is_nack: bool,
@@ -188,7 +188,7 @@ impl Default for NsccParams {
     }
 }
 
-/// What the law derives once from its parameters and a path.
+/// Quantities that the law derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct LawDerived {
@@ -198,7 +198,7 @@ pub struct LawDerived {
     pub bdp: Fixed,
     /// Target queueing delay T_q.
     pub target: Time,
-    /// The same in µs.
+    /// The target in µs.
     pub target_us: Fixed,
     /// Proportional increase for one byte and one `reference_rtt` below the target, in bytes · bytes / BDP.
     pub proportional: Fixed,
@@ -261,7 +261,7 @@ fn us(time: Time) -> Fixed {
     Fixed::ratio(time.ps(), 1_000_000)
 }
 
-/// The parameters of the law, and those of a filter.
+/// Defines the parameters of the law and of a filter.
 macro_rules! parameters {
     ($($more:expr,)*) => {
         &[
@@ -478,7 +478,7 @@ impl Described for NsccParams {
     const PARAMS: &'static [Param<Self>] = parameters!();
 }
 
-/// The state of one flow: 112 bytes, and that of the filter.
+/// The state of one flow: 112 bytes, and the state of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Law<F: Filter> {
@@ -504,9 +504,9 @@ pub struct Law<F: Filter> {
     near_zero: Bytes,
     /// End of this window of quick adapt; zero before the first.
     window_end: Time,
-    /// When η was last added.
+    /// Time at which η was last added.
     last_eta: Time,
-    /// When the window was last multiplied.
+    /// Time at which the window was last multiplied.
     last_decrease: Time,
     /// Whether fast increase is on.
     fast: bool,

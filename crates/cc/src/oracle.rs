@@ -1,9 +1,9 @@
 //! The oracle of OSCAR (Zhang et al., NSDI 2026, section 3.2, Figure 3): every flow knows how many flows there are,
 //! a fixed time late, and takes its share of what the path should hold in one step.
 //!
-//! It is no congestion control for a network: it exists to see what signals show while nothing but the number of
-//! flows changes. The number is that of the receiver's open flows, so it is right where the receiver's link is the
-//! only bottleneck and flows use no other receiver there.
+//! It is no congestion control for a network: it exists to see what signals show while nothing but the number
+//! of flows changes. The number is the receiver's count of open flows, so it is right where the receiver's
+//! link is the only bottleneck and flows use no other receiver there.
 //!
 //! * With N flows each has a window of `inflight`/N base BDPs, at most `window_cap`, and paces window/RTT_base,
 //!   at most the line.
@@ -11,7 +11,7 @@
 //!   (one base one-way delay before it arrives) or from when it arrived (`begins`), one that ends from when the
 //!   receiver knows. The sender hears of both with the next acknowledgement of its own; what it hears later than
 //!   `delay` takes effect at once.
-//! * Up to eight changes can be under way. One more takes the place of the latest: it is late, never early.
+//! * Up to eight changes can be pending. One more takes the place of the latest: it is late, never early.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -24,9 +24,9 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 choice! {
     /// From when a flow that begins is counted.
     Begins {
-        /// When its first packet leaves, one base one-way delay before it arrives.
+        /// The time at which its first packet leaves, one base one-way delay before it arrives.
         Sent = "sent",
-        /// When its first packet arrives.
+        /// The time at which its first packet arrives.
         Received = "received",
     }
 }
@@ -35,7 +35,7 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct OracleParams {
-    /// How late the number of flows is known.
+    /// Delay after which the number of flows is known.
     pub delay: Time,
     /// From when a flow that begins is counted.
     pub begins: Begins,
@@ -130,7 +130,7 @@ const NONE: Change = Change { due: Time::NEVER, flows: 0 };
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Oracle {
-    /// Changes under way, in the order in which they take effect, then [`NONE`].
+    /// Pending changes, in the order in which they take effect, then [`NONE`].
     changes: [Change; 8],
     /// The number in effect; zero before the first.
     flows: u32,

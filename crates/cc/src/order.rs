@@ -16,15 +16,15 @@ use incast_units::Time;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Order<const N: usize> {
-    /// When the latest came.
+    /// Time at which the latest sample came.
     latest: Time,
     /// The place of the oldest in the ring.
     oldest: u16,
-    /// How many there are.
+    /// Number of samples.
     count: u16,
     /// The ring: delays in steps.
     delays: [u32; N],
-    /// When they came, in steps modulo 2^32.
+    /// Times at which they came, in steps modulo 2^32.
     times: [u32; N],
     /// Their places in the ring, by delay; of equal ones by arrival.
     ranks: [u16; N],
@@ -33,7 +33,7 @@ pub struct Order<const N: usize> {
 /// A step of 2^6 ps.
 const STEP: u32 = 6;
 
-/// The largest limit of the age: what is older than that cannot be told from what is 2^32 steps younger.
+/// The largest limit of the age: an older sample cannot be distinguished from one that is 2^32 steps younger.
 const OLDEST: u64 = 1 << 30;
 
 impl<const N: usize> Order<N> {
@@ -53,7 +53,7 @@ impl<const N: usize> Order<N> {
         (self.latest, self.oldest, self.count) = (Time::ZERO, 0, 0);
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     #[must_use]
     pub fn count(&self) -> usize {
         usize::from(self.count).min(N)
@@ -101,8 +101,9 @@ impl<const N: usize> Order<N> {
         self.delays[usize::from(self.ranks[rank & Self::LAST]) & Self::LAST]
     }
 
-    /// The same number, which is at most `N`. The kernel's verifier, which follows every number that a loop can end with,
-    /// takes it for any from here on: what comes after is then looked at once, and not once for each of `N` ends.
+    /// Returns the number unchanged, which is at most `N`. The kernel's verifier, which follows every number
+    /// that a loop can end with, takes it for any from here on: it then checks the code that follows once,
+    /// and not once for each of `N` ends.
     #[inline]
     fn any(&self, number: usize) -> usize {
         if cfg!(target_arch = "bpf") {
@@ -113,7 +114,7 @@ impl<const N: usize> Order<N> {
         }
     }
 
-    /// How many are older than `age`.
+    /// Returns the number of samples older than `age`.
     fn aged(&self, now: Time, age: Time) -> usize {
         let age = (age.ps() >> STEP).min(OLDEST);
         if (now - self.latest).ps() >> STEP > age {
@@ -132,7 +133,8 @@ impl<const N: usize> Order<N> {
         self.any(aged)
     }
 
-    /// The rank of the oldest of `count`: that of the first of its delay, as it came before its equals.
+    /// Returns the rank of the oldest of `count` samples: the lowest rank of its delay, as it came before its
+    /// equals.
     fn rank_of_oldest(&self, count: usize) -> usize {
         let delay = self.delays[usize::from(self.oldest) & Self::LAST];
         let mut below = 0;

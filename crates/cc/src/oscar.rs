@@ -54,7 +54,7 @@ pub struct OscarParams {
     pub epsilon: Fixed,
     /// The part of ε that is absolute.
     pub epsilon_time: Time,
-    /// How far below the target delay the accelerating branch ends.
+    /// Distance below the target delay at which the accelerating branch ends.
     pub dead_band: Time,
     /// A batch that spans more periods than this carries no rate and no gradient; zero for no limit.
     pub wide_batch: Fixed,
@@ -150,7 +150,7 @@ fn share(ratio: Fixed, time: Time) -> Time {
     Time::from_ps(ratio.scale(time.ps()))
 }
 
-/// What OSCAR derives once from its parameters and a path.
+/// Quantities that OSCAR derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct OscarDerived {
@@ -162,12 +162,12 @@ pub struct OscarDerived {
     pub widest: Time,
     /// Time for a byte at the line rate where that is whole picoseconds, to multiply instead of divide; else zero.
     pub byte: Time,
-    /// How the estimator works.
+    /// Rules of the estimator.
     pub rules: BatchRules,
 }
 
 impl OscarDerived {
-    /// How long the line takes for this.
+    /// Returns the time that the line takes for this.
     fn line_time(&self, path: &Path, bytes: Bytes) -> Time {
         if self.byte == Time::ZERO { path.line_rate.time_for(bytes) } else { self.byte.times(bytes.get()) }
     }
@@ -354,12 +354,12 @@ impl Described for OscarParams {
 
 /// The state of one flow. Size: 104 bytes.
 ///
-/// The paper counts seven variables in 36 bytes: two of 8 bytes and five of 4. Ours are all of 8
-/// bytes, because a tick is finer than the paper's nanosecond and inflight sums of a 1.6 Tbps flow do
-/// not fit in 4; and there are six more: the sum of delays apart from that of the gradient (which
-/// OSCAR-ACKC feeds separately), its number of points, the length of a tick, `u`, which the
-/// paper's count leaves to the transport, and the window and the rate that follow from it, which change
-/// with a batch and are asked for with every packet.
+/// The paper counts seven variables in 36 bytes: two of 8 bytes and five of 4. Ours are all of 8 bytes,
+/// because a tick is finer than the paper's nanosecond and inflight sums of a 1.6 Tbps flow do not fit in 4;
+/// and there are six more: the sum of delays apart from the gradient's sum (which OSCAR-ACKC feeds
+/// separately), its number of points, the length of a tick, `u`, which the paper's count leaves to the
+/// transport, and the window and the rate that follow from it, which change with a batch and are asked for
+/// with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Oscar {

@@ -1,5 +1,5 @@
-//! How an algorithm describes its parameters, so that a scenario file can set them with their
-//! units, an error can name the one that is meant, and a page can list them with their source.
+//! Descriptions of an algorithm's parameters: a scenario file can set them with their units, an error can
+//! name the one that is meant, and a page can list them with their source.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -25,7 +25,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Which kind it is, in the order above from 0 on, and its 64 bits.
+    /// Returns its kind, in the order above from 0 on, and its 64 bits.
     #[must_use]
     pub const fn bits(self) -> (u8, u64) {
         match self {
@@ -55,7 +55,7 @@ impl Value {
     }
 }
 
-/// What kind of value a parameter takes, and its range (both ends allowed).
+/// Kind of value that a parameter takes, with its range (both ends allowed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A [`Value::Time`].
@@ -100,7 +100,7 @@ pub struct Param<P> {
     pub kind: Kind,
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// Where its default comes from: paper, section, table or equation.
+    /// Source of its default: paper, section, table or equation.
     pub source: &'static str,
     /// Reads it.
     pub get: fn(&P) -> Value,
@@ -113,7 +113,7 @@ pub struct Param<P> {
 pub struct Preset<P> {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// What it stands for and where it comes from.
+    /// Its meaning and its source.
     pub meaning: &'static str,
     /// The parameters.
     pub params: fn() -> P,
@@ -134,7 +134,7 @@ pub enum Family {
     Loss,
     /// Nothing: a fixed window and rate.
     Fixed,
-    /// What no network tells: for comparison, in the simulator only.
+    /// Knowledge that no network gives: for comparison, in the simulator only.
     Oracle,
 }
 
@@ -157,7 +157,7 @@ impl Family {
         }
     }
 
-    /// What its algorithms decide by, in a few words.
+    /// Returns the signal by which its algorithms decide, in a few words.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

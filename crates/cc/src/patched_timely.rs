@@ -35,7 +35,7 @@ pub struct PatchedTimelyParams {
     pub t_low: Time,
     /// RTT from which on it always shrinks, T_high.
     pub t_high: Time,
-    /// What normalises the gradient, D_minRTT.
+    /// Divisor that normalises the gradient, D_minRTT.
     pub min_rtt: Time,
     /// The additive step δ.
     pub delta: Rate,
@@ -92,7 +92,7 @@ pub(crate) const fn coarse(rate: u64) -> Rate {
     Rate::from_bps(rate >> RATE_BITS)
 }
 
-/// What patched TIMELY derives once from its parameters and a path: rates in units of 2⁻¹⁶ bps.
+/// Quantities that patched TIMELY derives once from its parameters and a path: rates in units of 2⁻¹⁶ bps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PatchedTimelyDerived {
@@ -248,7 +248,7 @@ impl ErrorFunction {
     }
 }
 
-/// What a completed segment says of the path.
+/// Result of a completed segment about the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     /// The RTT of its last packet.
@@ -257,7 +257,7 @@ pub(crate) struct Completion {
     weight: Fixed,
 }
 
-/// What a completion is judged by.
+/// Law by which a completion is judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
     /// T_low.

@@ -1,4 +1,4 @@
-//! What algorithms with in-band telemetry compute of a port, without dividing where it can be helped.
+//! Computations of algorithms with in-band telemetry on a port, with as few divisions as possible.
 
 use incast_units::math::{div_wide, mul_wide};
 use incast_units::{Bytes, Rate, Time};
@@ -9,8 +9,8 @@ use crate::{Divisor, Fixed};
 /// Bits in a byte times picoseconds in a second.
 const BIT_PS: u64 = 8_000_000_000_000;
 
-/// What is derived once for a path: divisions by its base RTT, and by rate and base BDP for ports of the rate of the sender's
-/// link, or 2, 4, 8… times as fast.
+/// Quantities derived once for a path: divisions by its base RTT, and by rate and base BDP for ports of the
+/// rate of the sender's link, or 2, 4, 8… times as fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ports {
@@ -29,7 +29,7 @@ pub(crate) struct Port<'a> {
     pub(crate) now: &'a IntHop,
     /// Time between the records.
     elapsed: Time,
-    /// What it sent meanwhile.
+    /// Bytes that it sent in that time.
     pub(crate) sent: Bytes,
 }
 
@@ -96,15 +96,16 @@ impl Least {
     }
 }
 
-/// The same number. The kernel's verifier, which follows every value that a branch gave, takes it for any from here on:
-/// what comes after is then looked at once. (bpf/compile.sh makes this a function that is verified alone.)
+/// Returns the number unchanged. The kernel's verifier, which follows every value that a branch gave, takes
+/// it for any from here on, and so checks the code that follows once. (bpf/compile.sh makes this a function
+/// that is verified alone.)
 #[cfg_attr(not(target_arch = "bpf"), inline)]
 #[cfg_attr(target_arch = "bpf", inline(never))]
 fn opaque(number: u64) -> u64 {
     if cfg!(target_arch = "bpf") { core::hint::black_box(number) } else { number }
 }
 
-/// How many ports two stacks have in common.
+/// Returns the number of ports that two stacks have in common.
 #[inline]
 fn compared(before: &IntStack, now: &IntStack) -> u32 {
     before.count.min(now.count).min(MAX_INT_HOPS as u32)
@@ -189,8 +190,8 @@ impl Ports {
         (largest.elapsed > Time::ZERO).then_some(largest)
     }
 
-    /// Those of the ports in common whose value is not below the limit for certain, a bit for each: the lowest is that of
-    /// the last.
+    /// Returns the common ports whose value is not certainly below the limit, a bit for each: the lowest bit
+    /// is the last port.
     ///
     /// All, if time or an amount of any is not below 2^31 (2.1 ms). That is tested once for all: a flow that
     /// was idle was so at every port.
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// What a port measured, by division: the time between the records, and the two terms.
+    /// Measurement of a port, by division: the time between the records, and the two terms.
     type Terms = (Time, Fixed, Fixed);
 
     fn terms(

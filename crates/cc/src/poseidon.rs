@@ -33,7 +33,7 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
-    /// How a window above its target shrinks.
+    /// Way in which a window above its target shrinks.
     Decrease {
         /// By the whole factor, once per round trip.
         PerRtt = "per_rtt",
@@ -43,7 +43,7 @@ choice! {
 }
 
 choice! {
-    /// What stands for α in Equation 4.
+    /// Value used for α in Equation 4.
     Alpha {
         /// ln(r_max/r_min), a constant.
         Range = "range",
@@ -68,9 +68,9 @@ pub struct PoseidonParams {
     pub min_md: Fixed,
     /// Largest factor of a round trip.
     pub max_md: Fixed,
-    /// How a window shrinks.
+    /// Way in which a window shrinks.
     pub md: Decrease,
-    /// What stands for α in Equation 4.
+    /// Value used for α in Equation 4.
     pub alpha: Alpha,
     /// First window, in base BDPs.
     pub start: Fixed,
@@ -122,7 +122,7 @@ impl Default for PoseidonParams {
     }
 }
 
-/// What Poseidon derives once from its parameters and a path.
+/// Quantities that Poseidon derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PoseidonDerived {

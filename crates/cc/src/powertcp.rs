@@ -10,8 +10,8 @@
 //! telemetry says nothing; Δt counts at most τ, so that the weight of line 24 stays within 1;
 //! cwnd_old is renewed once per round trip, with the window just computed (line 7).
 //!
-//! The window is at most one base BDP, as in both public artifacts: rate = cwnd/τ (line 6) would be
-//! above the line rate otherwise.
+//! The window is at most one base BDP, as in both public artifacts: without that limit, rate = cwnd/τ (line
+//! 6) would exceed the line rate.
 //!
 //! Windows are kept as a ratio to the base BDP; as rate = cwnd/τ (line 6), that is also the ratio of
 //! the rate to the line rate.
@@ -41,7 +41,7 @@ choice! {
 }
 
 choice! {
-    /// How packets are spaced.
+    /// Spacing of packets.
     Pacing {
         /// At cwnd/τ (line 6).
         Window = "window",
@@ -51,7 +51,7 @@ choice! {
 }
 
 impl Pacing {
-    /// What a window of `ratio` base BDP allows.
+    /// Returns the allowance of a window of `ratio` base BDP.
     pub(crate) fn allowance(self, ratio: Fixed, path: &Path, bdp: Bytes) -> Allowance {
         let window = Bytes::new(ratio.scale(bdp.get())).max(Bytes::new(1));
         let share = match self {
@@ -77,7 +77,7 @@ pub struct PowerTcpParams {
     pub arrival_floor: Fixed,
     /// The window in the last term of the update.
     pub last_term: LastTerm,
-    /// How packets are spaced.
+    /// Spacing of packets.
     pub pacing: Pacing,
     /// Whether Δt counts at most τ in the average of the power.
     pub bounded_dt: bool,
@@ -133,7 +133,7 @@ impl Default for PowerTcpParams {
     }
 }
 
-/// What PowerTCP derives once from its parameters and a path.
+/// Quantities that PowerTCP derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PowerTcpDerived {

@@ -1,16 +1,16 @@
 //! The receiver's half of congestion control: what is counted, paced and echoed where packets arrive.
 //!
-//! It does not depend on the algorithm of the sender. [`Receiver`] decides when an acknowledgement and
-//! a congestion notification packet (CNP) leave and what they say; [`OpenFlows`] counts the flows of a
-//! host, which algorithms with [`crate::Signals::RECEIVER_FLOWS`] are told.
+//! It does not depend on the algorithm of the sender. [`Receiver`] decides when an acknowledgement and a
+//! congestion notification packet (CNP) leave and what they say; [`OpenFlows`] counts the flows of a host,
+//! for algorithms with [`crate::Signals::RECEIVER_FLOWS`].
 
 use incast_units::{Bytes, Time};
 
-/// How a receiver answers; the same for all flows of a host.
+/// Rules of a receiver's answers, the same for all flows of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ReceiverRules {
-    /// Data packets that one acknowledgement stands for at most, at least 1.
+    /// Largest number of data packets that one acknowledgement covers, at least 1.
     pub ack_every: u32,
     /// Longest time for which an acknowledgement waits for more packets.
     pub ack_delay: Time,
@@ -22,34 +22,34 @@ pub struct ReceiverRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Arrival {
-    /// When its last bit arrived.
+    /// Time at which its last bit arrived.
     pub now: Time,
     /// Bytes in flight when it was sent, itself included, as the sender wrote.
     pub inflight: Bytes,
     /// Whether it carries an ECN congestion mark.
     pub marked: bool,
-    /// Whether the sender's algorithm is told of marks by CNPs ([`crate::Signals::CNP`]).
+    /// Whether marks are reported to the sender's algorithm by CNPs ([`crate::Signals::CNP`]).
     pub notify: bool,
     /// Whether its acknowledgement may not wait: it is the last of its flow, a duplicate, or it
     /// arrived before an earlier one.
     pub urgent: bool,
 }
 
-/// What an acknowledgement says of the packets that it stands for.
+/// Content of an acknowledgement about the packets that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Echo {
-    /// How many packets, at least 1.
+    /// Number of packets, at least 1.
     pub packets: u32,
-    /// How many of them were marked.
+    /// Number of them that were marked.
     pub marked: u32,
     /// Mean of the bytes in flight when each was sent.
     pub inflight: Bytes,
-    /// How long the acknowledgement was held back after the last of them had arrived.
+    /// Time for which the acknowledgement was held back after the last of them had arrived.
     pub held: Time,
 }
 
-/// What a data packet makes the receiver do.
+/// Packets that the receiver sends in response to a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Response {
@@ -67,9 +67,9 @@ pub struct Receiver {
     notify_after: Time,
     /// Sum over the packets of the held acknowledgement.
     inflight: Bytes,
-    /// When the last of them arrived.
+    /// Time at which the last of them arrived.
     latest: Time,
-    /// When the held acknowledgement leaves at the latest; [`Time::NEVER`] when none is held.
+    /// Latest time at which the held acknowledgement leaves; [`Time::NEVER`] if none is held.
     deadline: Time,
     packets: u32,
     marked: u32,
@@ -124,7 +124,7 @@ impl Receiver {
         Response { notify, ack }
     }
 
-    /// When the held acknowledgement is due; [`Time::NEVER`] when none is held.
+    /// Returns the time at which the held acknowledgement is due; [`Time::NEVER`] if none is held.
     #[must_use]
     pub const fn deadline(&self) -> Time {
         self.deadline
@@ -165,7 +165,7 @@ impl OpenFlows {
         self.0 = self.0.saturating_sub(1);
     }
 
-    /// How many are open.
+    /// Returns the number of open flows.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.0

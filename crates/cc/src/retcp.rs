@@ -6,7 +6,7 @@
 //! a loss is repaired; and ssthresh does not jump. The module jumps by 2 in both directions. The default here is 4,
 //! the ratio of a circuit of 100 Gbps to a packet network of 25 Gbps, as in PowerTCP (NSDI 2022), section 5.
 //!
-//! New Reno is that of [`crate::newreno`].
+//! New Reno is implemented in [`crate::newreno`].
 
 use incast_units::Time;
 
@@ -186,14 +186,7 @@ mod tests {
     }
 
     fn lost(flow: &mut ReTcp, params: &ReTcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss {
-            now: us(100),
-            kind,
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
-            sequence,
-            next_sequence: 300_000,
-        };
+        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
         flow.on_loss(&Setup::new(*params, PATH), &loss);
     }
 

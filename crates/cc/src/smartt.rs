@@ -1,8 +1,8 @@
 //! SMaRTT, also called FastFlow (Bonato et al., "FASTFLOW: Flexible Adaptive Congestion Control for
 //! High-Performance Datacenters", arXiv 2404.01630), the ancestor of [NSCC](crate::nscc).
 //!
-//! The law is that of the simulator uet-htsim (its EQDS transport with sender-based control), the values of its
-//! gains those that the median paper (arXiv 2509.07907, Appendix A, Theorem 4) quotes. Each acknowledged packet
+//! The law is the one of the simulator uet-htsim (its EQDS transport with sender-based control), with the
+//! gains that the median paper (arXiv 2509.07907, Appendix A, Theorem 4) quotes. Each acknowledged packet
 //! moves the window at once:
 //!
 //! | | RTT below the target | at the target or above |
@@ -31,7 +31,7 @@ use crate::contract::{
 use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 
 choice! {
-    /// What the fair decrease is relative to.
+    /// Reference of the fair decrease.
     Reference {
         /// The base BDP.
         Bdp = "bdp",
@@ -56,7 +56,7 @@ pub struct SmarttParams {
     pub fi: Fixed,
     /// Fair decrease (fd).
     pub fd: Fixed,
-    /// What the fair decrease is relative to.
+    /// Reference of the fair decrease.
     pub fd_of: Reference,
     /// Fast increase of one acknowledgement, in packets.
     pub fast_increase: Fixed,
@@ -64,7 +64,7 @@ pub struct SmarttParams {
     pub fast_increase_below: Time,
     /// Whether the window only shrinks while many packets are marked.
     pub wait_to_decrease: bool,
-    /// How many are many.
+    /// Number of flows from which they are many.
     pub wait_threshold: Fixed,
     /// Weight of an acknowledgement in their average.
     pub mark_weight: Fixed,
@@ -119,7 +119,7 @@ impl Default for SmarttParams {
     }
 }
 
-/// What SMaRTT derives once from its parameters and a path.
+/// Quantities that SMaRTT derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SmarttDerived {
@@ -129,7 +129,7 @@ pub struct SmarttDerived {
     pub target_rtt: Time,
     /// RTT below which fast increase is possible.
     pub fast_below: Time,
-    /// What the fair decrease is relative to, in bytes.
+    /// Reference of the fair decrease, in bytes.
     pub fd_of: Fixed,
     /// Largest window in bytes.
     pub max_cwnd: Fixed,

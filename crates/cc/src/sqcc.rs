@@ -27,7 +27,7 @@ use crate::patched_timely::{
 };
 
 choice! {
-    /// How much of SQCC is used; section IV evaluates its parts one after another.
+    /// Part of SQCC that is used; section IV evaluates its parts one after another.
     Stage {
         /// The error function alone.
         Error = "error",
@@ -39,7 +39,7 @@ choice! {
 }
 
 choice! {
-    /// Where the number of flows comes from.
+    /// Source of the number of flows.
     Count {
         /// The receiver writes it into acknowledgements.
         Receiver = "receiver",
@@ -49,7 +49,7 @@ choice! {
 }
 
 choice! {
-    /// What k is of lg N; at least 1.
+    /// Rounding of lg N to k; at least 1.
     Rounding {
         /// ⌈lg N⌉ − 1.
         Figures = "figures",
@@ -91,11 +91,11 @@ const LARGEST_ESTIMATE: u64 = 4096;
 pub struct SqccParams {
     /// Those of patched TIMELY.
     pub common: PatchedTimelyParams,
-    /// How much of SQCC is used.
+    /// Part of SQCC that is used.
     pub stage: Stage,
-    /// Where the number of flows comes from.
+    /// Source of the number of flows.
     pub count: Count,
-    /// What k is of lg N.
+    /// Rounding of lg N to k.
     pub rounding: Rounding,
     /// C in δ, as a share of the line rate.
     pub capacity: Fixed,
@@ -113,7 +113,7 @@ impl Default for SqccParams {
     }
 }
 
-/// What SQCC derives once from its parameters and a path.
+/// Quantities that SQCC derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SqccDerived {

@@ -6,9 +6,9 @@
 //! of the path and with a small window (many flows). A window below one packet is paced.
 //!
 //! Where the paper leaves something open:
-//! * It prints no values for most of its parameters; `paper` takes those of the simulator csg-htsim,
-//!   whose authors call several of them guesses. Each parameter names its source. `htsim` does also
-//!   what csg-htsim does otherwise than the paper.
+//! * It prints no values for most of its parameters; `paper` takes the values of the simulator csg-htsim,
+//!   whose authors call several of them guesses. Each parameter names its source. `htsim` also follows
+//!   csg-htsim where it deviates from the paper.
 //! * The RTT of "at most once per RTT" and of the pacing is the latest measurement, so that a
 //!   decrease needs the acknowledgement of a packet sent after the last one; csg-htsim smooths it.
 //! * A window that is not used does not grow (as RFC 7661 says for TCP): a flow that its own link
@@ -34,7 +34,7 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
-    /// What the parameters that are windows count in.
+    /// Unit of the parameters that are windows.
     Unit {
         /// Full packets, as in the paper.
         Packet = "packet",
@@ -71,7 +71,7 @@ pub struct SwiftParams {
     pub max_cwnd: Fixed,
     /// Timeouts in a row that bring the window to its smallest.
     pub retx_reset: u64,
-    /// What the windows above count in.
+    /// Unit of the windows above.
     pub unit: Unit,
     /// Whether a window grows that is not used.
     pub grow_unused: bool,
@@ -173,7 +173,7 @@ impl Default for SwiftParams {
     }
 }
 
-/// What Swift derives once from its parameters and a path; windows in bytes.
+/// Quantities that Swift derives once from its parameters and a path; windows in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SwiftDerived {
@@ -412,7 +412,8 @@ impl Described for SwiftParams {
     const PARAMS: &'static [Param<Self>] = law!([]);
 }
 
-/// What a step of Swift's law goes by: the parameters of Swift in an algorithm's, its path and what they derive.
+/// Inputs of a step of Swift's law: the parameters of Swift inside an algorithm's, its path and the
+/// quantities derived from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law<'a> {
     pub(crate) params: &'a SwiftParams,
@@ -585,7 +586,7 @@ pub(crate) fn smoothed(average: Time, latest: Time) -> Time {
     average - average.times_ratio(1, 8) + latest.times_ratio(1, 8)
 }
 
-/// What Swift's law shows.
+/// Internal quantities of Swift's law.
 pub(crate) const INTERNALS: [Internal; 3] = [
     Internal { name: "target_delay", meaning: "target delay at the window of now" },
     Internal { name: "cwnd", meaning: "window, also below one packet (cwnd)" },

@@ -1,4 +1,4 @@
-//! What the unit tests of the algorithms share: a path with round numbers, and signals on it.
+//! Shared parts of the algorithms' unit tests: a path with round numbers, and signals on it.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -21,21 +21,12 @@ pub(crate) fn ack(now: Time, rtt: Time, sequence: u64, next_sequence: u64) -> Ac
         now,
         sent: now - rtt,
         received: now - rtt.times_ratio(1, 2),
-        held: Time::ZERO,
-        packet: 0,
         acked: PATH.packet,
         sequence,
         next_sequence,
         inflight: PATH.bdp(),
         inflight_now: PATH.bdp(),
-        packets: 1,
-        marked: 0,
-        hop_delay: Time::ZERO,
-        receiver_flows: 0,
-        tag: 0,
-        delayed_run: 0,
-        hole: false,
-        circuit: false,
+        ..Ack::BLANK
     }
 }
 

@@ -27,7 +27,7 @@ use crate::powertcp::{Pacing, limited};
 use crate::{Divisor, Fixed};
 
 choice! {
-    /// When the window moves.
+    /// Time at which the window moves.
     Update {
         /// Once per round trip (Algorithm 2, line 17).
         Rtt = "rtt",
@@ -50,13 +50,13 @@ pub struct ThetaPowerTcpParams {
     pub gradient_floor: Fixed,
     /// Whether θ̇ + 1 has no least value and power may be negative.
     pub negative_power: bool,
-    /// When the window moves.
+    /// Time at which the window moves.
     pub update: Update,
     /// Whether a round trip ends beyond the position sent at the last update, not when it is reached.
     pub update_beyond: bool,
     /// Whether τ is the smallest round-trip time seen when that is below the base RTT.
     pub track_base_rtt: bool,
-    /// How packets are spaced.
+    /// Spacing of packets.
     pub pacing: Pacing,
     /// Largest window, as a multiple of the base BDP.
     pub window_cap: Fixed,
@@ -109,7 +109,7 @@ impl Default for ThetaPowerTcpParams {
     }
 }
 
-/// What θ-PowerTCP derives once from its parameters and a path.
+/// Quantities that θ-PowerTCP derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ThetaPowerTcpDerived {
@@ -254,7 +254,7 @@ impl Described for ThetaPowerTcpParams {
 pub struct ThetaPowerTcp {
     /// Round-trip time of the last measured acknowledgement (prevRTT).
     previous_rtt: Time,
-    /// When it arrived (t_c of then); [`Time::NEVER`] before the first.
+    /// Time of its arrival (t_c of that acknowledgement); [`Time::NEVER`] before the first.
     previous_at: Time,
     /// τ: the base RTT, or the smallest seen.
     base_rtt: Time,

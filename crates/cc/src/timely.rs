@@ -8,7 +8,7 @@
 //! * α is the weight of the **new** difference (0.875), as in both public implementations read.
 //! * T_high's formula is `rate · (1 − β · (1 − T_high/RTT))`. (One public implementation has
 //!   `1 − β · T_high/RTT`, which cuts less the longer the RTT is.)
-//! * Values that the paper does not print are those of "ECN or Delay" (Zhu et al., CoNEXT 2016).
+//! * Values that the paper does not print are taken from "ECN or Delay" (Zhu et al., CoNEXT 2016).
 //! * The first completion only records its RTT. A decrease always ends a row of increases.
 //! * An averaged gradient smaller than 2⁻³² is zero: after some 16 equal RTTs the rate grows again,
 //!   where real numbers would keep an ever smaller positive gradient for ever.
@@ -25,7 +25,7 @@ use crate::params::{Described, Family, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
-    /// When the rate is updated.
+    /// Time at which the rate is updated.
     Update {
         /// With every completed segment.
         Segment = "segment",
@@ -46,7 +46,7 @@ pub struct TimelyParams {
     pub t_low: Time,
     /// RTT above which it always shrinks.
     pub t_high: Time,
-    /// What normalises the gradient, D_minRTT.
+    /// Divisor that normalises the gradient, D_minRTT.
     pub min_rtt: Time,
     /// The part of the additive step δ that is absolute.
     pub delta: Rate,
@@ -54,11 +54,11 @@ pub struct TimelyParams {
     pub delta_share: Fixed,
     /// The step is hyper from this many increases in a row on.
     pub hai_from: u64,
-    /// How many δ a hyper step is.
+    /// Number of δ in a hyper step.
     pub hai_steps: u64,
     /// Whether increases below T_low count in the row and may be hyper too.
     pub hai_below_low: bool,
-    /// When the rate is updated.
+    /// Time at which the rate is updated.
     pub update: Update,
     /// Length of a segment, in bytes on the wire.
     pub segment: Bytes,
@@ -66,7 +66,7 @@ pub struct TimelyParams {
     pub floor: Fixed,
     /// The part of it that is absolute.
     pub floor_rate: Rate,
-    /// How the bytes in flight are limited beside the rate.
+    /// Limit of the bytes in flight, beside the rate.
     pub window: RateWindow,
 }
 
@@ -111,7 +111,7 @@ impl Default for TimelyParams {
     }
 }
 
-/// What TIMELY derives once from its parameters and a path.
+/// Quantities that TIMELY derives once from its parameters and a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct TimelyDerived {
@@ -425,21 +425,11 @@ mod tests {
             now: Time::from_us(1000 + rtt_us),
             sent: Time::from_us(1000),
             received: Time::from_us(1000),
-            held: Time::ZERO,
-            packet: 0,
             acked: Bytes::new(64_000),
             sequence,
             next_sequence: 2 * sequence,
-            inflight: Bytes::ZERO,
-            inflight_now: Bytes::ZERO,
             packets: 64,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         }
     }
 

@@ -75,21 +75,14 @@ fn throughput<C: CongestionControl>(
             now,
             sent: left,
             received: now - path.base_owd,
-            held: Time::ZERO,
             acked: path.packet,
             packet: packet * path.payload.get(),
-            sequence: 0,
             next_sequence: sent * path.payload.get(),
             inflight,
             inflight_now: inflight - path.packet,
-            packets: 1,
             marked: u32::from(slow && paths.marks),
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
             hole: packet + 1 < acked,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         if acked == acks / 5 {

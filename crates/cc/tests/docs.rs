@@ -1,9 +1,9 @@
 //! The model pages say what the code says.
 //!
-//! Each page of `docs/algorithms` holds two blocks that are made from the code: parameters with presets,
-//! and state with signals. They are compared word for word; `UPDATE_DOCS=1` writes them anew. In the
-//! prose of these pages and of `docs/network`, every test and every source file that is named must exist,
-//! and every link must lead somewhere.
+//! Each page of `docs/algorithms` holds two blocks that are made from the code: parameters with presets, and
+//! state with signals. They are compared word for word; `UPDATE_DOCS=1` rewrites them. In the prose of these
+//! pages and of `docs/network`, every test and every source file that is named must exist, and every link
+//! must lead somewhere.
 
 use std::fmt::Write as _;
 use std::path::{Path as FilePath, PathBuf};

@@ -59,21 +59,11 @@ where
             now,
             sent: now - us(rtt_us),
             received: now,
-            held: Time::ZERO,
             acked: packet,
-            packet: 0,
             sequence,
             next_sequence,
             inflight: packet,
-            inflight_now: Bytes::ZERO,
-            packets: 1,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         }
     }
 
@@ -83,21 +73,9 @@ where
             now,
             sent: now - us(12.0),
             received: now,
-            held: Time::ZERO,
             acked: self.setup.path.packet,
-            packet: 0,
-            sequence: 0,
-            next_sequence: 0,
-            inflight: Bytes::ZERO,
-            inflight_now: Bytes::ZERO,
-            packets: 1,
             marked: 1,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         self.state.on_ack(&self.setup, &ack, &IntStack::EMPTY);
     }
@@ -398,8 +376,8 @@ fn dcqcn_mellanox() {
 }
 
 /// HPCC's run script, TIMELY at 25 Gbps, once per round trip: diff = 0.125·diff + 0.875·(RTT − previous),
-/// gradient = diff/20 us; + 25 Mbps below 50 us or with a gradient up to 0, + 125 Mbps after five in a
-/// row; · (1 − 0.8·(1 − 500 us/RTT)) above 500 us; · (1 − 0.8·gradient) otherwise; at least 1 Gbps.
+/// gradient = diff/20 us; + 25 Mbps below 50 us or with a gradient up to 0, + 125 Mbps after five in a row; ·
+/// (1 − 0.8·(1 − 500 us/RTT)) above 500 us; · (1 − 0.8·gradient) in all other cases; at least 1 Gbps.
 #[test]
 fn timely_hpcc() {
     let mut flow = Flow::<Timely>::start("hpcc", path(25, us(20.0), 1056));
@@ -456,21 +434,9 @@ fn oscar_artifact() {
                 now: start + Time::from_ps(sent as u64) + delay,
                 sent: start + Time::from_ps(sent as u64),
                 received: start + Time::from_ps(sent as u64) + delay.times_ratio(1, 2),
-                held: Time::ZERO,
                 acked: Bytes::new(1060),
-                packet: 0,
-                sequence: 0,
-                next_sequence: 0,
                 inflight: Bytes::new(1060).times(packets),
-                inflight_now: Bytes::ZERO,
-                packets: 1,
-                marked: 0,
-                hop_delay: Time::ZERO,
-                receiver_flows: 0,
-                tag: 0,
-                delayed_run: 0,
-                hole: false,
-                circuit: false,
+                ..Ack::BLANK
             };
             flow.state.on_ack(&flow.setup, &ack, &IntStack::EMPTY);
             acks += 1;

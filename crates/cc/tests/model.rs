@@ -1,6 +1,6 @@
-//! What every algorithm of the catalogue promises in all its presets, whatever the network does:
-//! it never panics, always allows something and never more than the line, and comes back from
-//! saturation when the congestion is over.
+//! Promises of every algorithm of the catalogue in all its presets, whatever the network does: it never
+//! panics, always allows something and never more than the line, and comes back from saturation when the
+//! congestion is over.
 
 mod ideal;
 mod storm;
@@ -33,7 +33,8 @@ impl Visitor for Storm<'_> {
     }
 }
 
-/// The same, then heavy congestion, then an empty network: in how many packets it is back.
+/// A storm, then heavy congestion, then an empty network; the result is the number of packets until the flow
+/// has recovered.
 struct Recovery<'a> {
     name: &'a str,
     path: Path,
@@ -68,7 +69,7 @@ proptest! {
         }
     }
 
-    /// The same with any parameters that their kinds admit.
+    /// Sends a flow with any parameters that their kinds admit through any storm.
     #[test]
     fn any_parameters_weather_any_storm(
         path in path(),
@@ -87,10 +88,10 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// After a storm that ends in heavy congestion, an empty network brings window and rate back to
-    /// half the line's within the algorithm's bound. The storm's RTTs are not below the base RTT, which
-    /// no network can undercut (an algorithm that looks for the least RTT would believe them). The
-    /// paths are those of a datacenter: no fixed target of a preset lies below their base RTT.
+    /// After a storm that ends in heavy congestion, an empty network brings window and rate back to half the
+    /// line's within the algorithm's bound. The storm's RTTs are not below the base RTT, which no network can
+    /// undercut (an algorithm that looks for the least RTT would believe them). The paths are of a
+    /// datacenter: no fixed target of a preset lies below their base RTT.
     #[test]
     fn presets_recover_from_saturation(
         gbps in prop_oneof![Just(10_u64), Just(25), Just(100), Just(400)],
@@ -153,8 +154,6 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
             now: flow.now,
             sent: flow.now - rtt,
             received: flow.now - (path.base_rtt - path.base_owd),
-            held: Time::ZERO,
-            packet: 0,
             acked: Bytes::new(4_000),
             sequence: flow.sequence,
             next_sequence: flow.next,
@@ -164,10 +163,7 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
             marked: 4,
             hop_delay: rtt,
             receiver_flows: 1000,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.controller.on_ack(&flow.setup, &ack, &int);
         flow.controller.on_cnp(&flow.setup, flow.now);
@@ -175,14 +171,8 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
         if flow.now >= timeout.min(until) {
             timeout = flow.now + rtt.times(20);
             let (sequence, next_sequence) = (flow.sequence, flow.next);
-            let loss = Loss {
-                now: flow.now,
-                kind: LossKind::Timeout,
-                bytes: Bytes::ZERO,
-                sent: Time::ZERO,
-                sequence,
-                next_sequence,
-            };
+            let loss =
+                Loss { now: flow.now, kind: LossKind::Timeout, sequence, next_sequence, ..Loss::BLANK };
             flow.controller.on_loss(&flow.setup, &loss);
         }
         flow.check();
@@ -190,7 +180,7 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
     assert!(!ideal::is_back(&flow.controller, &flow.setup), "{name}: congestion did not bite");
 }
 
-/// What the probe of a new flow shows: name and value.
+/// Returns the internals of a new flow on this path: name and value.
 struct Probe(Path);
 
 impl Visitor for Probe {
@@ -211,7 +201,7 @@ impl Visitor for Probe {
     }
 }
 
-/// What every algorithm shows of a flow that has just started at 100 Gbps and 12 us (150 KB), worked out
+/// Internals of every algorithm for a flow that has just started at 100 Gbps and 12 us (150 KB), worked out
 /// from its definition.
 #[test]
 fn probes_show_the_internals_of_a_new_flow() {

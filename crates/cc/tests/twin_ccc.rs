@@ -47,7 +47,7 @@ struct CccTwin {
     s: f64,
     records: VecDeque<f64>,
     at: Option<At>,
-    /// How often each region was met, and S was renewed.
+    /// Number of times that each region was met, and that S was renewed.
     met: [u32; 7],
 }
 

@@ -124,7 +124,7 @@ fn lossy(seed: u64) -> Script {
     Script { loss_every: 700, ..script(seed, 12, Time::from_ms(4)) }
 }
 
-/// So many flows, and marks so early, that windows come down to a packet and less.
+/// Returns a script with many flows and early marks, so that windows come down to a packet and less.
 fn crowded() -> Script {
     let (until, mark_from) = (Time::from_ms(8), Bytes::new(1000));
     let active = vec![vec![(Time::ZERO, until)]; 100];

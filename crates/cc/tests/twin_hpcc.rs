@@ -27,7 +27,7 @@ struct HpccTwin {
     wc: f64,
     inc_stage: u64,
     last_update_seq: u64,
-    /// When each packet left, and with what window.
+    /// Time at which each packet left, with its window.
     record: HashMap<Time, f64>,
 }
 

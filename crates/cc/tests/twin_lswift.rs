@@ -44,7 +44,7 @@ impl Lazy {
     }
 }
 
-/// Bound and reasons are those of Swift's twin.
+/// Bound and reasons are the same as for Swift's twin.
 #[test]
 fn agrees_with_its_twin() {
     let mut all: Vec<(String, LSwiftParams)> =

@@ -17,7 +17,7 @@ struct Median {
     /// Delays of the last acknowledgements in steps of 64 ps, the unit in which they are kept, and when they came (ps).
     last: VecDeque<(u64, u64)>,
     srtt: f64,
-    /// How often the history grew, kept its size, lost one, and lost more; and most samples.
+    /// Numbers of times that the history grew, kept its size, lost one, and lost more; and most samples.
     met: [u32; 4],
     most: usize,
 }
@@ -70,7 +70,8 @@ impl Median {
     }
 }
 
-/// Bound and reasons are those of Swift's twin: a median on which both sides agree brings in no other error.
+/// Bound and reasons are the same as for Swift's twin: a median on which both sides agree brings in no other
+/// error.
 #[test]
 fn agrees_with_its_twin() {
     let mut all: Vec<(String, MSwiftParams)> =

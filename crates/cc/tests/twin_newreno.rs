@@ -130,21 +130,14 @@ fn steps_worked_by_hand() {
             now,
             sent: now - base_rtt,
             received: now - Time::from_us(4),
-            held: Time::ZERO,
             acked: packet,
             packet: (n - 1) * 1000,
             sequence: n * 1000,
             next_sequence: 20_000,
             inflight: packet.times(10),
             inflight_now: packet.times(10),
-            packets: 1,
-            marked: 0,
-            hop_delay: Time::ZERO,
             receiver_flows: 1,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         twin.ack(&ack, &IntStack::EMPTY);
@@ -155,9 +148,9 @@ fn steps_worked_by_hand() {
             now: Time::from_us(200),
             kind,
             bytes: packet,
-            sent: Time::ZERO,
             sequence,
             next_sequence: 20_000,
+            ..Loss::BLANK
         };
         flow.on_loss(&setup, &loss);
         twin.loss(&loss);

@@ -24,7 +24,8 @@ fn us(time: Time) -> f64 {
     time.ps() as f64 / 1e6
 }
 
-/// How often each answer was given: proportional, fast and fair increase, decrease, quick adapt, ignored, NACK.
+/// Number of times that each answer was given: proportional, fast and fair increase, decrease, quick adapt,
+/// ignored, NACK.
 type Met = Rc<RefCell<[u32; 7]>>;
 
 /// uet-htsim's NSCC by its description in symbols; increases pend in bytes · bytes.
@@ -305,7 +306,7 @@ fn is(ours: f64, by_hand: f64) {
     assert!((ours - by_hand).abs() < 1e-6 * by_hand, "{ours} is not {by_hand}");
 }
 
-/// What the fixed-point code is held to, in the twin: the constants of both networks and the single steps.
+/// The twin as the reference for the fixed-point code: the constants of both networks and the single steps.
 #[test]
 fn the_twin_steps_by_hand() {
     let reference = |cwnd| by_hand(at_6us(NsccParams::default()), 100, Time::from_us(12), cwnd);

@@ -25,7 +25,7 @@ struct Twin {
     most: f64,
     cwnd: f64,
     rtt: f64,
-    /// When the window last shrank by a whole factor.
+    /// Time at which the window last shrank by a whole factor.
     shrunk: f64,
     /// Growths, decreases, decreases that had to wait, factors at their limits.
     met: [u32; 4],

@@ -22,8 +22,8 @@ fn us(time: Time) -> f64 {
     time.ps() as f64 / 1e6
 }
 
-/// How often: multiplicative increase, fair increase alone, multiplicative decrease, fair decrease alone, fast
-/// increase, quick adapt, ignored, waited.
+/// Numbers of answers: multiplicative increase, fair increase alone, multiplicative decrease, fair decrease
+/// alone, fast increase, quick adapt, ignored, waited.
 type Met = Rc<RefCell<[u32; 8]>>;
 
 struct SmarttTwin {

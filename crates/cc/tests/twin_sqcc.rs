@@ -104,9 +104,9 @@ impl Twin {
     }
 }
 
-/// Acknowledgements whose RTT walks slowly between 20 and 560 us every second 20 000 times (those of `signals` alone
-/// leave few weights between 0 and 1), with a number of flows that changes now and then: a power of ten, or up to
-/// 5000 with each number of digits as likely.
+/// Acknowledgements whose RTT walks slowly between 20 and 560 us every second 20 000 times (with `signals`
+/// alone few weights lie between 0 and 1), with a number of flows that changes now and then: a power of ten,
+/// or up to 5000 with each number of digits as likely.
 fn acks(seed: u64, path: &Path) -> Vec<Ack> {
     let mut random = Random::new(seed);
     let (mut rtt, mut flows) = (100_000_000, 0);

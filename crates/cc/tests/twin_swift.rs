@@ -61,7 +61,8 @@ fn agrees_with_its_twin() {
     }
 }
 
-/// A path whose base BDP, with which a flow starts, is so many thousandths of a packet of 1000 B.
+/// Returns a path whose base BDP, with which a flow starts, is `thousandths` thousandths of a packet of 1000
+/// B.
 fn starting_with(thousandths: u64) -> Path {
     let base_rtt = Time::from_us(8);
     let line_rate = Rate::of(Bytes::new(thousandths), base_rtt);
@@ -127,7 +128,7 @@ fn targets_worked_by_hand() {
     }
 }
 
-/// What the presets for other public code make of a window of 16 packets on four links.
+/// Targets of the presets for other public code at a window of 16 packets on four links.
 #[test]
 fn targets_of_the_presets_worked_by_hand() {
     let preset =

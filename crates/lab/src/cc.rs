@@ -94,7 +94,7 @@ impl Cc {
         out
     }
 
-    /// The same for the simulator.
+    /// Describes the algorithm for the simulator.
     pub(crate) fn describe(&self) -> Algorithm {
         match self {
             Self::Known { params, .. } => (*params).into(),

@@ -1,4 +1,4 @@
-//! How large a scenario may be.
+//! Limits on the size of a scenario.
 
 /// Maximum number of hosts of a topology.
 pub const MAX_HOSTS: u64 = 65_536;

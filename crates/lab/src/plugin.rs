@@ -82,9 +82,9 @@ pub trait Plugin: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Its parameters. Those of a scenario are then read and checked like those of a built-in algorithm, and
-    /// [`make`](Self::make) gets the values of those that are written as whole numbers in the unit of their kind
-    /// ([`number_of`]). `None`: it reads them itself, as they are written.
+    /// Returns its parameters. The parameters of a scenario are then read and checked like those that a
+    /// built-in algorithm has, and [`make`](Self::make) gets the values of the written ones as whole numbers
+    /// in the unit of their kind ([`number_of`]). `None`: it reads them itself, as they are written.
     fn parameters(&self) -> Option<&[ParamInfo]> {
         None
     }

@@ -16,9 +16,9 @@ pub struct Problem {
     pub column: Option<u32>,
     /// The key, with dots: `topology.rate`.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The problem in words.
     pub problem: String,
-    /// What would be right, if that is more than a few words.
+    /// Advice on what would be right, if that is more than a few words.
     pub hint: Option<String>,
 }
 
@@ -29,28 +29,28 @@ impl Problem {
         Self { problem: problem.into(), ..Self::default() }
     }
 
-    /// The same in this file.
+    /// Adds the file.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// The same on this line (from 1) of its file.
+    /// Adds the line (from 1) of its file.
     #[must_use]
     pub fn on_line(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// The same with its key.
+    /// Adds the key.
     #[must_use]
     pub fn about(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -117,7 +117,7 @@ impl Problems {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of problems.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

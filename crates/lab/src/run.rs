@@ -33,7 +33,7 @@ pub use measured::{Measured, record};
 /// A table on disk is never further behind than this, in wall time (give or take one call of progress).
 const FLUSH_EVERY: Duration = Duration::from_secs(2);
 
-/// What to run, and its description for the result.
+/// A simulation to run, with its description for the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The simulation.
@@ -50,7 +50,7 @@ pub struct Job<'a> {
     pub jobs: &'a [String],
 }
 
-/// How to run it.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Threads, if other than the simulation says. The results do not depend on it.
@@ -97,12 +97,12 @@ pub struct RunResult {
     pub folder: Option<PathBuf>,
     /// Messages for the user, like what was removed.
     pub notices: Vec<String>,
-    /// What an algorithm from outside did wrong, which stopped the run.
+    /// Error of an algorithm from outside, which stopped the run.
     pub fault: Option<String>,
 }
 
 impl RunResult {
-    /// One of the tables. A result without a folder has it in memory; otherwise it is read.
+    /// Returns one of the tables, from memory if the result has no folder, and if it has one, from there.
     ///
     /// # Errors
     /// When it cannot be read, or is not the one that was written.
@@ -111,7 +111,7 @@ impl RunResult {
     }
 }
 
-/// Why there is no result.
+/// Reason for which there is no result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
@@ -323,12 +323,12 @@ fn run_beside(
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
 }
 
-/// What the first algorithm that reports anything did wrong.
+/// Returns the error of the first algorithm that reports one.
 fn fault_of(simulation: &Simulation) -> Option<String> {
     simulation.algorithms.iter().find_map(Algorithm::fault).and_then(Fault::message)
 }
 
-/// The destination of rows: disk if requested, otherwise memory.
+/// The destination of rows: disk if requested, else memory.
 struct Output<'a> {
     labels: Labels<'a>,
     writer: Option<ResultWriter>,

@@ -155,8 +155,8 @@ fn variants(key: &str, entries: &[Entry]) -> Value {
     })
 }
 
-/// The section of an algorithm: those of the catalogue with their parameters, those that are
-/// registered with whatever they take.
+/// Returns the schema of the section of an algorithm: algorithms of the catalogue have their parameters,
+/// registered ones accept any.
 fn algorithm() -> Value {
     let mut entries = catalogue::algorithms();
     for entry in &mut entries {

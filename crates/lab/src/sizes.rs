@@ -21,7 +21,7 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// Where its points come from.
+    /// Source of its points.
     pub source: &'static str,
     /// Size in bytes and cumulative share in ten-thousandths (hundredths of a percent).
     points: &'static [(u64, u64)],
@@ -253,7 +253,7 @@ impl SizeDistribution {
         Ok(Self { points, scale })
     }
 
-    /// How its shares are written: [`Scale::Percent`] for the built-in ones.
+    /// Returns the scale in which its shares are written: [`Scale::Percent`] for the built-in ones.
     #[must_use]
     pub fn scale(&self) -> Scale {
         self.scale

@@ -6,8 +6,8 @@
 //! is always a value that occurred. **Slowdown** is a flow's completion time divided by its completion time
 //! alone on the idle path, which the simulator computes to the picosecond; it is not clamped.
 //!
-//! Of a **sampled port** every sample counts the same, as samples are equally spaced; a row counts as often
-//! as it stands for samples. The *steady* queue of an interval is the mean over its last quarter.
+//! Of a **sampled port** every sample counts the same, as samples are equally spaced; a row counts once for
+//! each sample that it covers. The *steady* queue of an interval is the mean over its last quarter.
 
 pub(crate) mod samples;
 
@@ -172,7 +172,7 @@ impl Interval {
         Self { from, until }
     }
 
-    /// When its last quarter begins.
+    /// Returns the time at which its last quarter begins.
     #[must_use]
     pub fn last_quarter(self) -> Time {
         self.from + (self.until - self.from).times_ratio(3, 4)
@@ -182,13 +182,13 @@ impl Interval {
 /// The fields of a row with samples of a port that a summary needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPoint {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Bytes in its queues.
     pub queue: Bytes,
     /// Bytes transmitted since the start of the run.
     pub transmitted: Bytes,
-    /// How many samples the row stands for: this one and the equal ones directly before it without a row.
+    /// Number of samples that the row covers: this one and the equal ones directly before it without a row.
     pub samples: u64,
 }
 
@@ -265,7 +265,7 @@ pub fn steady_queue(samples: &[PortPoint], interval: Interval) -> Option<Queue> 
     queue(samples, Interval::new(interval.last_quarter(), interval.until))
 }
 
-/// How far a settled queue may be from its steady value: by `share` of that value or by `bytes`,
+/// Distance from its steady value at which a queue counts as settled: `share` of that value or `bytes`,
 /// whichever is more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
@@ -282,10 +282,10 @@ impl Default for Tolerance {
     }
 }
 
-/// How long after the interval's begin the queue settles: the time to the first sample from which on
+/// Returns the time from the interval's begin until the queue settles: to the first sample from which on
 /// every sample of the interval is within `tolerance` of the steady value. `None` when there is no such
-/// sample before the last quarter, which defines the steady value and so cannot also show that the queue
-/// has reached it.
+/// sample before the last quarter, which defines the steady value and so cannot also show that the queue has
+/// reached it.
 #[must_use]
 pub fn settling_time(samples: &[PortPoint], interval: Interval, tolerance: Tolerance) -> Option<Time> {
     let steady = steady_queue(samples, interval)?.mean_bytes;
@@ -297,7 +297,7 @@ pub fn settling_time(samples: &[PortPoint], interval: Interval, tolerance: Toler
     (first < interval.last_quarter()).then(|| first - interval.from)
 }
 
-/// What a port sent in an interval, compared with the capacity of its link.
+/// Bytes that a port sent in an interval, compared with the capacity of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// Bytes that the link could have carried.
@@ -350,7 +350,7 @@ pub struct PortSummary {
     pub steady_queue: Queue,
     /// Share of samples with a queue that is not empty.
     pub busy_share: f64,
-    /// What the link did not carry; `None` with a single sample.
+    /// Bytes that the link carried and did not carry; `None` with a single sample.
     pub utilisation: Option<Utilisation>,
 }
 
@@ -369,7 +369,7 @@ pub struct Summary {
 /// The fields of a job that a summary needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobFacts<'a> {
-    /// Its name: that of its traffic block, or that and a part after a slash.
+    /// Its name: the name of its traffic block, or that and a part after a slash.
     pub name: &'a str,
     /// Its completion time in picoseconds, if it was completed.
     pub jct_ps: Option<u64>,
@@ -427,8 +427,8 @@ pub fn jobs(facts: &[JobFacts<'_>]) -> Vec<JobSummary> {
     groups.into_iter().map(of_group).collect()
 }
 
-/// What the summary of a port needs of its rows, which pass by one after the other, sorted by time. They
-/// pass twice: only their last tells when the last quarter begins.
+/// Sums for the summary of a port over its rows, which pass by one after the other, sorted by time. They pass
+/// twice: only the last row tells when the last quarter begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortSums {
     ends: Option<[PortPoint; 2]>,

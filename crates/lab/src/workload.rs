@@ -15,11 +15,11 @@ pub struct Message {
     pub destination: u32,
     /// Its payload, at least one byte.
     pub size: Bytes,
-    /// When it starts; where an operation sends it, the earliest time at which it may.
+    /// Time of its start; if an operation sends it, the earliest time at which it may.
     pub start: Time,
 }
 
-/// What ranks send, receive and compute, and in which order.
+/// Sends, receives and computations of ranks, with their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
     /// Number of ranks.
@@ -28,7 +28,7 @@ pub struct Workload {
     pub flows: Vec<Message>,
     /// The operations, which name each other by index. The host of each is a rank.
     pub operations: Vec<Operation>,
-    /// What is not taken over, or differs.
+    /// Notes on what is not taken over, or differs.
     pub notes: Vec<String>,
 }
 
@@ -121,8 +121,7 @@ impl Workload {
             .any(|operation| matches!(operation.what, What::Compute { time, .. } if time > Time::ZERO))
     }
 
-    /// The same with all sizes and all times of computation multiplied, rounded down; a message keeps at
-    /// least one byte.
+    /// Multiplies all sizes and all times of computation, rounded down; a message keeps at least one byte.
     #[must_use]
     pub fn scaled(mut self, size: Fixed, compute: Fixed) -> Self {
         if size != Fixed::ONE {

@@ -319,7 +319,7 @@ fn bad_files_get_good_messages() {
     insta::assert_snapshot!(seen);
 }
 
-/// The same through a scenario, which says in addition where the file is named.
+/// Bad files in scenarios: the message also gives the place where the file is named.
 #[test]
 fn bad_files_in_scenarios_say_who_names_them() {
     let scratch = Scratch::new("bad");
@@ -416,7 +416,7 @@ mod mutated {
             read_all(&text);
         }
 
-        /// What is written as a flow is read as that flow.
+        /// A flow that is written reads back as the same flow.
         #[test]
         fn flows_read_back(
             source in 0_u32..1000, hop in 1_u32..1000, pg in 0_u16..8, dport in any::<u16>(),

@@ -1,4 +1,4 @@
-//! What a run writes for other programs, read back by decoders that share nothing with the writers.
+//! Files that a run writes for other programs, read back by decoders that share nothing with the writers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

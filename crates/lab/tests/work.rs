@@ -67,8 +67,8 @@ fn ratios(result: &RunResult, name: &str) -> Vec<Option<f64>> {
     values.collect()
 }
 
-/// What each host does, as text: `s3` sends to host 3, `r3` receives from it, `c` computes; and after what, by the
-/// position among the host's operations.
+/// Returns the operations of each host as text: `s3` sends to host 3, `r3` receives from it, `c` computes;
+/// and after what, by the position among the host's operations.
 fn told(built: &Built) -> Vec<Vec<String>> {
     let sim = &built.simulation;
     let mut hosts = vec![Vec::new(); sim.network.hosts as usize];

@@ -20,7 +20,7 @@ pub struct incast_plugin_parameter {
     pub name: *const c_char,
     /// One sentence of meaning.
     pub meaning: *const c_char,
-    /// What it is: one of incast_kind, but no choice.
+    /// Its kind: one of incast_kind, but no choice.
     pub kind: u32,
     /// Its value where a scenario has none.
     pub initial: u64,
@@ -47,13 +47,13 @@ pub struct incast_plugin {
     pub abi: u32,
     /// The signals that it needs: the sum of their constants (INCAST_SIGNAL_ECN and so on).
     pub signals: u32,
-    /// Its name in scenarios: letters, digits, - and _; not that of an algorithm of the library.
+    /// Its name in scenarios: letters, digits, - and _; not the name of an algorithm of the library.
     pub name: *const c_char,
     /// One line for lists.
     pub summary: *const c_char,
     /// Its parameters, parameter_count of them; null if there are none.
     pub parameters: *const incast_plugin_parameter,
-    /// How many parameters it has.
+    /// Number of its parameters.
     pub parameter_count: usize,
     /// Header bytes that it adds to packets.
     pub overhead: incast_overhead,
@@ -61,8 +61,8 @@ pub struct incast_plugin {
     pub shared_bytes: usize,
     /// Bytes of a flow.
     pub flow_bytes: usize,
-    /// Optional. Looks at the parameters together, in the order of their list, before anything runs. Null if
-    /// they are possible, otherwise what is wrong, as a text that stays.
+    /// Optional. Checks the parameters together, in the order of their list, before anything runs. Returns
+    /// null if they are possible, and if not, the reason as a text that stays valid.
     pub check: Option<unsafe extern "C" fn(parameters: *const u64) -> *const c_char>,
     /// Optional. Fills in what flows share from the parameters and the path; it is zero before. It is constant
     /// afterwards.
@@ -91,7 +91,7 @@ pub struct incast_plugin {
     pub on_timer: Option<unsafe extern "C" fn(flow: *mut c_void, shared: *const c_void, now: incast_time)>,
     /// Optional. When on_timer is to be called next; INCAST_NEVER without a timer.
     pub deadline: Option<unsafe extern "C" fn(flow: *const c_void, shared: *const c_void) -> incast_time>,
-    /// What the flow may send now.
+    /// Returns what the flow may send now.
     pub allowance:
         Option<unsafe extern "C" fn(flow: *const c_void, shared: *const c_void) -> incast_allowance>,
     /// Optional. The word to keep with a packet whose transmission begins (only with

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use incast_units::Time;
 
-/// Where a crash would be: in which plugin, of which file.
+/// Place to name in the report of a crash: the plugin and its file.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// The name of the plugin.
@@ -46,7 +46,7 @@ const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGABRT, "it called abort() (SIGABRT)"),
 ];
 
-/// What handled these signals before.
+/// Handlers of these signals before this program installed its own.
 static BEFORE: OnceLock<[Option<libc::sigaction>; SIGNALS.len()]> = OnceLock::new();
 
 /// Runs `call`, a call of a plugin's function at the simulated time `now`.

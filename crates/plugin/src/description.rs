@@ -1,4 +1,4 @@
-//! What a plugin says of itself, and what of it is refused.
+//! Descriptions of plugins: reading them, and refusing those that cannot be used.
 #![expect(unsafe_code, reason = "the pointers of a plugin lead into a library")]
 
 use core::ffi::{CStr, c_char};

@@ -81,7 +81,7 @@ impl incast_cc::Parameters for Instance {
     }
 }
 
-/// Memory of a plugin, as aligned as that of `malloc`, with a margin in which it must not write.
+/// Memory for a plugin, aligned as `malloc` aligns, with a margin in which the plugin must not write.
 struct Memory {
     words: Box<[u128]>,
     bytes: usize,
@@ -138,7 +138,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// What a flow may do whose plugin is not called any more.
+    /// Allowance of a flow whose plugin is not called any more.
     const IDLE: Allowance = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
 
     /// Calls a function of the plugin, asks what the flow may do, and checks what it returned.

@@ -16,10 +16,10 @@ use crate::crash::{self, Site};
 use crate::description::Description;
 use crate::flow;
 
-/// A library has no more plugins than this; one that goes on has no end of its list.
+/// Largest number of plugins in a library; a longer list is taken for one without an end.
 const MOST_PLUGINS: usize = 64;
 
-/// Why a library cannot be used. In text it names the file.
+/// Reason for which a library cannot be used. As text it names the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError(String);
 
@@ -107,7 +107,7 @@ fn open(place: &Path) -> Result<Library, String> {
     library
 }
 
-/// What the system says, without what this program adds to it.
+/// Returns the system's own words in an error, without the words that this program adds.
 fn reason(error: libloading::Error) -> String {
     match &error {
         // The text of the system is there for debugging only, in quotation marks.

@@ -10,7 +10,7 @@ use std::process::Command;
 use incast_lab::Scenario;
 use incast_lab::run::{Job, RunOptions, RunResult, run};
 
-/// Where cargo has put the library in C: beside this program.
+/// Returns the file into which cargo has put the library in C: beside this program.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let found = program.ancestors().skip(1).take(2).map(|folder| folder.join("libincast_capi.so"));

@@ -34,7 +34,7 @@ pub(crate) struct Algorithm {
 pub(crate) struct Parameter {
     /// Its name in scenario files.
     name: &'static str,
-    /// What kind of value it takes: `time`, `bytes`, `rate`, `ratio`, `count`, `flag` or `choice`.
+    /// Kind of value that it takes: `time`, `bytes`, `rate`, `ratio`, `count`, `flag` or `choice`.
     kind: &'static str,
     /// Its value, with unit, as a scenario file would have it.
     value: String,
@@ -42,16 +42,16 @@ pub(crate) struct Parameter {
     range: String,
     /// One sentence of meaning.
     meaning: &'static str,
-    /// Where its default comes from.
+    /// Source of its default.
     source: &'static str,
 }
 
-/// A group of algorithms, or of what controls congestion without one.
+/// A group of algorithms, or of transports and networks that control congestion themselves.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Family {
     /// Its name.
     name: &'static str,
-    /// What decides by what, in a few words.
+    /// Controller and signal of the group, in a few words.
     meaning: &'static str,
 }
 
@@ -72,7 +72,8 @@ pub(crate) struct OwnControl {
     needs: &'static str,
 }
 
-/// The groups of algorithms and of what controls congestion without one, in the order of lists.
+/// Returns the groups of algorithms, and of transports and networks that control congestion themselves, in
+/// the order of lists.
 #[pyfunction]
 pub(crate) fn families() -> Vec<Family> {
     let groups = catalogue::groups().into_iter();

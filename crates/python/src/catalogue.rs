@@ -1,4 +1,4 @@
-//! What scenario files can name: topologies, traffic, distributions of flow sizes.
+//! Names that scenario files can use: topologies, traffic, distributions of flow sizes.
 
 use incast_lab::grammar::{Bound, Entry, Fallback, KeyInfo};
 use incast_lab::scenario::catalogue;
@@ -24,13 +24,13 @@ pub(crate) struct Kind {
 pub(crate) struct Key {
     /// Its name.
     name: &'static str,
-    /// What it means.
+    /// Its meaning.
     meaning: String,
-    /// What may be written there.
+    /// Accepted values.
     values: String,
-    /// What holds when it is absent: `= "1us"`, `(as rate)`, `(required)` or `(optional)`.
+    /// Value when it is absent: `= "1us"`, `(as rate)`, `(required)` or `(optional)`.
     default: String,
-    /// Where the default comes from, if it is somebody's.
+    /// Source of the default, if it has one.
     source: Option<&'static str>,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct Key {
 pub(crate) struct NamedTopology {
     /// Its name in scenario files.
     name: &'static str,
-    /// What it is, a sentence without its full stop.
+    /// Its description, a sentence without its full stop.
     meaning: &'static str,
-    /// Where it comes from.
+    /// Its source.
     source: &'static str,
     /// The kind.
     kind: String,
@@ -56,7 +56,7 @@ pub(crate) struct Distribution {
     name: &'static str,
     /// One sentence of meaning.
     meaning: &'static str,
-    /// Where its points come from.
+    /// Source of its points.
     source: &'static str,
     /// Its mean in bytes.
     mean_bytes: f64,

@@ -48,9 +48,9 @@ pub(crate) struct PyProblem {
     column: Option<u32>,
     /// The key that is meant, with dots: `topology.rate`.
     key: Option<String>,
-    /// What is wrong.
+    /// The problem in words.
     problem: String,
-    /// What would be right, where that is more than a few words.
+    /// Advice on what would be right, where that is more than a few words.
     hint: Option<String>,
 }
 

@@ -4,27 +4,14 @@ use incast_cc::any::Visitor;
 use incast_cc::params::Described;
 use incast_cc::{AnyParams, CongestionControl, Path, Setup, Signals};
 
-/// Every signal with its name, for messages.
-const NAMES: [(Signals, &str); 9] = [
-    (Signals::ECN, "ecn"),
-    (Signals::INT, "int"),
-    (Signals::CNP, "cnp"),
-    (Signals::HOP_DELAY, "hop_delay"),
-    (Signals::ONE_WAY_DELAY, "one_way_delay"),
-    (Signals::RECEIVER_FLOWS, "receiver_flows"),
-    (Signals::PACKET_TAG, "packet_tag"),
-    (Signals::CIRCUIT, "circuit"),
-    (Signals::DELAYED_RUN, "delayed_run"),
-];
-
 /// The names of the signals that an algorithm needs with these parameters.
 pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
     let needed = params.signals();
-    NAMES.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
+    Signals::ALL.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
 }
 
-/// The setup for these parameters on this path, as it lies in memory. The layout is that of C, and the same on x86-64
-/// as in the kernel's BPF: both are little-endian and align eight bytes to eight.
+/// Returns the bytes of the setup for these parameters on this path. The layout is C's, and the same on
+/// x86-64 as in the kernel's BPF: both are little-endian and align eight bytes to eight.
 pub(crate) fn setup(params: &AnyParams, path: Path) -> Vec<u8> {
     params.visit(Memory(path))
 }

@@ -29,7 +29,7 @@ pub(crate) fn clear_fault() {
     FAULT.with_borrow_mut(|fault| *fault = None);
 }
 
-/// What an algorithm raised in the run on this thread.
+/// Returns the exception that an algorithm raised in the run on this thread.
 pub(crate) fn take_fault() -> Option<PyErr> {
     FAULT.with_borrow_mut(Option::take)
 }
@@ -74,7 +74,7 @@ pub(crate) fn registered() -> Vec<(&'static str, String)> {
     registry::registered()
 }
 
-/// What makes an algorithm from parameters: its class.
+/// The class that makes an algorithm from parameters.
 #[derive(Debug)]
 struct Factory {
     name: String,
@@ -226,7 +226,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// The same without its methods.
+    /// Returns a copy without its methods.
     fn idle(&self) -> Self {
         Self { methods: None, ..*self }
     }

@@ -20,7 +20,8 @@ pub(crate) fn read_quantity(kind: &str, text: &str) -> PyResult<u64> {
     read.map_err(|error| PyValueError::new_err(format!("{text:?}: {error}")))
 }
 
-/// The shortest text that reads back as so many ps (`time`), bytes (`bytes`) or bit/s (`rate`).
+/// Returns the shortest text that reads back as this number of ps (`time`), bytes (`bytes`) or bit/s
+/// (`rate`).
 #[pyfunction]
 pub(crate) fn write_quantity(kind: &str, value: u64) -> PyResult<String> {
     Ok(match quantity(kind)? {

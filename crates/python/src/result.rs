@@ -22,7 +22,7 @@ use crate::table::Table;
 /// `result.json`, state, folder, and the tables as Parquet files.
 type Parts = (String, String, Option<PathBuf>, Vec<Py<PyBytes>>);
 
-/// What came of a run: its tables, and `result.json`. A table on disk is read when it is first asked for.
+/// The outcome of a run: its tables, and `result.json`. A table on disk is read when it is first asked for.
 #[pyclass(frozen, module = "incast")]
 pub(crate) struct Result {
     /// The text of `result.json`.
@@ -31,7 +31,7 @@ pub(crate) struct Result {
     /// `complete`, `running` or `incomplete`.
     #[pyo3(get)]
     state: &'static str,
-    /// Where it is saved.
+    /// Folder in which it is saved.
     #[pyo3(get)]
     folder: Option<PathBuf>,
     /// Messages for the user, like what was removed.
@@ -42,7 +42,7 @@ pub(crate) struct Result {
     read: [PyOnceLock<Py<Table>>; TABLES],
 }
 
-/// How a probed port took what happened in an interval.
+/// Response of a probed port to the events of an interval.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Response {
     /// Mean queue over the last quarter of the interval, in bytes.
@@ -84,9 +84,9 @@ impl Result {
 
 #[pymethods]
 impl Result {
-    /// Reads a saved result, also that of a run that was killed, as far as it came. The files of a complete
-    /// one are checked now and read when they are asked for; what a run has written that goes on or was
-    /// killed is read now, as it may change.
+    /// Reads a saved result; if the run was killed, as much as it had written. The files of a complete result
+    /// are checked now and read when they are asked for; the files of a run that continues or was killed are
+    /// read now, as they may change.
     #[staticmethod]
     fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
         let opened = py.detach(|| {
@@ -164,7 +164,8 @@ impl Result {
         self.table(py, TableName::Jobs)
     }
 
-    /// What makes it again in another process: `result.json`, state, folder, and the tables as Parquet.
+    /// Returns the parts from which another process makes it again: `result.json`, state, folder, and the
+    /// tables as Parquet.
     fn parts(&self, py: Python<'_>) -> PyResult<Parts> {
         let mut tables = Vec::new();
         for name in TableName::ALL {
@@ -190,7 +191,8 @@ impl Result {
         })
     }
 
-    /// How a probed port took what happened from `from_ps` to `until_ps` (none: its last sample).
+    /// Returns the response of a probed port to the events from `from_ps` to `until_ps` (none: its last
+    /// sample).
     #[pyo3(signature = (node, port, from_ps, until_ps=None))]
     fn response(
         &self,

@@ -19,7 +19,7 @@ use crate::{error, kernel, plugin};
 #[pyclass(frozen, module = "incast")]
 pub(crate) struct Scenario(pub(crate) incast_lab::Scenario);
 
-/// What a scenario comes to.
+/// Size of a scenario.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Size {
     /// The network in one line: hosts, switches, links, oversubscription.
@@ -90,10 +90,10 @@ impl Scenario {
         Some((kernel::signals(&params), Cow::Owned(kernel::setup(&params, path))))
     }
 
-    /// The internal quantities of the algorithm in flows of the kernel on such a path, from their states as they lie in
-    /// memory: of each its index, kind and value. Nothing for an algorithm that is not built in, or of a state that is
-    /// too short. The states must be those of this algorithm, from an object of this version: no others can be told
-    /// from them.
+    /// Returns the internal quantities of the algorithm in flows of the kernel on this path, from the bytes
+    /// of their states: for each its index, kind and value. Returns nothing for an algorithm that is not
+    /// built in, or for a state that is too short. The states must belong to this algorithm, from an object
+    /// of this version: others cannot be recognised.
     fn kernel_internals(
         &self,
         path: (u64, u64, u64, u64, u64, u32),
@@ -113,7 +113,7 @@ impl Scenario {
         self.0.algorithms()
     }
 
-    /// What is possible and hardly meant, like a link that the traffic overloads.
+    /// Settings that are possible but hardly intended, like a link that the traffic overloads.
     fn warnings(&self) -> Vec<PyProblem> {
         self.0.warnings().iter().cloned().map(PyProblem::from).collect()
     }
@@ -134,14 +134,13 @@ impl Scenario {
         self.0.payload().get()
     }
 
-    /// The same scenario with another algorithm, `name` or `name:preset`, and parameters like
-    /// `eta=0.95`.
+    /// Returns the scenario with another algorithm, `name` or `name:preset`, and parameters like `eta=0.95`.
     #[pyo3(signature = (algorithm, parameters=Vec::new()))]
     fn with_algorithm(&self, algorithm: &str, parameters: Vec<String>) -> PyResult<Self> {
         self.0.with_algorithm(algorithm, &parameters).map(Self).map_err(error::problems)
     }
 
-    /// The same scenario with another seed.
+    /// Returns the scenario with another seed.
     fn with_seed(&self, seed: u64) -> Self {
         Self(self.0.with_seed(seed))
     }
@@ -155,7 +154,7 @@ impl Scenario {
         self.0 == other.0
     }
 
-    /// What it comes to.
+    /// Returns its size.
     fn size(&self, py: Python<'_>) -> PyResult<Size> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         let simulation = &built.simulation;
@@ -169,8 +168,8 @@ impl Scenario {
         })
     }
 
-    /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it:
-    /// that of a signal (Ctrl-C) or of `report`.
+    /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it, from a
+    /// signal (Ctrl-C) or from `report`.
     #[pyo3(signature = (out, threads, fresh, report, build=None))]
     fn run(
         &self,

@@ -5,7 +5,7 @@ use incast_cc as cc;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
-/// What is known of a flow's path when the flow starts; constant for its life.
+/// Properties of a flow's path that are known when the flow starts; constant for its life.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Path {
     /// Round-trip time without queues, in ps.
@@ -43,12 +43,12 @@ impl Path {
         Rate::from_bps(self.line_rate).bytes_in(Time::from_ps(self.base_rtt)).get()
     }
 
-    /// How long the sender's link needs for so many bytes, in ps.
+    /// Returns the time in ps that the sender's link needs for these bytes.
     fn time_for(&self, bytes: u64) -> u64 {
         Rate::from_bps(self.line_rate).time_for(Bytes::new(bytes)).ps()
     }
 
-    /// How many bytes the sender's link carries in so many ps.
+    /// Returns the number of bytes that the sender's link carries in this many ps.
     fn bytes_in(&self, time: u64) -> u64 {
         Rate::from_bps(self.line_rate).bytes_in(Time::from_ps(time)).get()
     }
@@ -74,16 +74,16 @@ impl From<&cc::Path> for Path {
     }
 }
 
-/// What an acknowledgement tells the sender. Byte counts are bytes on the wire, headers included.
+/// Content of an acknowledgement for the sender. Byte counts are bytes on the wire, headers included.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Ack {
-    /// When it arrived at the sender, in ps.
+    /// Time of its arrival at the sender, in ps.
     now: u64,
-    /// When the acknowledged packet left the sender, in ps.
+    /// Time at which the acknowledged packet left the sender, in ps.
     sent: u64,
-    /// When that packet arrived at the receiver, in ps of the receiver's clock.
+    /// Time at which that packet arrived at the receiver, in ps of the receiver's clock.
     received: u64,
-    /// How long the receiver held this acknowledgement back after that, in ps.
+    /// Time for which the receiver held this acknowledgement back after that, in ps.
     held: u64,
     /// Bytes that it newly acknowledges; zero for a duplicate.
     acked: u64,
@@ -97,15 +97,15 @@ pub(crate) struct Ack {
     inflight: u64,
     /// Bytes in flight now.
     inflight_now: u64,
-    /// Data packets that it stands for, at least 1.
+    /// Number of data packets that it covers, at least 1.
     packets: u32,
-    /// How many of them carried an ECN mark.
+    /// Number of them that carried an ECN mark.
     marked: u32,
     /// Largest queueing delay of any single hop, in ps; zero where not measured.
     hop_delay: u64,
     /// Flows that the receiver has open; zero where not told.
     receiver_flows: u32,
-    /// What `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`.
+    /// Tag that `tag()` gave when that packet was sent; zero without `Signals.PACKET_TAG`.
     tag: u32,
     /// The longest run of delayed packets, adjacent in sequence; zero without `Signals.DELAYED_RUN`.
     delayed_run: u32,
@@ -216,10 +216,10 @@ impl From<&cc::Ack> for Ack {
     }
 }
 
-/// What one switch port wrote into a packet as it began to transmit it (in-band telemetry).
+/// Record that a switch port writes into a packet as it begins to transmit it (in-band telemetry).
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct IntHop {
-    /// When the packet was taken from the queue, in ps.
+    /// Time at which the packet was taken from the queue, in ps.
     at: u64,
     /// Bytes left in the port's queues after it was taken.
     queue: u64,
@@ -256,14 +256,14 @@ impl From<&cc::IntHop> for IntHop {
 /// A loss, as the transport reports it.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Loss {
-    /// When the sender learns of it, in ps.
+    /// Time at which the sender learns of it, in ps.
     now: u64,
     /// `hole`: the receiver reported one; `timeout`: the retransmission timer ran out; `trim`: a switch
     /// cut the payload off.
     kind: &'static str,
     /// Bytes on the wire that the transport takes to be lost.
     bytes: u64,
-    /// When the first lost packet was last sent, in ps.
+    /// Time at which the first lost packet was last sent, in ps.
     sent: u64,
     /// Position in payload bytes from which the transport sends again.
     sequence: u64,
@@ -301,7 +301,7 @@ impl From<&cc::Loss> for Loss {
 /// A packet that has just begun to leave the sender.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Sent {
-    /// When, in ps.
+    /// Time of the event, in ps.
     now: u64,
     /// Its size on the wire, in bytes.
     bytes: u64,

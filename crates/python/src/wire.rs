@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::error::WireError;
 use crate::scenario::Scenario;
 
-/// Where sending a file is, or was at its end.
+/// Progress of sending a file, also at its end.
 #[pyclass(frozen, get_all, module = "incast")]
 #[derive(Clone, Copy)]
 pub(crate) struct Sending {
@@ -64,7 +64,7 @@ impl From<&incast_wire::Sending> for Sending {
     }
 }
 
-/// Where receiving a file is, or was at its end.
+/// Progress of receiving a file, also at its end.
 #[pyclass(frozen, get_all, module = "incast")]
 #[derive(Clone)]
 pub(crate) struct Receiving {

@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use crate::targets::{NEVER, Target};
 use crate::trace::{self, Call, Reader, Record, Writer};
 
-/// How many steps there are from one digest to the next.
+/// Number of steps between two digests.
 const EVERY: u64 = 1024;
 
 /// A bit that one target reads inverted: a fault made on purpose.
@@ -25,18 +25,18 @@ pub struct Flip {
     pub bit: u64,
 }
 
-/// What was compared and found equal.
+/// Counts of the steps that were compared and found equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Agreement {
     /// Calls from the simulator.
     pub simulated: u64,
     /// Random calls.
     pub random: u64,
-    /// How often window or rate changed.
+    /// Number of changes of window or rate.
     pub changes: u64,
     /// Bytes of the state.
     pub state: usize,
-    /// How many of them are padding.
+    /// Number of those words that are padding.
     pub padding: usize,
 }
 
@@ -175,7 +175,7 @@ fn take(digest: &mut Digest, seen: Seen, state: impl IntoIterator<Item = u32>) {
     state.into_iter().for_each(|word| digest.word(word));
 }
 
-/// What is seen after one step.
+/// Visible result of one step.
 struct Shown {
     step: u64,
     seen: [u64; 4],
@@ -183,7 +183,7 @@ struct Shown {
     state: Vec<u32>,
 }
 
-/// What two targets show that is not the same.
+/// Describes the difference between two targets.
 fn difference(
     records: &[u8],
     mask: &[u8],
@@ -303,7 +303,7 @@ fn changed(one: &str, other: &str) -> Option<String> {
     None
 }
 
-/// What the algorithm was told at this step: parameters, path and call.
+/// Describes the input of the algorithm at this step: parameters, path and call.
 fn told(records: &[u8], step: u64) -> String {
     let (mut parameters, mut start, mut at) = (String::new(), String::new(), 0);
     for record in Reader::new(records) {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The page. It goes on to the next trace until the browser ends.
+/// The page. It replays one trace after another until the browser ends.
 const PAGE: &str = r#"<!doctype html><title>replay</title><script type="module">
 import { replay } from "/replay.mjs";
 const get = async (path) => new Uint8Array(await (await fetch(path, { cache: "no-store" })).arrayBuffer());
@@ -24,7 +24,7 @@ for (;;) {
 }
 </script>"#;
 
-/// How long a replay may take.
+/// Longest time that a replay may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A browser with the page open.
@@ -61,7 +61,7 @@ impl Browser {
         Ok(Self { listener, process, profile, module: module.to_owned(), script: script.to_owned() })
     }
 
-    /// What the replay of a trace with these numbers gives.
+    /// Replays a trace with these numbers and returns the result.
     pub(crate) fn replay(&mut self, trace: &Path, numbers: [u64; 5]) -> Result<Vec<u8>, String> {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {

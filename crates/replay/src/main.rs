@@ -18,7 +18,7 @@ use incast_replay::recording::Recording;
 use incast_replay::targets::{self, Target};
 use incast_replay::{native, trace};
 
-/// What is replayed of every algorithm, at least.
+/// Least number of calls replayed for each algorithm.
 const CALLS: u64 = 1_000_000;
 /// Random events that the traces are made of.
 const EVENTS: usize = 1 << 17;

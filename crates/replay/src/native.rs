@@ -10,26 +10,26 @@ use incast_units::Time;
 
 use crate::trace::{Call, Parameters, Reader, Record, plain};
 
-/// What a flow shows after a step of the trace, beside its state.
+/// Visible values of a flow after a step of the trace, beside its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The window, in bytes.
     pub window: u64,
     /// The rate, in bit/s.
     pub rate: u64,
-    /// When the timer is due, in picoseconds.
+    /// Time at which the timer is due, in picoseconds.
     pub deadline: u64,
     /// The word for the next packet.
     pub tag: u32,
 }
 
-/// What takes longer to find out about a flow.
+/// Views of a flow that take longer to compute.
 pub trait Inner {
     /// The internal quantities, each with its name; `None` for one without a value.
     fn internals(&self) -> Vec<(&'static str, Option<u64>)>;
     /// The state in words, a field on a line.
     fn words(&self) -> String;
-    /// The same for a state of these bytes.
+    /// Returns a state of these bytes in words, a field on a line.
     ///
     /// # Safety
     /// Every field of the state has a value in them that it can have.

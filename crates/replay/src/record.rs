@@ -1,4 +1,4 @@
-//! Traces: what an algorithm is told by the simulator, and by the random signals of its properties.
+//! Traces: inputs of an algorithm, from the simulator and from the random signals of the property tests.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -37,11 +37,11 @@ use common::{fat_tree, gbps, lossless_switch, rotor, simulation, us};
 use storm::{Event, admitted, event, parameters, path};
 
 thread_local! {
-    /// What the flows of the algorithm under record were told on this thread, each since its start.
+    /// Inputs of the flows of the recorded algorithm on this thread, each flow since its start.
     static TAPES: RefCell<Vec<Writer>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An algorithm that writes down what it is told.
+/// An algorithm that records its inputs.
 struct Recording<C> {
     flow: C,
     tape: usize,
@@ -131,7 +131,7 @@ impl<C: CongestionControl> CongestionControl for Recording<C> {
     }
 }
 
-/// What flows were told since the last time, one flow after the other, and how many calls there were.
+/// Returns the inputs since the last call, one flow after the other, with the number of calls.
 fn tapes() -> Writer {
     let mut all = Writer::default();
     TAPES.take().iter().for_each(|tape| all.append(tape));
@@ -195,9 +195,9 @@ pub fn record(algorithm: &str, calls: u64, pool: &Pool) -> Result<Records, Strin
     Ok(records)
 }
 
-/// Records what `incast-bench --acks` measures of a preset: a flow across five switch ports with so many
-/// acknowledgements, each after the timer if it is due; for an algorithm that is notified CNPs and timers. Packets that
-/// are sent are left out.
+/// Records the workload of `incast-bench --acks` for a preset: a flow across five switch ports with `events`
+/// acknowledgements, each after the timer if it is due; for an algorithm that needs CNPs, CNPs and timers.
+/// Packets that are sent are left out.
 ///
 /// # Errors
 /// When there is no such algorithm or preset.
@@ -366,7 +366,7 @@ fn flows(hosts: u32, count: u64, largest: u64, span: Time, seed: u64) -> Vec<Sim
 pub struct Pool(Vec<Event>);
 
 impl Pool {
-    /// So many of them.
+    /// Makes `events` of them.
     ///
     /// # Errors
     /// Never, with the distributions as they are.
@@ -386,7 +386,7 @@ impl Pool {
     }
 }
 
-/// How many events a flow meets.
+/// Number of events of a flow.
 const EVENTS: usize = 1500;
 
 /// A flow that meets random events: any, or in every second round such as a network could bring.
@@ -466,9 +466,8 @@ fn mild<C: CongestionControl>(
         hop_delay: less(any.hop_delay, 40),
         receiver_flows: any.receiver_flows % 100,
         tag: flow.controller.tag(&flow.setup),
-        delayed_run: any.delayed_run,
         hole: any.hole && any.tag.is_multiple_of(8),
-        circuit: any.circuit,
+        ..*any
     };
     flow.controller.on_ack(&flow.setup, &ack, ports);
     flow.check();

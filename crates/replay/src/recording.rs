@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use incast_cc::params::{Kind, Value};
-use incast_cc::{AnyParams, Path};
+use incast_cc::{Ack, Allowance, AnyParams, IntStack, Loss, Path};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::native::Seen;
@@ -29,11 +29,11 @@ use crate::trace::{Writer, kind};
 pub const MAGIC: [u8; 8] = *b"incastR1";
 
 /// The lengths of what follows the state of a call.
-const ACK: usize = 112;
-const LOSS: usize = 48;
-const ALLOWANCE: usize = 16;
+const ACK: usize = size_of::<Ack>();
+const LOSS: usize = size_of::<Loss>();
+const ALLOWANCE: usize = size_of::<Allowance>();
 const CALL: usize = 40;
-const TELEMETRY: usize = 168;
+const TELEMETRY: usize = size_of::<IntStack>();
 
 /// Calls of real connections.
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ pub struct Recording {
     pub algorithm: String,
     /// The calls as records of a trace, one connection after the other.
     pub writer: Writer,
-    /// How many connections there are.
+    /// Number of connections.
     pub connections: usize,
-    /// What the kernel had after each step of the trace: what it shows, and the words of the state.
+    /// Results of the kernel after each step of the trace: the visible values, and the words of the state.
     pub(crate) steps: Vec<(Seen, Vec<u32>)>,
 }
 
@@ -60,7 +60,7 @@ struct Call<'a> {
 }
 
 impl Recording {
-    /// How many steps there are: connections that start, and calls.
+    /// Returns the number of steps: connections that start, and calls.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps.len()

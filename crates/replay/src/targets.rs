@@ -61,7 +61,7 @@ impl Target {
         Ok(plain(&bytes))
     }
 
-    /// Nanoseconds that the calls of a trace take, the least of so many runs.
+    /// Returns the nanoseconds that the calls of a trace take, the least of `runs` runs.
     ///
     /// # Errors
     /// When it fails.
@@ -178,7 +178,7 @@ fn wasm(folder: &Path) -> Result<Found, String> {
     }))
 }
 
-/// The same in a browser.
+/// Looks for a browser to run it in.
 fn chromium(folder: &Path) -> Result<Found, String> {
     let Some(program) = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -272,7 +272,7 @@ fn there(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// What a command prints. It must succeed.
+/// Runs a command, which must succeed, and returns its output.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {

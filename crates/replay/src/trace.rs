@@ -27,7 +27,7 @@
 //! before it started.
 
 use incast_cc::params::Value;
-use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
+use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent, for_each_ack_field};
 use incast_units::{Bytes, Rate, Time};
 
 /// The first bytes of a trace.
@@ -76,11 +76,11 @@ pub struct Parameters {
     pub algorithm: String,
     /// Its preset.
     pub preset: String,
-    /// What is set beyond it: name, value, and the value as text.
+    /// Parameters set on top of the preset: name, value, and the value as text.
     pub set: Vec<(String, Value, String)>,
 }
 
-/// What a record says.
+/// Content of a record.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "most records are calls, and one exists at a time")]
 pub enum Record {
@@ -99,7 +99,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// What was written.
+    /// Returns the bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -185,19 +185,24 @@ impl Writer {
     }
 
     fn ack(&mut self, ack: &Ack) {
-        self.times(&[ack.now, ack.sent, ack.received, ack.held]);
-        self.amounts(&[ack.acked]);
-        for position in [ack.packet, ack.sequence, ack.next_sequence] {
-            self.number(position);
+        let start = self.bytes.len();
+        macro_rules! write {
+            ($($field:ident)+) => { $(self.field(start, ack.$field);)+ };
         }
-        self.amounts(&[ack.inflight, ack.inflight_now]);
-        self.word(ack.packets);
-        self.word(ack.marked);
-        self.times(&[ack.hop_delay]);
-        for word in [ack.receiver_flows, ack.tag, ack.delayed_run] {
-            self.word(word);
-        }
-        self.bytes.extend_from_slice(&[ack.hole.into(), ack.circuit.into(), 0, 0]);
+        for_each_ack_field!(write);
+        self.fill(start, align_of::<Ack>());
+    }
+
+    /// A field of a structure that begins at `start`, at the next multiple of its size.
+    fn field<F: Field>(&mut self, start: usize, field: F) {
+        self.fill(start, size_of::<F>());
+        field.write(self);
+    }
+
+    /// Zeros, up to the next multiple of `alignment` from `start` on.
+    fn fill(&mut self, start: usize, alignment: usize) {
+        let length = self.bytes.len() - start;
+        self.bytes.resize(start + length.next_multiple_of(alignment), 0);
     }
 
     fn word(&mut self, word: u32) {
@@ -223,6 +228,39 @@ impl Writer {
         }
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
     }
+}
+
+/// A field of a structure, which begins at a multiple of its size.
+trait Field: Sized {
+    /// Appends it.
+    fn write(self, out: &mut Writer);
+
+    /// Reads it.
+    fn read(from: &mut Reader<'_>) -> Self;
+}
+
+/// Implements [`Field`]: what writes a type, and what reads it.
+macro_rules! fields {
+    ($($field:ty: |$value:ident, $out:ident| $write:expr, |$from:ident| $read:expr;)+) => {$(
+        impl Field for $field {
+            fn write(self, $out: &mut Writer) {
+                let $value = self;
+                $write;
+            }
+
+            fn read($from: &mut Reader<'_>) -> Self {
+                $read
+            }
+        }
+    )+};
+}
+
+fields! {
+    u32: |word, out| out.word(word), |from| from.word();
+    u64: |number, out| out.number(number), |from| from.number();
+    Time: |time, out| out.number(time.ps()), |from| from.time();
+    Bytes: |amount, out| out.number(amount.get()), |from| from.amount();
+    bool: |flag, out| out.bytes.push(flag.into()), |from| from.take() == [1];
 }
 
 /// A whole trace: the head for a state with this mask, and the records.
@@ -285,32 +323,25 @@ impl<'a> Reader<'a> {
     }
 
     fn ack(&mut self) -> Ack {
-        Ack {
-            now: self.time(),
-            sent: self.time(),
-            received: self.time(),
-            held: self.time(),
-            acked: self.amount(),
-            packet: self.number(),
-            sequence: self.number(),
-            next_sequence: self.number(),
-            inflight: self.amount(),
-            inflight_now: self.amount(),
-            packets: self.word(),
-            marked: self.word(),
-            hop_delay: self.time(),
-            receiver_flows: self.word(),
-            tag: self.word(),
-            delayed_run: self.word(),
-            hole: {
-                let [hole] = self.take();
-                hole == 1
-            },
-            circuit: {
-                let [circuit, ..] = self.take::<3>();
-                circuit == 1
-            },
+        let start = self.bytes.len();
+        macro_rules! read {
+            ($($field:ident)+) => { Ack { $($field: self.field(start),)+ } };
         }
+        let ack = for_each_ack_field!(read);
+        self.skip(start, align_of::<Ack>());
+        ack
+    }
+
+    /// A field of a structure that began when `start` bytes were left, at the next multiple of its size.
+    fn field<F: Field>(&mut self, start: usize) -> F {
+        self.skip(start, size_of::<F>());
+        F::read(self)
+    }
+
+    /// Skips what fills up a structure to the next multiple of `alignment`.
+    fn skip(&mut self, start: usize, alignment: usize) {
+        let read = start - self.bytes.len();
+        self.bytes = &self.bytes[read.next_multiple_of(alignment) - read..];
     }
 
     fn telemetry(&mut self) -> IntStack {
@@ -406,7 +437,7 @@ pub fn plain(value: Value) -> (u32, u64) {
     }
 }
 
-/// The same in the other direction.
+/// Converts a kind and a number back to a value.
 fn value(kind: u32, number: u64) -> Value {
     match kind {
         0 => Value::Time(Time::from_ps(number)),

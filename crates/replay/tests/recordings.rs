@@ -1,22 +1,23 @@
-//! What the kernel has computed for real connections is compared with native Rust, call by call. Here the kernel's part is
-//! done natively; `tests/test_kernel_replay.py` in the root folder has real ones.
+//! The kernel's results for real connections are compared with native Rust, call by call. Here the kernel's
+//! part is done natively; `tests/test_kernel_replay.py` in the root folder has real ones.
 
 use std::path::Path;
 
+use incast_cc::{Ack, Loss};
 use incast_replay::agree::agree_with_kernel;
 use incast_replay::native::{Inner, Seen, replay};
 use incast_replay::record::acknowledged;
 use incast_replay::recording::Recording;
 
 /// Bytes of a call behind the state: `Ack`, `Loss`, `Allowance` and `struct call` of bpf/glue.bpf.c.
-const ACK: usize = 112;
-const LOSS: usize = 48;
+const ACK: usize = size_of::<Ack>();
+const LOSS: usize = size_of::<Loss>();
 const REST: usize = ACK + LOSS + 16 + 40 + 168;
 
-/// The path is that of the acknowledgements, benches/src/acks/trace.rs.
+/// Header of a trace; the path is the one of the acknowledgements in benches/src/acks/trace.rs.
 const TEXT: &str = "algorithm hpcc\npreset paper\npath 12000000 6000000 100000000000 1000 900 6";
 
-/// A recording of two connections in turn, which are told the same, and the bytes of a call in it.
+/// Returns a recording of two connections in turn with the same inputs, and the bytes of a call in it.
 fn recording() -> (Vec<u8>, usize) {
     let records = acknowledged("hpcc", "paper", 1500).unwrap();
     let mut bodies: Vec<(u32, &[u8])> = Vec::new();

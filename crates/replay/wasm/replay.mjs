@@ -2,7 +2,8 @@
 // arguments and the output are those of ../c/replay.c.
 
 const PARAMETERS = 1, START = 2, ACK = 3, ACK_WITH_TELEMETRY = 4, CNP = 5, LOSS = 6, SENT = 7, TIMER = 8;
-const PATH_BYTES = 48, ACK_BYTES = 112;
+// Telemetry is the last part of a record.
+const PATH_BYTES = 48, TELEMETRY_BYTES = 168;
 
 /**
  * What a call costs in nanoseconds: each of the steps of a trace of one flow is a call, followed by allowance and
@@ -27,13 +28,13 @@ export async function cost(module, trace, runs, clock) {
             cc.incast_setup_start(setup, 8192, params, body);
             cc.incast_flow_start(flow, filled + 64, setup, longs[(body + PATH_BYTES) / 8]);
         } else {
-            steps.push([kind, body, longs[body / 8]]);
+            steps.push([kind, body, longs[body / 8], at + words[at / 4 + 1] - TELEMETRY_BYTES]);
         }
     }
     const calls = (part) => {
-        for (const [kind, body, now] of part) {
+        for (const [kind, body, now, telemetry] of part) {
             if (kind === ACK) cc.incast_flow_on_ack(flow, setup, body, 0);
-            else if (kind === ACK_WITH_TELEMETRY) cc.incast_flow_on_ack(flow, setup, body, body + ACK_BYTES);
+            else if (kind === ACK_WITH_TELEMETRY) cc.incast_flow_on_ack(flow, setup, body, telemetry);
             else if (kind === CNP) cc.incast_flow_on_cnp(flow, setup, now);
             else cc.incast_flow_on_timer(flow, setup, now);
             cc.incast_flow_allowance(flow, setup, written);
@@ -140,7 +141,7 @@ export async function replay(module, trace, [every, from, to, flip, bit]) {
                 done("on_ack", cc.incast_flow_on_ack(flow, setup, body, 0));
                 break;
             case ACK_WITH_TELEMETRY:
-                done("on_ack", cc.incast_flow_on_ack(flow, setup, body, body + ACK_BYTES));
+                done("on_ack", cc.incast_flow_on_ack(flow, setup, body, record - TELEMETRY_BYTES));
                 break;
             case CNP:
                 done("on_cnp", cc.incast_flow_on_cnp(flow, setup, longs[body / 8]));

@@ -1,4 +1,4 @@
-//! How long a job takes at least, if no packet of it ever waits in a queue.
+//! Lower bounds on the time of a job: no packet of it ever waits in a queue.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::route::{Out, ideal_arrival, one_way};
 
 /// A flow alone on the idle path that it takes at its earliest start.
 struct Idle {
-    /// When its last bit arrives, and when it is acknowledged.
+    /// Times at which its last bit arrives, and at which it is acknowledged.
     delivered: Time,
     finished: Time,
-    /// How long the link of its source, and that of its destination, are busy with it.
+    /// Times for which the links of its source and of its destination are busy with it.
     busy: [Time; 2],
     /// From the end of its last packet on the first link until it is acknowledged.
     after_leaving: Time,
@@ -24,7 +24,7 @@ struct Idle {
     around_arriving: [Time; 2],
 }
 
-/// What the links of one host, in one direction, have to do for a job at least.
+/// Least work of the links of one host, in one direction, for a job.
 struct Busy {
     sum: Time,
     before: Time,
@@ -117,7 +117,7 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
     Ok(longest.into_iter().map(|bound| (bound > Time::ZERO).then_some(bound)).collect())
 }
 
-/// A flow alone. `rates` are those of all links of each host together.
+/// Computes a flow alone. `rates` are the rates of all links of each host together.
 fn alone(flow: u32, rates: &[Rate], world: &World<'_>) -> Idle {
     let described = &world.flows[flow as usize];
     let (forward, back) = world.links(flow, described.start);

@@ -140,7 +140,7 @@ impl Place {
     }
 }
 
-/// What forwarding tables are made from.
+/// Source of forwarding tables.
 #[derive(Debug)]
 pub(crate) struct Forwarding<'a> {
     ports: &'a [Vec<Out>],

@@ -37,7 +37,7 @@ use describe::flow::Flow;
 use engine::world::World;
 use record::{FlowRecord, Flusher};
 
-/// Why a description cannot be run.
+/// Reason for which a description cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid(pub(crate) String);
 
@@ -88,7 +88,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
     Ok(flows.iter().map(record).collect())
 }
 
-/// What each flow's algorithm is told of its path, as it is at the flow's start.
+/// Returns the path properties given to each flow's algorithm, as they are at the flow's start.
 ///
 /// # Errors
 /// When the description contradicts itself.

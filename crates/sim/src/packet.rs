@@ -81,7 +81,7 @@ pub(crate) struct Packet {
     /// In a switch, the ingress port. On a link, the number by which backpressure flow control knows the queue
     /// that the packet left, or that a frame pauses or resumes.
     pub(crate) ingress: u16,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
     /// Its queue (priority); for a PFC frame the queue that it pauses or resumes.
     pub(crate) queue: u8,
@@ -102,7 +102,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 pub(crate) struct Body(pub(crate) [u32; 9]);
 
 impl Body {
-    /// The same of a data packet with this origin.
+    /// Adds this origin to the body of a data packet.
     #[inline]
     pub(crate) const fn from(mut self, origin: Origin) -> Self {
         self.0[7] |= (origin.index_high as u32) << 16;
@@ -145,7 +145,7 @@ pub(crate) const fn joined(low: u32, high: u32) -> u64 {
 pub(crate) struct Data {
     /// Position of its first payload byte.
     pub(crate) sequence: u64,
-    /// When its first bit left the sender. (ps)
+    /// Time at which its first bit left the sender. (ps)
     pub(crate) sent: u64,
     /// The receiver's index of the flow.
     pub(crate) slot: u32,
@@ -184,7 +184,7 @@ impl Data {
     }
 }
 
-/// Where a data packet comes from, for headers that are returned: the source host and the sender's index of the
+/// Origin of a data packet, for headers that are returned: the source host and the sender's index of the
 /// flow, of 24 bits each. It lies in the part of a body that [`Data`] leaves free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
@@ -221,11 +221,11 @@ pub(crate) const LARGEST_SLOT: u32 = (1 << 24) - 1;
 /// 64 ps, at most 275 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
-    /// When the data packet's first bit left the sender, echoed. (ps)
+    /// Time at which the data packet's first bit left the sender, echoed. (ps)
     pub(crate) sent: u64,
-    /// When the data packet arrived at the receiver; at most 1.1 s after it was sent. (ps)
+    /// Time at which the data packet arrived at the receiver; at most 1.1 s after it was sent. (ps)
     pub(crate) received: u64,
-    /// How long the acknowledgement was held back after that; at most 1.1 s. (ps)
+    /// Time for which the acknowledgement was held back after that; at most 1.1 s. (ps)
     pub(crate) held: u64,
     /// The sender's index of the flow.
     pub(crate) slot: u32,
@@ -239,15 +239,15 @@ pub(crate) struct Ack {
     pub(crate) flows: u16,
     /// Data packets that it covers.
     pub(crate) packets: u8,
-    /// How many of them were marked.
+    /// Number of them that were marked.
     pub(crate) marked: u8,
-    /// Which packets after the expected one have arrived: 64 from [`incast_transport::first_of_bitmap`] on,
-    /// the first in the lowest bit.
+    /// Bitmap of the packets after the expected one that have arrived: 64 from
+    /// [`incast_transport::first_of_bitmap`] on, the first in the lowest bit.
     pub(crate) bitmap: u64,
 }
 
 impl Ack {
-    /// What it says about packets.
+    /// Returns its report about packets.
     #[inline(always)]
     pub(crate) const fn report(&self) -> Report {
         Report {
@@ -351,7 +351,7 @@ impl Packet {
         self.flags & flag != 0
     }
 
-    /// What an acknowledgement, a NACK or a CNP says, read at `now`.
+    /// Returns the content of an acknowledgement, a NACK or a CNP, read at `now`.
     #[inline]
     pub(crate) const fn ack(&self, now: u64) -> Ack {
         if self.is(flag::BITMAP) { Ack::with_bitmap(&self.body, now) } else { Ack::of(&self.body) }
@@ -363,18 +363,19 @@ impl Packet {
         self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
     }
 
-    /// Where a data packet, or what is left of it, comes from.
+    /// Returns the origin of a data packet, or of a header that is left of one.
     pub(crate) const fn origin(&self) -> Origin {
         Origin { index_high: (self.body.0[7] >> 16) as u16, rest: self.body.0[8] }
     }
 
-    /// What distinguishes this packet from the others of its flow in random draws.
+    /// Returns a number for random draws that distinguishes this packet from the others of its flow.
     #[inline]
     pub(crate) const fn identity(&self) -> u64 {
         joined(self.body.0[0], self.body.0[1])
     }
 
-    /// What distinguishes this copy of the packet, if it was sent several times, in random draws.
+    /// Returns a number for random draws that distinguishes this copy of the packet from other copies that
+    /// were sent.
     #[inline]
     pub(crate) const fn copy(&self) -> u64 {
         joined(self.body.0[2], self.body.0[3])
@@ -386,7 +387,7 @@ impl Packet {
         if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
     }
 
-    /// How switches choose among equal paths for it.
+    /// Returns the number by which switches choose among equal paths for it.
     #[inline]
     pub(crate) const fn handling(&self) -> Handling {
         self.flags >> flag::HANDLING_SHIFT
@@ -414,7 +415,7 @@ impl Packet {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct IntRecord {
-    /// When the packet was taken from the queue. (ps)
+    /// Time at which the packet was taken from the queue. (ps)
     pub(crate) at: u64,
     /// Bytes that the port had transmitted before.
     pub(crate) transmitted: u64,

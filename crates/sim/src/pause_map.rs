@@ -2,7 +2,7 @@
 
 use crate::packet::{Body, IntRecords, Kind, Packet, flag};
 
-/// Bits of a map, and so how many queues of the far end are told apart.
+/// Bits of a map: the number of queues of the far end that it distinguishes.
 pub(crate) const MAP_BITS: u16 = 1024;
 
 /// Size on the wire of a frame with a map: 128 B of bits, and as in the simulator of BFC's authors 6 B for a time

@@ -1,8 +1,8 @@
 //! The sending side of a port, the same in switches and hosts.
 //!
-//! A port stores until when it is busy. Its owner is notified that it is idle again ([`Kind::Departed`])
-//! only if it requested that with [`Port::call_when_free`], which it does when something waits: a packet
-//! that leaves an otherwise idle port costs no additional event.
+//! A port stores until when it is busy. Its owner is notified that it is idle again ([`Kind::Departed`]) only
+//! if it requested that with [`Port::call_when_free`], which it does when something waits: a packet that
+//! leaves an idle port costs no additional event.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -18,21 +18,21 @@ use crate::timeline::{LinkState, LinkTimeline};
 #[derive(Debug)]
 pub(crate) struct Port {
     rate: Rate,
-    /// Picoseconds per byte if that is a whole number, otherwise 0.
+    /// Picoseconds per byte if that is a whole number, 0 if not.
     ps_per_byte: u64,
     delay: u64,
     /// The highest rate that it ever has.
     fastest: Rate,
-    /// When the last bit of the packet sent last has left; [`u64::MAX`] while the link is down. (ps)
+    /// Time at which the last bit of the packet sent last has left; [`u64::MAX`] while the link is down. (ps)
     busy_until: u64,
     /// While the link is down: when the last bit of the packet sent last has left. (ps)
     down_since_busy_until: Option<u64>,
     /// Whether something waits for the link to return.
     waits_for_link: bool,
-    /// When the link fails next. (ps)
+    /// Time at which the link fails next. (ps)
     fails_at: u64,
-    /// When the packet sent last arrives; later packets arrive no earlier, even if the delay decreases.
-    /// (ps)
+    /// Time at which the packet sent last arrives; later packets arrive no earlier, even if the delay
+    /// decreases. (ps)
     last_arrival: u64,
     /// Whether a [`Kind::Departed`] is scheduled for that instant.
     departure_scheduled: bool,

@@ -32,7 +32,7 @@ impl QueueSet {
         self.0 == 0
     }
 
-    /// How many they are.
+    /// Returns the number of queues.
     #[inline]
     pub(crate) fn len(self) -> u32 {
         self.0.count_ones()

@@ -20,11 +20,11 @@ pub use operation::OperationRecord;
 pub struct FlowRecord {
     /// Index into the simulation's flows.
     pub flow: u32,
-    /// When it started; of one that had not started, when it would have at the earliest.
+    /// Time of its start; for a flow that had not started, the earliest time at which it would have.
     pub start: Time,
-    /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
+    /// Time at which its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
     pub finish: Time,
-    /// When its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
+    /// Time at which its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
     pub delivered: Time,
     /// Payload acknowledged.
     pub bytes: Bytes,
@@ -41,8 +41,8 @@ pub struct FlowRecord {
     /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone and
     /// not limited by its window).
     pub ideal: Time,
-    /// The same without the header bytes that the flow's algorithm adds (in-band telemetry): what any
-    /// algorithm could reach.
+    /// The ideal without the header bytes that the flow's algorithm adds (in-band telemetry): within reach of
+    /// any algorithm.
     pub ideal_plain: Time,
 }
 
@@ -50,7 +50,7 @@ pub struct FlowRecord {
 /// that follow each other only the first and the last have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// The node.
     pub node: NodeId,
@@ -66,7 +66,8 @@ pub struct PortSample {
     pub marked: u64,
     /// Whether the far end has it paused (any priority).
     pub paused: bool,
-    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    /// Number of samples that the record covers: this one and the equal ones directly before it that have
+    /// none.
     pub samples: u64,
 }
 
@@ -75,7 +76,7 @@ sample!(PortSample, PortId, |sample| sample.port);
 /// A sample of a flow at its sender, recorded as [`PortSample`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index into the simulation's flows.
     pub flow: u32,
@@ -89,7 +90,8 @@ pub struct FlowSample {
     pub inflight: Bytes,
     /// Payload acknowledged since its start.
     pub acked: Bytes,
-    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    /// Number of samples that the record covers: this one and the equal ones directly before it that have
+    /// none.
     pub samples: u64,
 }
 
@@ -127,13 +129,13 @@ pub enum PacketKind {
 /// A packet when its transmission began at a captured port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// When its first bit left.
+    /// Time at which its first bit left.
     pub time: Time,
     /// The node.
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// What it is.
+    /// Its kind.
     pub kind: PacketKind,
     /// Index of its flow; `None` for a frame of flow control.
     pub flow: Option<u32>,
@@ -156,7 +158,7 @@ pub struct PacketRecord {
 /// A port was paused or resumed by the node at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// When.
+    /// Time of the event.
     pub time: Time,
     /// The node that is paused or resumed.
     pub node: NodeId,
@@ -343,7 +345,7 @@ pub(crate) fn at(node: NodeId, port: PortId) -> u64 {
     u64::from(node) << 16 | u64::from(port)
 }
 
-/// Why a run ended.
+/// Reason for which a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// Every flow finished and every operation ended; open-ended flows lasted until the time limit.
@@ -371,7 +373,7 @@ pub struct Stall {
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Why it ended.
+    /// Reason for which it ended.
     pub end: End,
     /// Simulated time at the end.
     pub now: Time,

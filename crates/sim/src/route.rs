@@ -28,8 +28,8 @@ pub(crate) struct Out {
 pub(crate) struct Routes {
     /// Ports of every node.
     pub(crate) ports: Vec<Vec<Out>>,
-    /// For every host its place (see [`crate::forwarding`]), and if it has one port that of its switch that
-    /// leads to it.
+    /// For every host its place (see [`crate::forwarding`]), and, if it has one port, the port of its switch
+    /// that leads to it.
     pub(crate) attachment: Vec<(u16, PortId)>,
     /// The forwarding tables at the beginning.
     pub(crate) tables: Tables,
@@ -271,7 +271,7 @@ impl Sizes {
     }
 }
 
-/// How long a packet takes over idle links.
+/// Returns the time that a packet takes over idle links.
 pub(crate) fn one_way(path: &[Out], size: u64) -> Time {
     path.iter().map(|o| o.delay + o.rate.time_for(Bytes::new(size))).sum()
 }
@@ -301,7 +301,7 @@ pub(crate) fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64
     ideal_arrival(forward, sizes, size) + one_way(back, sizes.ack)
 }
 
-/// The same up to the arrival of the last bit at the receiver.
+/// Returns the ideal time up to the arrival of the last bit at the receiver.
 pub(crate) fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
     let packets = size.div_ceil(sizes.payload).max(1);
     let last = sizes.data(size - (packets - 1) * sizes.payload);

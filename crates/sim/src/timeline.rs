@@ -32,7 +32,7 @@ impl LinkTimeline {
         before.checked_sub(1).map(|i| self.0[i].1)
     }
 
-    /// When the link next fails after `time`; [`u64::MAX`] if it does not. (ps)
+    /// Returns the first time after `time` at which the link fails; [`u64::MAX`] if it does not. (ps)
     pub(crate) fn next_failure(&self, time: u64) -> u64 {
         self.0.iter().find(|(begin, state)| *begin > time && !state.up).map_or(u64::MAX, |s| s.0)
     }
@@ -45,7 +45,7 @@ pub(crate) struct Timeline {
     links: BTreeMap<u32, LinkTimeline>,
     /// The link of each end of those.
     ends: BTreeMap<(NodeId, PortId), u32>,
-    /// When links fail or return: routes change then. (ps)
+    /// Times at which links fail or return, and so routes change. (ps)
     pub(crate) routes_change: Vec<u64>,
 }
 

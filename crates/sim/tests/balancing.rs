@@ -126,9 +126,9 @@ fn choices_of_successive_switches_are_independent() {
     }
 }
 
-/// With one slow path, the RTT of each acknowledgement is that of the path of the packet that caused it. Packets are
-/// sent every 500 ns, so that nothing queues but what arrives together with another: were an RTT counted from
-/// another packet, it would be off by a multiple of that.
+/// With one slow path, the RTT of each acknowledgement is measured on the path of the packet that caused it.
+/// Packets are sent every 500 ns, so that nothing queues but what arrives together with another: were an RTT
+/// counted from another packet, it would be off by a multiple of that.
 #[test]
 fn the_rtt_is_that_of_the_packets_own_path() {
     for policy in [Balancing::Ops, Balancing::Random, Balancing::Reps, Balancing::OpsRounds] {
@@ -161,7 +161,7 @@ fn the_rtt_is_that_of_the_packets_own_path() {
     }
 }
 
-/// Sends at a rate, and records what it is told with each acknowledgement.
+/// Sends at a rate, and records its input from each acknowledgement.
 struct Recorder;
 
 #[derive(Clone, Debug)]
@@ -207,8 +207,8 @@ impl CongestionControl for Recorder {
     }
 }
 
-/// What the acknowledgements say of 60 packets, sent every 500 ns over a path of 4 us and one of 12.2 us, by the
-/// same way back: nothing ever queues.
+/// Returns the content of the acknowledgements of 60 packets, sent every 500 ns over a path of 4 us and one
+/// of 12.2 us, by the same way back: nothing ever queues.
 fn acknowledgements_over_two_paths(key: u64, sample: Sample) -> Vec<Seen> {
     let recording = Recording { rate: Rate::from_bps(1054 * 8 * 2_000_000), seen: Arc::default() };
     let one = Flow { key, ..balanced(flow(0, 1, 60_000, Time::ZERO), Balancing::Ops) };
@@ -242,8 +242,8 @@ fn by_the_cumulative_number_late_packets_make_samples_of_old_ones() {
     assert_eq!(first, [(0, Time::ZERO, FAST), (2, Time::ZERO, FAST + second), (3, Time::ZERO, FAST + third)]);
 }
 
-/// The sample of every acknowledgement, found again from those of the same run that say when each packet was sent,
-/// had arrived and how much was in flight.
+/// The sample of every acknowledgement, found again in a second run, whose acknowledgements say when each
+/// packet was sent, had arrived and how much was in flight.
 #[test]
 fn the_sample_by_the_cumulative_number_is_that_of_the_packet_before_the_expected_one() {
     let (mut without, mut shorter, mut longer) = (0, 0, 0);

@@ -221,7 +221,7 @@ fn a_host_holds_back_the_paused_flow_only() {
     }
 }
 
-/// Which queues the data packets of each flow had at a captured port.
+/// Returns the queues that the data packets of each flow had at a captured port.
 fn queues_of_flows(seen: &Seen) -> BTreeMap<u32, BTreeSet<u16>> {
     let mut queues: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for packet in seen.packets.iter().filter(|packet| packet.kind == PacketKind::Data) {

@@ -41,7 +41,7 @@ fn simulated(hosts: u32, settings: &[(&str, Value)], flows: Vec<Flow>, until: Ti
     sim
 }
 
-/// What the port to the receiver and the flows did in a span of time.
+/// Activity of the port to the receiver and of the flows in a span of time.
 #[derive(Debug)]
 struct Span {
     /// Median of the queueing delay in us.

@@ -1,8 +1,9 @@
 //! Circuits through an optical switch, against times and bounds worked by hand (PowerTCP, NSDI 2022, section 5).
 //!
-//! Unless a test says otherwise: 25 Gbps (320 ps a byte) and 1 us between hosts and ToRs, 25 Gbps and 4.64224 us
-//! between ToRs and the packet network, 100 Gbps (80 ps a byte) and 4.64224 us between ToRs and the optical switch.
-//! Data packets have 1054 B: 337,280 ps at 25 Gbps, 84,320 ps at 100 Gbps. Acknowledgements have 64 B: 20,480 ps.
+//! Unless a test says something else: 25 Gbps (320 ps a byte) and 1 us between hosts and ToRs, 25 Gbps and
+//! 4.64224 us between ToRs and the packet network, 100 Gbps (80 ps a byte) and 4.64224 us between ToRs and
+//! the optical switch. Data packets have 1054 B: 337,280 ps at 25 Gbps, 84,320 ps at 100 Gbps.
+//! Acknowledgements have 64 B: 20,480 ps.
 
 mod common;
 
@@ -30,7 +31,7 @@ const MIDDLE: u64 = 2 * 4_642_240;
 const EDGE: u64 = 2 * 1_000_000;
 const SLOT: u64 = 245_000_000;
 const DAY: u64 = 225_000_000;
-/// What an acknowledgement takes back through the packet network.
+/// Time that an acknowledgement takes back through the packet network.
 const BACK: u64 = EDGE + MIDDLE + 4 * 20_480;
 
 fn ps(time: u64) -> Time {
@@ -147,8 +148,8 @@ fn a_packet_that_does_not_fit_into_the_day_waits_for_the_night() {
     assert_eq!(taken(begin - 1), 24_000_000);
 }
 
-/// Ten flows from rack 0 to rack 1 with windows of so many packets, until the end of the first day of week 1, in a
-/// network of five racks.
+/// Ten flows from rack 0 to rack 1 with windows of `packets` packets, until the end of the first day of week
+/// 1, in a network of five racks.
 fn ten_flows(packets: u64) -> Simulation {
     let until = ps(4 * SLOT + DAY + 1_000_000);
     let flows = (0..10).map(|host| long(host, 10 + host, us(0), until)).collect();

@@ -1,5 +1,5 @@
-//! The same description gives the same bits: on 1, 2 and 4 threads, on the plain engine, again and
-//! again, with and without optimisation; and an unrelated flow changes nobody else's draws.
+//! One description always gives the same bits: on 1, 2 and 4 threads, on the plain engine, again and again,
+//! with and without optimisation; and an unrelated flow changes nobody else's draws.
 
 mod common;
 

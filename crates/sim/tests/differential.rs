@@ -188,7 +188,7 @@ struct Case {
     rotor: Option<Rotor>,
 }
 
-/// What becomes of a link: when, which one, and one of four things with one of some values.
+/// Change of a link: its time, the link, and one of four things with one of some values.
 #[derive(Clone, Debug)]
 struct Changed {
     at_ns: u64,
@@ -197,7 +197,7 @@ struct Changed {
     value: usize,
 }
 
-/// What is sampled, captured and recorded.
+/// Settings of samples, captures and records.
 #[derive(Clone, Debug)]
 struct Watched {
     ports: Vec<(u32, u16)>,
@@ -583,7 +583,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// What the cases of a test have reached between them.
+/// Events that the cases of a test have reached between them.
 #[derive(Debug, Default)]
 struct Reached {
     ran: u64,
@@ -662,7 +662,7 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The seeds to run: those of `DIFFERENTIAL_SEEDS`, written like `0..100000`, or the first 250.
+/// Returns the seeds to run: `DIFFERENTIAL_SEEDS`, written like `0..100000`, or the first 250.
 fn seeds() -> Range<u64> {
     let Ok(text) = std::env::var("DIFFERENTIAL_SEEDS") else { return 0..250 };
     let ends = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
@@ -706,7 +706,8 @@ fn both_engines_give_the_same_bits() {
     }
 }
 
-/// What a run tells that takes a single sample of everything, at this time: a plain sampler's samples then.
+/// Returns the records of a run that takes a single sample of everything, at this time: a plain sampler's
+/// samples then.
 fn sampled_at(time: Time, sim: &Simulation) -> Everything {
     let mut sim = sim.clone();
     (sim.probes.from, sim.probes.until, sim.threads) = (time, time, 1);

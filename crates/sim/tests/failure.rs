@@ -1,4 +1,4 @@
-//! What goes wrong in networks, and what a run says of it.
+//! Failures in networks, and the report of a run about them.
 
 mod common;
 
@@ -135,7 +135,7 @@ fn a_pfc_deadlock_is_found_and_its_cycle_named() {
     assert_eq!(plain, outcome);
 }
 
-/// The same, and two more hosts at a switch of their own behind the first one's, which exchange data to the end.
+/// Adds two more hosts at a switch of their own behind the first one's, which exchange data to the end.
 fn deadlocking_in_a_corner() -> Simulation {
     let mut sim = deadlocking(20_000_000);
     let mut network = Network::with_hosts(7);

@@ -17,7 +17,7 @@ use incast_sim::record::{InternalSample, Progress};
 use incast_sim::{Simulation, Sink};
 use incast_units::{Bytes, Time};
 
-/// What the probe of the one flow that is logged said after each call, with the time of the call.
+/// Values from the probe of the one flow that is logged, after each call, with the time of the call.
 static LOG: Mutex<Vec<(Time, Vec<Option<Value>>)>> = Mutex::new(Vec::new());
 
 /// An algorithm that logs its probe after each call.

@@ -39,13 +39,14 @@ fn ndp(network: Network, flows: Vec<Flow>) -> Simulation {
     simulation
 }
 
-/// `senders` hosts of a star at 100 Gbps, 1 us from the switch, each send host 0 so many packets at once.
+/// Lets `senders` hosts of a star at 100 Gbps, 1 us from the switch, each send host 0 `packets` packets at
+/// once.
 fn incast(senders: u32, packets: u64) -> Simulation {
     let flows = (1..=senders).map(|host| flow(host, 0, packets * PAYLOAD, Time::ZERO)).collect();
     ndp(star(senders + 1, gbps(100), us(1)), flows)
 }
 
-/// What a port begins to send.
+/// Returns the packets that a port begins to send.
 fn captured(simulation: &Simulation, port: (u32, u16)) -> Vec<PacketRecord> {
     let mut simulation = simulation.clone();
     simulation.probes.captures = vec![port];
@@ -106,7 +107,8 @@ fn a_large_incast_by_hand() {
     assert_eq!(dropped(400, 72_000), 3_185 - 60 - 1_125);
 }
 
-/// The same with arrivals spread over each 720 ns evenly, 5.76 us in all. The port sends the first packet until
+/// A large incast with arrivals spread over each 720 ns evenly, 5.76 us in all. The port sends the first
+/// packet until
 /// 2.44 us, and then ten headers and a packet every 771.2 ns: 70 headers and seven packets when the last one arrives.
 /// So 16 packets are kept. A count in which headers pass from the first arrival on, 13 a microsecond, has 75.
 #[test]
@@ -196,7 +198,7 @@ fn pulls_are_fair_and_paced() {
     assert_eq!(answers, arrivals);
 }
 
-/// A flow that has arrived completely is not pulled, and its pulls make room for those of others.
+/// A flow that has arrived completely is not pulled, and its pulls make room for other flows' pulls.
 #[test]
 fn pulls_of_finished_flows_are_flushed() {
     let flows = vec![flow(1, 0, 20 * PAYLOAD, Time::ZERO), flow(2, 0, 200 * PAYLOAD, Time::ZERO)];

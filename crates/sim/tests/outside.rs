@@ -19,7 +19,7 @@ struct Halver {
     window: Bytes,
 }
 
-/// How many base RTTs are too many.
+/// Number of base RTTs that are too many.
 #[derive(Clone, Debug)]
 struct Limit(u64);
 

@@ -52,8 +52,8 @@ fn one_byte_less_of_headroom_would_drop() {
     assert!(run_with(Some(12_999)) > 0);
 }
 
-/// Uncontrolled traffic that fills every buffer: tiny packets, thresholds at which a port pauses and
-/// goes on with each packet, up to eight queues, pauses that spread over several switches.
+/// Uncontrolled traffic that fills every buffer: tiny packets, thresholds at which a port pauses and resumes
+/// with each packet, up to eight queues, pauses that spread over several switches.
 fn adversarial(case: u64) -> Simulation {
     let random = |stream: u64, below: u64| draw(stream, case) % below;
     let hosts = 3 + random(1, 6) as u32;

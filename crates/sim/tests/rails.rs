@@ -31,7 +31,8 @@ fn rails() -> Network {
     network
 }
 
-/// Which of two cards host `node` takes for packets with this hash, as docs/network/routing.md says.
+/// Returns the one of two cards that host `node` takes for packets with this hash, as docs/network/routing.md
+/// says.
 fn card(node: u64, hash: u64) -> usize {
     let mut h = (hash as u32) ^ (mix(node + 1) >> 32) as u32;
     for (shift, factor) in [(16, 0x85eb_ca6b_u32), (13, 0xc2b2_ae35)] {

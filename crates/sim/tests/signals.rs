@@ -1,4 +1,4 @@
-//! What the network tells the senders: telemetry, marks, notifications, and whose turn it is.
+//! Signals of the network to the senders: telemetry, marks, notifications, and whose turn it is.
 
 mod common;
 

@@ -84,8 +84,8 @@ fn one_slow_path_in_eight() {
     assert!(swift.0 < lswift.0 && lswift.0 < 0.5 * mswift.0, "{swift:?} {lswift:?} {mswift:?}");
 }
 
-/// With half of the spines slow, five adjacent packets (choice 0 of `run`) are late at once now and then. Below its target LSwift heeds
-/// nothing else, and under go-back-N it is told of none.
+/// With half of the spines slow, five adjacent packets (choice 0 of `run`) are late at once now and then.
+/// Below its target LSwift heeds nothing else, and under go-back-N none are reported to it.
 #[test]
 fn runs_of_delayed_packets_reach_the_algorithm() {
     for name in ["lswift", "mswift"] {

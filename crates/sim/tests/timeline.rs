@@ -106,7 +106,7 @@ fn what_is_on_a_link_that_fails_is_lost_and_what_waits_for_it_goes_on_waiting() 
     }
 }
 
-/// Two leaves with a host each, joined by so many spines.
+/// Two leaves with a host each, joined by `spines` spines.
 fn leaf_spine(spines: u32) -> Network {
     let mut network = Network::with_hosts(2);
     let leaves = [network.add_switch("l0"), network.add_switch("l1")];

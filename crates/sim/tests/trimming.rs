@@ -38,7 +38,7 @@ fn burst(senders: u32, packets: u64, trimming: Trimming) -> Simulation {
     simulation
 }
 
-/// What the switch's port to host 0 begins to send before `until`.
+/// Returns the packets that the switch's port to host 0 begins to send before `until`.
 fn sent_to_receiver(simulation: &Simulation, until: Time) -> Vec<PacketRecord> {
     let mut simulation = simulation.clone();
     simulation.probes.captures = vec![(simulation.network.hosts, 0)];

@@ -344,8 +344,8 @@ fn impossible_graphs_are_refused() {
     assert_eq!(run_everywhere(&described(2, &flows, fine)).0.end, End::Finished);
 }
 
-/// What becomes of the operations when every flow takes as long as it took in a run, by the rules alone: all
-/// operations are looked at again and again, instant by instant.
+/// Computes start and end of the operations by the rules alone, when every flow takes as long as it took in a
+/// run: all operations are looked at again and again, instant by instant.
 fn plain_model(sim: &Simulation, flows: &[FlowRecord]) -> Vec<(u64, u64)> {
     let all = &sim.operations;
     let of = |flow: u32| *flows.iter().find(|record| record.flow == flow).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Bytes of the Ethernet header.
 const ETHERNET: usize = 14;
-/// Where the destination is in an IPv4 header.
+/// Offset of the destination address in a frame with an IPv4 header.
 const DESTINATION: usize = ETHERNET + 16;
 
 /// The number of the host that a frame is for: the last two bytes of its IPv4 destination. `None` for anything else
@@ -24,7 +24,7 @@ pub fn destination(frame: &[u8]) -> Option<u32> {
 /// Times and counters go on modulo 2^32, as the receiver of the records knows (`bpf/glue.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When, in ns.
+    /// Time of the record, in ns.
     pub at: u32,
     /// Bytes that stay in its queue.
     pub queue: u32,
@@ -37,7 +37,7 @@ pub struct Record {
 /// The TCP option of `bpf/echo.h` with room for a record: kind, length, identifier, that it is no answer. A byte with the
 /// number of records and the record follow.
 const REQUEST: [u8; 7] = [253, 24, 0x1c, 0xa5, 0x7e, 0x1e, 0];
-/// Where in it the number of records is, and its length.
+/// Offset of the number of records in the option, and the option's length.
 const HOPS: usize = REQUEST.len();
 const LENGTH: usize = REQUEST[1] as usize;
 
@@ -56,7 +56,7 @@ pub fn stamp(frame: &mut [u8], record: &Record) -> bool {
     true
 }
 
-/// Where the TCP header of a frame starts, and the place of the option of a request without a record.
+/// Returns the offset of a frame's TCP header, and the place of the option of a request without a record.
 fn request(frame: &[u8]) -> Option<(usize, Range<usize>)> {
     destination(frame)?;
     let ip = frame.get(ETHERNET..ETHERNET + 20)?;

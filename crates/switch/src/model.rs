@@ -19,7 +19,7 @@ pub use pauses::Pausing;
 
 /// Bytes of a frame that pauses or resumes a link.
 const PAUSE_FRAME: u64 = 64;
-/// Where a host's own packet comes from.
+/// Number in place of a link for a host's own packets.
 const NOWHERE: usize = usize::MAX;
 
 /// One direction of a link, with the queue before it.
@@ -33,9 +33,9 @@ pub struct Port {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Time,
-    /// Which packets it marks; never those of a host.
+    /// Rule of marking; `None` for links of hosts.
     pub marks: Option<Marks>,
-    /// When the node that receives pauses it; never a host.
+    /// Thresholds at which the receiving node pauses it; `None` if that is a host.
     pub pausing: Option<Pausing>,
     /// Whether it writes telemetry into packets with room for it, when it begins to send them.
     pub records: bool,
@@ -59,9 +59,9 @@ pub struct Marks {
 pub enum Buffer {
     /// No limit.
     Unlimited,
-    /// So many bytes in each queue.
+    /// At most this number of bytes in each queue.
     PerPort(u64),
-    /// So many bytes in all queues, and in each at most `alpha` times what is free.
+    /// At most `size` bytes in all queues, and in each at most `alpha` times the free bytes.
     Shared {
         /// All bytes.
         size: u64,
@@ -70,7 +70,7 @@ pub enum Buffer {
     },
 }
 
-/// What a port has done.
+/// Totals of a port since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes whose transmission has begun.
@@ -94,7 +94,7 @@ pub struct Totals {
 /// The state of a port at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// The port, by its place.
     pub port: usize,
@@ -106,7 +106,7 @@ pub struct Sample {
     pub totals: Totals,
 }
 
-/// What happens next.
+/// Kind of the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A port has sent its packet.
@@ -119,7 +119,7 @@ enum Event {
     Sample,
 }
 
-/// What a link carries.
+/// Cargo of a link: a packet, or a frame that pauses or resumes.
 #[derive(Debug)]
 enum Item {
     Packet(Vec<u8>),
@@ -132,22 +132,22 @@ struct State {
     /// Packets that wait, each with the link over which it came.
     queue: VecDeque<(Vec<u8>, usize)>,
     queued: u64,
-    /// What is in transmission.
+    /// Item in transmission.
     sending: Option<Item>,
     /// Bytes whose transmission has begun, from the very beginning.
     counter: u64,
-    /// What is on the link.
+    /// Items on the link.
     flying: VecDeque<Item>,
     /// Since when the far end has it paused.
     paused: Option<Time>,
     /// The pause or the resumption of the far end that waits.
     order: Option<bool>,
-    /// What came over this link and is in the switch at its end.
+    /// Bytes that came over this link and are still in the switch at its end.
     account: Account,
     totals: Totals,
 }
 
-/// When ports are sampled.
+/// Times at which ports are sampled.
 #[derive(Clone, Debug, Default)]
 pub struct Sampling {
     /// The ports, by their places.
@@ -169,11 +169,11 @@ pub struct Model {
     buffer: Buffer,
     /// Bytes in the queues of each node.
     used: Vec<u64>,
-    /// What the links into each node share.
+    /// Pool of each node, which the links into it share.
     pools: Vec<Pool>,
     /// For each node and destination the place of the port; `usize::MAX` where there is none.
     routes: Vec<usize>,
-    /// For each port the place of that of the other direction; `usize::MAX` where there is none.
+    /// For each port, the number of the port in the other direction; `usize::MAX` if there is none.
     back: Vec<usize>,
     /// By time; at the same time ports become free before packets arrive, as in the simulator, and after that the older
     /// event comes first.
@@ -254,7 +254,7 @@ impl Model {
         self.enqueue(now, host, frame, NOWHERE);
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((time, ..))| *time)
@@ -292,7 +292,7 @@ impl Model {
         &self.samples
     }
 
-    /// What each port has done since counting began; `now` is not before anything that has happened.
+    /// Returns the totals of each port since counting began; `now` is not before any past event.
     #[must_use]
     pub fn totals(&self, now: Time) -> Vec<Totals> {
         let of = |state: &State| {
@@ -368,7 +368,7 @@ impl Model {
         }
     }
 
-    /// How a link is paused, if it is.
+    /// Returns the rule by which a link is paused, if it can be.
     fn pausing(&self, link: usize) -> Option<Pausing> {
         self.ports.get(link).and_then(|port| port.pausing)
     }

@@ -27,7 +27,7 @@ struct Orders {
     begin: Mutex<Option<(Time, Sampling)>>,
 }
 
-/// What a switch has done.
+/// Totals of a switch at its end.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     /// Samples, by time; times are from the beginning.
@@ -67,8 +67,7 @@ impl Switch {
 
     /// Stops forwarding.
     ///
-    /// # Errors
-    /// When forwarding failed meanwhile.
+    /// # Errors When forwarding failed before the stop.
     pub fn stop(mut self) -> io::Result<Done> {
         self.orders.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take();

@@ -78,7 +78,7 @@ fn headroom(sim: &Simulation) -> u64 {
 /// A node and its port there.
 type Name = (u32, u16);
 
-/// The same network for the model, with the names of its ports.
+/// Builds the same network for the model, with the names of its ports.
 fn model_of(sim: &Simulation) -> (Model, Vec<Name>) {
     let hosts = sim.network.hosts;
     let (size, reserve, alpha) = match sim.switch.buffer {
@@ -122,8 +122,8 @@ fn frame(to: u32, size: usize, flow: usize) -> Vec<u8> {
     frame
 }
 
-/// When the last acknowledgement of each flow arrives, if every packet is acknowledged at once. Nothing happens after
-/// `end`.
+/// Returns the time at which the last acknowledgement of each flow arrives, if every packet is acknowledged
+/// at once. Nothing happens after `end`.
 fn last_acknowledgements(sim: &Simulation, model: &mut Model, end: Time) -> Vec<u64> {
     let mut found = vec![0; sim.flows.len()];
     let mut starts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Which packets of a flow to send, and which have arrived: the part of a reliable transport that depends on
-//! neither clock nor network.
+//! Loss recovery: the packets of a flow to send, and those that have arrived. This is the part of a reliable
+//! transport that depends on neither clock nor network.
 //!
 //! The simulator's hosts and the transport for real packets both recover losses with it. Packets are numbered
 //! from 0; times are picoseconds of the sender's clock.
@@ -21,13 +21,14 @@ pub use selective::{AnyOrder, Selective, WINDOW};
 
 use incast_units::Time;
 
-/// When a sender takes a packet for lost before its retransmission timer expires, under selective repeat.
+/// Event at which a sender takes a packet for lost before its retransmission timer expires, under selective
+/// repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// When [`Settings::repair_threshold`] packets with higher numbers have arrived.
+    /// The arrival of [`Settings::repair_threshold`] packets with higher numbers.
     #[default]
     Threshold,
-    /// When a packet that was sent [`Settings::repair_delay`] later has arrived.
+    /// The arrival of a packet that was sent [`Settings::repair_delay`] later.
     Lazy,
     /// Never.
     Never,
@@ -38,7 +39,8 @@ pub enum Repair {
 pub struct Settings {
     /// The rule.
     pub repair: Repair,
-    /// With [`Repair::Threshold`]: so many. Runs of delayed packets count from as many too.
+    /// Number of those packets with [`Repair::Threshold`]. Runs of delayed packets count from the same number
+    /// on.
     pub repair_threshold: u32,
     /// With [`Repair::Lazy`]: so much.
     pub repair_delay: Time,
@@ -53,10 +55,10 @@ impl Default for Settings {
     }
 }
 
-/// What an acknowledgement says about packets.
+/// Report of an acknowledgement about packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// When the packet that caused it was sent, echoed. (ps)
+    /// Time at which the packet that caused it was sent, echoed. (ps)
     pub sent: u64,
     /// Number of the packet that the receiver expects next, modulo 2^32.
     pub expected: u32,
@@ -64,8 +66,8 @@ pub struct Report {
     pub offset: i16,
     /// Bytes in flight when that packet was sent, echoed.
     pub inflight: u32,
-    /// Which packets after the expected one have arrived: 64 from [`first_of_bitmap`] on, the first in the
-    /// lowest bit.
+    /// Bitmap of the packets after the expected one that have arrived: 64 from [`first_of_bitmap`] on, the
+    /// first in the lowest bit.
     pub bitmap: u64,
 }
 
@@ -77,7 +79,7 @@ pub const fn first_of_bitmap(expected: u64, packet: u64) -> u64 {
     if last > next { last } else { next }
 }
 
-/// How a receiver classifies a data packet.
+/// A receiver's classification of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The expected packet.
@@ -95,7 +97,7 @@ pub enum Verdict {
     },
 }
 
-/// How the data of a flow is divided into packets, in the bytes that count against its window.
+/// Division of a flow's data into packets, in the bytes that count against its window.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     /// Number of packets; [`u64::MAX`] for an open-ended flow.
@@ -127,7 +129,7 @@ impl Cut {
 pub struct Lost {
     /// Their bytes.
     pub bytes: u64,
-    /// When the first of them was last sent. (ps)
+    /// Time at which the first of them was last sent. (ps)
     pub sent: u64,
 }
 

@@ -3,7 +3,7 @@
 /// The record of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// When it was last sent. (ps)
+    /// Time at which it was last sent. (ps)
     pub sent: u64,
     /// The tag of the congestion control (`CongestionControl::tag` of `incast_cc`).
     pub tag: u32,

@@ -10,8 +10,8 @@ use crate::{
     Acknowledged, Cut, Log, Lost, Record, Recovery, Repair, Report, Settings, Verdict, first_of_bitmap,
 };
 
-/// How far the sender may be ahead of the first packet that is not acknowledged, and the number of packets
-/// from the expected one on that a receiver keeps.
+/// Distance that the sender may be ahead of the first packet that is not acknowledged, and the number of
+/// packets from the expected one on that a receiver keeps.
 pub const WINDOW: u64 = 1 << 14;
 
 /// A packet that has been sent.
@@ -59,9 +59,9 @@ pub struct Selective {
     /// acknowledged packets from there on.
     edge: u64,
     above: u64,
-    /// When the packet sent last of those that have arrived was sent. (ps)
+    /// Latest time of sending among the packets that have arrived. (ps)
     latest: u64,
-    /// What the current acknowledgement shows to be lost.
+    /// Packets that the current acknowledgement shows to be lost.
     found: Lost,
 }
 
@@ -125,7 +125,7 @@ impl Selective {
         matches!(packet.state, State::First | State::Again).then_some(packet.record)
     }
 
-    /// When the oldest of the packets in flight was sent. (ps)
+    /// Returns the time at which the oldest of the packets in flight was sent. (ps)
     pub fn oldest(&self) -> Option<u64> {
         let sent = self.unacknowledged..self.next;
         sent.filter_map(|number| self.in_flight(number)).map(|record| record.sent).min()
@@ -142,13 +142,13 @@ impl Selective {
         lost
     }
 
-    /// How many packets are to be sent again.
+    /// Returns the number of packets that are to be sent again.
     #[inline]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// How many packets could be sent, again or for the first time.
+    /// Returns the number of packets that could be sent, again or for the first time.
     #[inline]
     pub fn to_send(&self) -> u64 {
         self.lost + (self.unacknowledged + WINDOW).min(self.cut.packets).saturating_sub(self.next)
@@ -167,7 +167,7 @@ impl Selective {
         }
     }
 
-    /// Judges the packets in the order of their numbers, which is that of their first transmissions.
+    /// Judges the packets in the order of their numbers, which is the order of their first transmissions.
     #[inline]
     fn judge(&mut self) -> Lost {
         let mut lost = Lost { bytes: 0, sent: 0 };
@@ -332,10 +332,10 @@ impl Recovery for Selective {
 pub struct AnyOrder {
     /// The packet expected next.
     pub expected: u64,
-    /// Which packets after it have arrived, a bit for each by its number modulo [`WINDOW`]; no words before
-    /// the first packet out of order.
+    /// Bitmap of the later packets that have arrived, a bit for each by its number modulo [`WINDOW`]; no
+    /// words before the first packet out of order.
     kept: Vec<u64>,
-    /// How many these are.
+    /// Number of them.
     count: u64,
 }
 

@@ -220,8 +220,8 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` take at this rate, rounded **up** to a picosecond.
-    /// At a rate of zero: [`Time::NEVER`].
+    /// Returns the time that `bytes` take at this rate, rounded **up** to a picosecond. At a rate of zero:
+    /// [`Time::NEVER`].
     #[inline]
     #[must_use]
     pub const fn time_for(self, bytes: Bytes) -> Time {
@@ -235,7 +235,7 @@ impl Rate {
         Time(if remainder == 0 || whole == u64::MAX { whole } else { whole + 1 })
     }
 
-    /// How many whole bytes pass in `time` at this rate, rounded down.
+    /// Returns the number of whole bytes that pass in `time` at this rate, rounded down.
     #[inline]
     #[must_use]
     pub const fn bytes_in(self, time: Time) -> Bytes {

@@ -118,8 +118,8 @@ const fn checked_mul(a: u64, b: u64) -> Option<u64> {
     return limbs::checked_mul(a, b);
 }
 
-/// Products for BPF, where those of the standard library are 128-bit multiplications. Elsewhere only
-/// the tests use them, to see that they are the same.
+/// Products for BPF, where the standard library's products are 128-bit multiplications. Elsewhere only the
+/// tests use them, to check that they agree.
 #[cfg(any(test, target_arch = "bpf"))]
 mod limbs {
     use super::mul_wide;

@@ -104,7 +104,7 @@ impl Quantity {
 }
 
 impl Quantity {
-    /// What is wrong where bits and bytes are mixed up: `12.5GBps` or `12.5GB/s` for a rate, `600Kb` or
+    /// Returns the error for bits and bytes mixed up: `12.5GBps` or `12.5GB/s` for a rate, `600Kb` or
     /// `600Kbit` for an amount.
     fn factor_of_eight(self, number: &str, unit: &str) -> Option<Cause> {
         const PREFIXES: [(&str, u64); 10] = [
@@ -170,7 +170,7 @@ fn scaled(number: &str, size: u64) -> Result<u64, Cause> {
     value.checked_add(part).ok_or(Cause::TooLarge)
 }
 
-/// Why a text is not a quantity. Its `Display` says what would be right.
+/// Reason for which a text is not a quantity. Its `Display` gives what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
     quantity: Quantity,

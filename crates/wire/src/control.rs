@@ -16,7 +16,7 @@ pub struct Unsupported {
     pub algorithm: &'static str,
     /// The name of the signal.
     pub signal: &'static str,
-    /// Why there is none.
+    /// Reason for which there is none.
     pub reason: &'static str,
 }
 
@@ -53,7 +53,7 @@ pub fn supported(params: &AnyParams) -> Result<(), Unsupported> {
     }
 }
 
-/// The algorithm of one flow. Each method is that of [`CongestionControl`].
+/// The algorithm of one flow. Each method is the method of [`CongestionControl`] of that name.
 pub(crate) trait Control: Send {
     fn on_ack(&mut self, ack: &Ack);
     fn on_cnp(&mut self, now: Time);

@@ -1,4 +1,4 @@
-//! Why a message did not arrive.
+//! Reasons for which a message did not arrive.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use incast_units::{Bytes, Time};
 
 use crate::format::{End, VERSION};
 
-/// Why a message did not arrive.
+/// Reason for which a message did not arrive.
 #[derive(Debug)]
 pub enum Failure {
     /// The other side says so.
@@ -16,14 +16,14 @@ pub enum Failure {
     Version(u8),
     /// Nothing was heard for this long; whether anything had been heard before.
     Silence {
-        /// How long.
+        /// Time waited.
         after: Time,
         /// Whether the other side had answered before.
         heard: bool,
     },
     /// The message cannot be read, written or sent.
     Io(io::Error),
-    /// What arrived has another sum than what was sent.
+    /// The checksum of the received bytes differs from the sender's.
     Damaged,
     /// The clocks of the two sides do not agree, and the algorithm needs one-way delays.
     Clocks,
@@ -39,7 +39,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What the other side is told of it; `None` if there is nobody to tell.
+    /// Returns the end to report to the other side; `None` if no one is there to receive it.
     pub(crate) const fn end(&self) -> Option<End> {
         match self {
             Self::Told(_) | Self::Version(_) | Self::Silence { heard: false, .. } => None,

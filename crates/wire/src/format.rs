@@ -5,7 +5,7 @@ use crate::sum::Crc32c;
 
 /// The version of this format.
 pub const VERSION: u8 = 1;
-/// What every packet begins with.
+/// First bytes of every packet.
 pub const MAGIC: u16 = 0x1ca5;
 /// Bytes before the fields of a packet's kind.
 pub const HEADER: usize = 16;
@@ -40,7 +40,7 @@ pub enum Packet<'a> {
 pub struct Open {
     /// Bytes of the message.
     pub length: u64,
-    /// When this was sent, by the sender's clock.
+    /// Time at which this was sent, by the sender's clock.
     pub sent: u64,
     /// Payload of every data packet but the last; at least 1.
     pub payload: u16,
@@ -51,11 +51,11 @@ pub struct Open {
 /// The receiver answers [`Open`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
-    /// When the [`Open`] was sent, echoed.
+    /// Time at which the [`Open`] was sent, echoed.
     pub sent: u64,
-    /// When it arrived, by the receiver's clock.
+    /// Time at which it arrived, by the receiver's clock.
     pub received: u64,
-    /// How much later this was sent.
+    /// Time from that arrival until this was sent.
     pub held: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct Data<'a> {
     pub number: u32,
     /// Bytes in flight when it was sent, itself included; the largest number for more.
     pub inflight: u32,
-    /// When it was sent, by the sender's clock.
+    /// Time at which it was sent, by the sender's clock.
     pub sent: u64,
     /// The bytes; not empty.
     pub payload: &'a [u8],
@@ -79,13 +79,13 @@ pub struct Ack {
     pub serial: u32,
     /// Number of the packet that the receiver expects next, modulo 2^32.
     pub expected: u32,
-    /// Which packets after that have arrived ([`incast_transport::Report::bitmap`]).
+    /// Bitmap of the packets after that which have arrived ([`incast_transport::Report::bitmap`]).
     pub bitmap: u64,
-    /// When the packet that caused this was sent, echoed.
+    /// Time at which the packet that caused this was sent, echoed.
     pub sent: u64,
-    /// When it arrived, by the receiver's clock.
+    /// Time at which it arrived, by the receiver's clock.
     pub received: u64,
-    /// How much later this was sent.
+    /// Time from that arrival until this was sent.
     pub held: u64,
     /// Bytes in flight when it was sent, echoed; the mean of the packets that this covers.
     pub inflight: u32,
@@ -93,7 +93,7 @@ pub struct Ack {
     pub offset: i16,
     /// Data packets that this covers, at least 1.
     pub packets: u16,
-    /// How many of them arrived with the mark *congestion experienced*.
+    /// Number of them that arrived with the mark *congestion experienced*.
     pub marked: u16,
 }
 
@@ -106,7 +106,7 @@ pub struct Finish {
     pub sum: u64,
 }
 
-/// Why one side ends the exchange.
+/// Reason for which one side ends the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum End {
@@ -126,7 +126,7 @@ pub enum End {
     Version = 6,
 }
 
-/// Why bytes are no packet.
+/// Reason for which bytes are no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     /// They are of something else, damaged, or break a rule of the format.

@@ -1,11 +1,12 @@
 //! A message from one machine to another over real packets, complete and unchanged, under any algorithm of
 //! [`incast_cc`] whose signals the path gives.
 //!
-//! The core has neither sockets nor a clock: [`Sender`] and [`Receiver`] are told of packets that arrive
-//! (`on_packet`), asked for packets to send (`poll_transmit`), and say when they must be asked again
-//! (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way delays the clocks of both
-//! sides agree. Which packets are lost and which have arrived is decided by [`incast_transport`], when an
-//! acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use the same.
+//! The core has neither sockets nor a clock: the caller passes packets that arrive to [`Sender`] and
+//! [`Receiver`] (`on_packet`), asks them for packets to send (`poll_transmit`), and asks again at the time
+//! that they name (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way
+//! delays the clocks of both sides agree. Which packets are lost and which have arrived is decided by
+//! [`incast_transport`], when an acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use
+//! the same.
 //!
 //! * [`format`](mod@format): the bytes of packets.
 //! * [`sum`]: the sums that find damage.

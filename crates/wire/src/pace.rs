@@ -15,7 +15,7 @@ pub(crate) const CREDIT: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     rate: Rate,
-    /// When the next packet is due.
+    /// Time at which the next packet is due.
     next: u64,
     /// Packets that are due before this leave now.
     until: u64,
@@ -51,7 +51,7 @@ impl Pace {
         self.next = self.next.saturating_add(self.rate.time_for(Bytes::new(bytes)).ps());
     }
 
-    /// When a packet may leave.
+    /// Returns the time from which a packet may leave.
     pub(crate) const fn due(&self) -> u64 {
         if self.next < self.until { 0 } else { self.next }
     }

@@ -18,7 +18,7 @@ const BEFORE: u64 = 1_000_000_000;
 /// Answers that wait to be sent, at most: a driver that does not ask for them loses the oldest.
 const MOST_ANSWERS: usize = 256;
 
-/// Where the bytes of a message go.
+/// Destination of the bytes of a message.
 pub trait Sink {
     /// The next bytes: each once, in order.
     ///
@@ -27,7 +27,8 @@ pub trait Sink {
     /// When they cannot be stored; then the message fails.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// The message is complete and has the sum of the sender's. Once this returns, the sender is told.
+    /// Finishes the message, which is complete and has the sender's checksum. Once this returns, the sender
+    /// gets a report of that.
     ///
     /// # Errors
     ///
@@ -44,14 +45,14 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// What a receiver is told at its start.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// When acknowledgements and reports of congestion leave.
+    /// Rules for the times of acknowledgements and reports of congestion.
     pub rules: ReceiverRules,
-    /// How long to wait for the other side, once it has begun.
+    /// Longest time to wait for the other side, once it has begun.
     pub patience: Time,
-    /// How long to stay for a sender that has not heard that the message is complete.
+    /// Time to stay for a sender that has not heard that the message is complete.
     pub linger: Time,
     /// The largest payload of a packet that can arrive here: a message with larger ones is refused.
     pub largest: Bytes,
@@ -154,7 +155,7 @@ impl Receiver {
         }
     }
 
-    /// How it ended, once it has.
+    /// Returns the outcome, once it has ended.
     #[must_use]
     pub fn into_outcome(self) -> Option<Result<(), Failure>> {
         match self.phase {
@@ -181,7 +182,8 @@ impl Receiver {
         (self.received, self.open.length)
     }
 
-    /// Data packets that arrived, those of them that had arrived before, and those with a mark.
+    /// Returns the numbers of data packets that arrived, of those that had arrived before, and of those with
+    /// a mark.
     #[must_use]
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.arrived, self.duplicates, self.marked)
@@ -240,7 +242,8 @@ impl Receiver {
         true
     }
 
-    /// When [`poll_transmit`](Self::poll_transmit) must be called at the latest; [`u64::MAX`]: nothing is due. (ns)
+    /// Returns the latest time of the next call of [`poll_transmit`](Self::poll_transmit); [`u64::MAX`]:
+    /// nothing is due. (ns)
     #[must_use]
     pub fn next_deadline(&self) -> u64 {
         match self.phase {
@@ -427,7 +430,7 @@ fn covering(ack: Ack, echo: &Echo) -> Ack {
     }
 }
 
-/// What to answer to bytes that are not of the message that is received; whether anything.
+/// Writes the answer to bytes that do not belong to the message being received; returns whether there is one.
 pub fn answer_stranger(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let end = match format::read(bytes) {
         Ok((_, Packet::Open(_))) => End::Busy,

@@ -23,11 +23,11 @@ const BEFORE: u64 = 1_000_000_000;
 const AGAIN: u64 = 200_000_000;
 /// Copies of the packet that ends the exchange, because none of them is acknowledged.
 const ENDS: u8 = 3;
-/// A call that comes so much later than it was asked for says nothing about the network: acknowledgements that
-/// arrived meanwhile are told first. (ns)
+/// A call that is later than its deadline by more than this says nothing about the network: acknowledgements
+/// that have arrived are processed first. (ns)
 const LATE: u64 = 1_000_000;
 
-/// Where the bytes of a message come from.
+/// Source of the bytes of a message.
 pub trait Source {
     /// Fills `into` with the bytes from position `at` on; all of them are within the message. Called again for bytes
     /// that are sent again.
@@ -47,27 +47,27 @@ impl Source for &[u8] {
     }
 }
 
-/// What a sender is told at its start.
+/// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderConfig {
     /// The algorithm.
     pub params: AnyParams,
-    /// The path, as the algorithm is told of it. Its `packet` counts every header, those below UDP too.
+    /// The path, as the algorithm sees it. Its `packet` counts every header, also the headers below UDP.
     pub path: Path,
     /// Any number that no other sender to the same receiver has.
     pub connection: u64,
     /// Bytes of the message.
     pub length: u64,
-    /// How long to wait for the other side.
+    /// Longest time to wait for the other side.
     pub patience: Time,
 }
 
-/// Where a sender is.
+/// Progress of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// Bytes of the message that are acknowledged.
     pub acknowledged: u64,
-    /// The algorithm's window; [`Bytes::UNLIMITED`] without one.
+    /// The algorithm's window; [`Bytes::UNLIMITED`] if there is no algorithm.
     pub window: Bytes,
     /// The algorithm's rate.
     pub rate: Rate,
@@ -94,7 +94,7 @@ enum Phase {
     Sending,
     /// Everything is acknowledged; waits until the receiver has checked it.
     Finishing,
-    /// To tell the other side why it ends, so many times.
+    /// Reports to the other side why it ends, for the given number of times.
     Ending(End, u8, Result<(), Failure>),
     Over(Result<(), Failure>),
 }
@@ -103,21 +103,21 @@ enum Phase {
 pub struct Sender {
     config: SenderConfig,
     phase: Phase,
-    /// Where the algorithm's clock is zero. (ns)
+    /// Time at which the algorithm's clock is zero. (ns)
     base: u64,
     /// The latest time it was told. (ns)
     now: u64,
-    /// When the other side was last heard. (ns)
+    /// Time at which the other side was last heard. (ns)
     heard: u64,
     answered: bool,
-    /// When to send the next [`Open`] or [`Finish`]. (ns)
+    /// Time to send the next [`Open`] or [`Finish`]. (ns)
     again_at: u64,
     control: Option<Box<dyn Control>>,
     recovery: Selective,
     window: u64,
     pace: Pace,
     rto: Rto,
-    /// When the retransmission timer expires at the earliest. (ns)
+    /// Earliest expiry of the retransmission timer. (ns)
     rto_at: u64,
     /// Whether the last call came too late to judge.
     was_late: bool,
@@ -193,7 +193,7 @@ impl Sender {
         }
     }
 
-    /// How it ended, once it has.
+    /// Returns the outcome, once it has ended.
     #[must_use]
     pub fn into_outcome(self) -> Option<Result<(), Failure>> {
         match self.phase {
@@ -202,7 +202,7 @@ impl Sender {
         }
     }
 
-    /// Where it is.
+    /// Returns its progress.
     #[must_use]
     pub fn state(&self) -> State {
         let acknowledged = self.recovery.acknowledged().saturating_mul(self.payload());
@@ -263,7 +263,8 @@ impl Sender {
         true
     }
 
-    /// When [`poll_transmit`](Self::poll_transmit) must be called at the latest; [`u64::MAX`]: nothing is due. (ns)
+    /// Returns the latest time of the next call of [`poll_transmit`](Self::poll_transmit); [`u64::MAX`]:
+    /// nothing is due. (ns)
     #[must_use]
     pub fn next_deadline(&self) -> u64 {
         let patience = self.heard.saturating_add(self.config.patience.ns());
@@ -360,7 +361,8 @@ impl Sender {
         }
     }
 
-    /// The timers while data is sent. Returns false if packets that have arrived are to be told first.
+    /// Expires the timers of a sender that sends data. Returns false if arrived packets must be processed
+    /// first.
     fn expire(&mut self, now: u64) -> bool {
         self.despair(now);
         let time = self.time(now);
@@ -488,12 +490,11 @@ impl Sender {
             inflight_now: Bytes::new(self.recovery.inflight()),
             packets: u32::from(ack.packets),
             marked: u32::from(ack.marked),
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: acknowledged.record.map_or(0, |record| record.tag),
             delayed_run: self.recovery.delayed_run(),
             hole: ack.offset > 0 || ack.bitmap != 0,
-            circuit: false,
+            // Other signals come from switches and receivers of the simulator.
+            ..Ack::BLANK
         };
         self.rtt = ack.rtt();
         if let Some(control) = &mut self.control {
@@ -533,7 +534,8 @@ impl Sender {
     }
 }
 
-/// Which acknowledgements have arrived: a copy that the network made is not another signal.
+/// Serial numbers of the acknowledgements that have arrived: a copy made by the network is not another
+/// signal.
 #[derive(Clone, Copy, Debug, Default)]
 struct Serials {
     /// The highest, and the 64 up to it, which is the lowest bit.
@@ -575,7 +577,7 @@ mod tests {
         assert_eq!(new, [true, false, true, true, false, false, true, true, false, true, false, false]);
     }
 
-    /// What an algorithm was told.
+    /// Inputs of an algorithm.
     #[derive(Clone, Debug, Default)]
     struct Told {
         acks: Vec<Ack>,
@@ -700,12 +702,8 @@ mod tests {
             inflight_now: Bytes::new(2 * 1538),
             packets: 2,
             marked: 1,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: 42,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         assert_eq!(first, [expected]);
         assert_eq!((first[0].rtt(), first[0].owd()), (Time::from_ns(970), Time::from_ns(500)));

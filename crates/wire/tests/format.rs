@@ -204,8 +204,8 @@ const PATH: Path = Path {
     hops: 2,
 };
 
-/// A sender and a receiver that are told anything, in packets of their connection without any damage, neither panic
-/// nor stop time.
+/// Checks that a sender and a receiver neither panic nor stop time, whatever the packets of their connection
+/// say.
 #[test]
 fn packets_that_lie_do_no_harm() {
     for seed in 0..400 {

@@ -93,23 +93,12 @@ mod tests {
         // Target 18 us; measured 36: error 18/36 = 1/2, gain 1/2, a quarter of 8000 acknowledged bytes.
         let ack = Ack {
             now: Time::from_us(36),
-            sent: Time::ZERO,
             received: Time::from_us(30),
-            held: Time::ZERO,
             acked: Bytes::new(8000),
-            packet: 0,
-            sequence: 0,
-            next_sequence: 0,
             inflight: Bytes::new(150_000),
             inflight_now: Bytes::new(142_000),
             packets: 8,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         assert_eq!(flow.window, Bytes::new(148_000));

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from incast.ledger.measures import slowdown
 from incast.ledger.runs import Results
-from incast.result import every_sample
+from incast.results.result import every_sample
 
 Floats = npt.NDArray[np.float64]
 

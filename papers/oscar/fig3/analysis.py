@@ -8,7 +8,7 @@ import numpy.typing as npt
 import incast
 from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
-from incast.result import FlowSeries
+from incast.results.result import FlowSeries
 from incast.units import Time
 
 Floats = npt.NDArray[np.float64]

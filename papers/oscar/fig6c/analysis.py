@@ -12,8 +12,8 @@ import incast
 from incast import captures
 from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
-from incast.testbed.distance import is_measured
-from incast.testbed.telemetry import round_trips
+from incast.real.testbed.distance import is_measured
+from incast.real.testbed.telemetry import round_trips
 
 Floats = npt.NDArray[np.float64]
 

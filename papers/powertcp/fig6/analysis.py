@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from incast.ledger.quantity import quantity
 from incast.ledger.runs import Results
-from incast.stats import percentile
+from incast.results.stats import percentile
 
 
 def by_size(

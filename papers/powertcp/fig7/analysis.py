@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
-from incast.stats import percentile
+from incast.results.stats import percentile
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from incast import captures
 from incast.ledger.figure import LedgerError
 from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
-from incast.result import Result
-from incast.testbed.telemetry import Record, payload, record
+from incast.real.testbed.telemetry import Record, payload, record
+from incast.results.result import Result
 
 RUN = "powertcp"
 PORT = "s0->h0"

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from incast import Interrupted, PluginError, ResultError, ScenarioError, __version__
+from incast._build import __version__
 from incast.cli import (
     compare,
     completion,
@@ -33,7 +33,9 @@ from incast.cli import (
     wire,
 )
 from incast.cli.options import run_options, scenario_options
-from incast.kernel import KernelError
+from incast.errors import PluginError, ResultError, ScenarioError
+from incast.real.kernel import KernelError
+from incast.scenario import Interrupted
 
 OK = 0
 FAILED = 1
@@ -67,7 +69,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
     """Runs the command.
 
     Args:
-        arguments: The words after ``incast``; by default those of this process.
+        arguments: The words after ``incast``; by default this process's.
 
     Returns:
         The exit code.

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from incast import store
-from incast._core import ResultError
-from incast.result import Result
+from incast.errors import ResultError
+from incast.results.result import Result
+from incast.runs import store
+from incast.runs.store import folder_name
 from incast.scenario import Scenario, template
-from incast.store import folder_name
 
 __all__ = ["check_free", "folder_name", "load", "place"]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import incast
 from incast._terminal import WIDTH, cells
-from incast.choice import Choice, choose
 from incast.cli import testbed
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
@@ -20,10 +19,11 @@ from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
 from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
-from incast.kernel import KernelError
 from incast.progress import Series
-from incast.result import Result
+from incast.real.kernel import KernelError
+from incast.results.result import Result
 from incast.scenario import Interrupted, Scenario
+from incast.scenario.choice import Choice, choose
 
 ENOUGH_FLOWS = 10
 """Fewer finished flows make no picture of a distribution."""

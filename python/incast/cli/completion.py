@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from incast import _core
-from incast.choice import ALL
+from incast import catalogue
+from incast.scenario.choice import ALL
 
 FILES = "files"
 FOLDERS = "folders"
@@ -105,7 +105,7 @@ def _word(command: str, action: argparse.Action) -> Word:
 
 
 def _algorithms() -> tuple[str, ...]:
-    return (ALL, *(algorithm.name for algorithm in _core.algorithms()))
+    return (ALL, *(algorithm.name for algorithm in catalogue.algorithms()))
 
 
 def _everything() -> tuple[str, ...]:
@@ -119,7 +119,7 @@ _TAKES: dict[str, Callable[[], tuple[str, ...]]] = {
     "what": _everything,
     "on": lambda: ("local", "ray", "ray://"),
 }
-"""What is not said by the parser, by the name under which an option is stored."""
+"""Completions that the parser does not give, by the name under which an option is stored."""
 
 
 def bash(found: list[Command]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from incast import _core
 from incast.cli.table import paragraph
-from incast.result import Result
+from incast.results.result import Result
 from incast.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
 def traces(inputs: list[Path]) -> list[Path]:
     """The inputs, with one pattern in place of the Chakra traces of all ranks.
 
-    The shell makes all their names of ``trace.*.et``; one of them, or the pattern in quotes, stands for all.
+    The shell makes all their names of ``trace.*.et``; one of them, or the pattern in quotes, means all.
 
     Raises:
         ScenarioError: When the name of a trace has no number.

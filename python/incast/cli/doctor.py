@@ -14,10 +14,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import _core, kernel, store
+from incast._build import __version__, core, profile
 from incast._terminal import cells
 from incast.cli.table import number, pad, paragraph
-from incast.runner import cores
+from incast.real import kernel
+from incast.runs import store
+from incast.runs.runner import cores
 from incast.scenario import Scenario
 
 FULL_BYTES = 1e9
@@ -71,7 +73,7 @@ def act(options: argparse.Namespace) -> int:
 def examine() -> list[Finding]:
     """Makes all checks."""
     return [
-        Finding("incast", f"{_core.__version__} in {Path(_core.__file__).parent}"),
+        Finding("incast", f"{__version__} in {Path(core).parent}"),
         speed(),
         Finding("Python", f"{platform.python_version()} at {sys.executable}"),
         machine(),
@@ -84,14 +86,14 @@ def examine() -> list[Finding]:
 
 
 def speed() -> Finding:
-    """How the compiled core was built, and how fast it is."""
+    """Returns how the compiled core was built, and how fast it is."""
     result = Scenario.from_toml(_TRIAL, "trial.toml").run()
     text = f"{number(float(result.info['outcome']['hops_per_s']) / 1e6)} M packet-hops/s on one core"
-    text = f"{text}, a {_core.profile} build"
-    if _core.profile == "debug":
+    text = f"{text}, a {profile} build"
+    if profile == "debug":
         help_ = "runs take many times as long; rebuild it: make build"
         return Finding("compiled core", text, "wrong", help_)
-    if _core.profile == "development":
+    if profile == "development":
         help_ = "made for the tests, with more checks; a faster one: make build"
         return Finding("compiled core", text, "ok", help_)
     return Finding("compiled core", text)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from incast import _core
 from incast.cli.outcome import seconds
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import title
-from incast.result import Result
-from incast.scenario import Interrupted, Progress, Scenario
+from incast.results.result import Result
+from incast.scenario import Interrupted, Progress, Scenario, Size
 
 TRIAL_S = 3.0
 """Wall time of a trial, in seconds, after which it is stopped."""
@@ -45,10 +44,10 @@ class Estimate:
 def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
     """Runs the beginning of a scenario, and extrapolates.
 
-    The packet-hops of the run are estimated as those of the trial per data packet times the packets of all
-    flows that have a size, or as those of the trial per unit of simulated time times the time limit; if
-    both are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after
-    the trial (a later burst, retransmissions) is not predicted.
+    The packet-hops of the run are estimated as the trial's hops per data packet times the packets of all
+    flows that have a size, or as the trial's hops per unit of simulated time times the time limit; if both
+    are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after the
+    trial (a later burst, retransmissions) is not predicted.
 
     Args:
         scenario: What to estimate.
@@ -88,7 +87,7 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
 
 def _extrapolate(
     scenario: Scenario,
-    size: _core.Size,
+    size: Size,
     result: Result,
     disk: Mapping[str, int],
     cost: tuple[float, float],

@@ -6,8 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from incast import _core, kernel
-from incast.kernel import KernelError, Link
+from incast.catalogue import read_quantity
+from incast.real import kernel
+from incast.real.kernel import KernelError, Link
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -117,7 +118,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def state(one: kernel.Loaded) -> str:
-    """What is to be said of one."""
+    """Describes one that is loaded."""
     if not one.selectable:
         return "being unloaded; connections use it"
     if not kernel.complete(one):
@@ -168,6 +169,6 @@ def size(text: str) -> int:
 def quantity(kind: str, text: str) -> int:
     """A quantity with its unit."""
     try:
-        return _core.read_quantity(kind, text)
+        return read_quantity(kind, text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -7,45 +7,45 @@ import difflib
 import sys
 from collections.abc import Callable, Sequence
 
-from incast import _core
+from incast import catalogue
 from incast.cli.table import Column, paragraph, section, table
 
 BAD_INPUT = 2
 
 
 def algorithms() -> str:
-    """The algorithms in groups, and what controls congestion without one: what each is, and what it needs."""
+    """Lists algorithms, and transports and networks with control of their own, by group, with needs."""
     known = _listed()
     width = max(len(one.name) for one in known)
     parts = []
-    for family in _core.families():
+    for family in catalogue.families():
         rows = [[one.name, one.summary, _needs(one)] for one in known if one.family == family.name]
         if rows:
             parts.append(section(f"{family.name}: {family.meaning}", rows, width))
     return "\n".join(["algorithms", *(f"\n{part}" for part in parts)])
 
 
-def _listed() -> list[_core.Algorithm | _core.OwnControl]:
-    return [*_core.algorithms(), *_core.own_controls()]
+def _listed() -> list[catalogue.Algorithm | catalogue.OwnControl]:
+    return [*catalogue.algorithms(), *catalogue.own_controls()]
 
 
-def _needs(one: _core.Algorithm | _core.OwnControl) -> str:
+def _needs(one: catalogue.Algorithm | catalogue.OwnControl) -> str:
     return f"needs {one.needs}"
 
 
 def topologies() -> str:
     """One line for each kind of topology."""
-    return section("topologies", [[k.name, k.brief] for k in _core.topologies()])
+    return section("topologies", [[k.name, k.brief] for k in catalogue.topologies()])
 
 
 def traffic() -> str:
     """One line for each kind of traffic."""
-    return section("traffic", [[k.name, k.brief] for k in _core.traffic()])
+    return section("traffic", [[k.name, k.brief] for k in catalogue.traffic()])
 
 
 def distributions() -> str:
     """One line for each distribution of flow sizes."""
-    return section("distributions", [[d.name, d.meaning] for d in _core.distributions()])
+    return section("distributions", [[d.name, d.meaning] for d in catalogue.distributions()])
 
 
 KINDS: dict[str, Callable[[], str]] = {
@@ -81,34 +81,34 @@ def act(options: argparse.Namespace) -> int:
 def names() -> list[str]:
     """Every name that ``incast list NAME`` accepts."""
     found = [one.name for one in _listed()]
-    found += [kind.name for kind in [*_core.topologies(), *_core.traffic()]]
-    return found + [d.name for d in _core.distributions()]
+    found += [kind.name for kind in [*catalogue.topologies(), *catalogue.traffic()]]
+    return found + [d.name for d in catalogue.distributions()]
 
 
 def entry(name: str) -> str | None:
     """The description of one entry, or None if there is none of this name."""
     plain, _, preset = name.partition(":")
-    algorithm = _core.algorithm(plain, preset or None)
+    algorithm = catalogue.algorithm(plain, preset or None)
     if algorithm is not None:
         return _algorithm(algorithm, preset)
-    for control in _core.own_controls():
+    for control in catalogue.own_controls():
         if control.name == name:
             return _own_control(control)
-    for named in _core.named_topologies():
+    for named in catalogue.named_topologies():
         if named.name == name:
             return _named(named)
     # A kind of topology and one of traffic may share their name, as the two files of one format do.
-    kinds = [("topology", _core.topologies()), ("traffic", _core.traffic())]
+    kinds = [("topology", catalogue.topologies()), ("traffic", catalogue.traffic())]
     texts = [_kind(kind, word) for word, of in kinds for kind in of if kind.name == name]
     if texts:
         return "\n\n".join(texts)
-    for distribution in _core.distributions():
+    for distribution in catalogue.distributions():
         if distribution.name.lower() == name.lower():
             return _distribution(distribution)
     return None
 
 
-def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
+def _algorithm(algorithm: catalogue.Algorithm, preset: str) -> str:
     chosen = preset or algorithm.presets[0][0]
     parts = [
         algorithm.title,
@@ -127,11 +127,11 @@ def _algorithm(algorithm: _core.Algorithm, preset: str) -> str:
     return "\n".join(parts)
 
 
-def _own_control(control: _core.OwnControl) -> str:
+def _own_control(control: catalogue.OwnControl) -> str:
     is_value = control.key.endswith(".kind")
     written = f'{control.key} = "{control.name}"' if is_value else f"[{control.key}]"
     section_ = f"{control.key.removesuffix('.kind')}.{control.name}" if is_value else control.key
-    keys = next(kind.keys for kind in _core.sections() if kind.name == section_)
+    keys = next(kind.keys for kind in catalogue.sections() if kind.name == section_)
     parts = [
         control.title,
         paragraph(control.summary),
@@ -144,12 +144,12 @@ def _own_control(control: _core.OwnControl) -> str:
     return "\n".join(parts)
 
 
-def _toml(parameter: _core.Parameter) -> str:
+def _toml(parameter: catalogue.Parameter) -> str:
     quoted = parameter.kind in ("time", "bytes", "rate", "choice")
     return f'"{parameter.value}"' if quoted else parameter.value
 
 
-def _named(topology: _core.NamedTopology) -> str:
+def _named(topology: catalogue.NamedTopology) -> str:
     keys = [f"  {key} = {value}" for key, value in topology.keys]
     more = (
         f"Other keys are those of the kind: incast list {topology.kind}. A key that is written beside the "
@@ -161,11 +161,11 @@ def _named(topology: _core.NamedTopology) -> str:
     )
 
 
-def _kind(kind: _core.Kind, of: str) -> str:
+def _kind(kind: catalogue.Kind, of: str) -> str:
     return "\n".join([f"{of} {kind.name}", paragraph(kind.summary), "", "keys", *_keys(kind.keys)])
 
 
-def _keys(keys: Sequence[_core.Key]) -> list[str]:
+def _keys(keys: Sequence[catalogue.Key]) -> list[str]:
     """The keys of a section, each with its meaning."""
     parts = []
     for key in keys:
@@ -174,7 +174,7 @@ def _keys(keys: Sequence[_core.Key]) -> list[str]:
     return parts
 
 
-def _distribution(distribution: _core.Distribution) -> str:
+def _distribution(distribution: catalogue.Distribution) -> str:
     rows = [[f"{size:,}", f"{share * 100:g}"] for size, share in distribution.points]
     return "\n".join(
         [

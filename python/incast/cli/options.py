@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from incast.algorithm import load_plugin
-from incast.runner import Executor, Local
+from incast.runs.runner import Executor, Local
 
 
 def scenario_options(sub: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def executor(options: argparse.Namespace) -> Executor:
     """The executor that the options of :func:`batch_options` name."""
     if options.on == "local":
         return Local(options.jobs)
-    from incast.runner.on_ray import Ray
+    from incast.runs.runner.on_ray import Ray
 
     return Ray(options.on, options.jobs)
 

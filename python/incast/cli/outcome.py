@@ -1,4 +1,4 @@
-"""How runs ended, as text."""
+"""Texts about the ends of runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import number, paragraph
-from incast.progress import Progress, ProgressLine, duration
-from incast.result import Result
-from incast.runner import State
+from incast.progress import Progress, ProgressLine, State, duration
+from incast.results.result import Result
 
 
 class BatchLine(ProgressLine):
@@ -37,7 +36,7 @@ class BatchLine(ProgressLine):
 
 
 def ending(label: str, result: Result) -> str:
-    """How a run ended and why; for a stalled run, with what each flow waits for."""
+    """Describes the end of a run; for a stalled run, with the reason for which each flow waits."""
     outcome = result.info["outcome"]
     lines = [paragraph(f"{label}: {outcome['why']}")]
     lines += [f"  flow {w['flow']}: {w['waits_for']}" for w in outcome.get("waiting", [])]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from incast import ResultError
-from incast._titles import made
 from incast.cli.report import folders
 from incast.cli.show import open_result
 from incast.cli.tables import title
-from incast.result import Result
-from incast.store import short
+from incast.errors import ResultError
+from incast.results.result import Result
+from incast.results.titles import made
+from incast.runs.store import short
 from incast.units import Time
 
 if TYPE_CHECKING:
@@ -343,4 +343,4 @@ KINDS: dict[str, Kind] = {
         "distribution of job completion times divided by their lower bounds", _of_all("jobs", ratio=True)
     ),
 }
-"""What can be drawn."""
+"""Kinds of pictures."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from incast import report
-from incast.result import Result
+from incast.results.result import Result
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incast import store
 from incast.cli.common import folder_name
 from incast.cli.options import batch_options, executor
 from incast.cli.outcome import BatchLine
 from incast.cli.table import Column, table
+from incast.runs import store
 
 if TYPE_CHECKING:
     from incast import ledger

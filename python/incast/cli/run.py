@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from incast import store
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.outcome import ending, totals
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
 from incast.progress import ProgressLine, Series
-from incast.result import Result
+from incast.results.result import Result
+from incast.runs import store
 from incast.scenario import Interrupted, Scenario
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from incast import _core
+from incast import catalogue
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,5 +21,5 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def act(options: argparse.Namespace) -> int:
     """Prints the schema."""
     del options
-    print(json.dumps(json.loads(_core.schema()), indent=2, ensure_ascii=False))
+    print(json.dumps(json.loads(catalogue.schema()), indent=2, ensure_ascii=False))
     return 0

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from incast import ResultError
 from incast.cli.outcome import ending, totals
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
 from incast.cli.testbed import notes
+from incast.errors import ResultError
 from incast.progress import simulated
-from incast.result import Result
-from incast.store import short
+from incast.results.result import Result
+from incast.runs.store import short
 
 MOST_PORTS = 5
-"""How many of the busiest ports are shown."""
+"""Number of the busiest ports that are shown."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from incast import store
 from incast._terminal import WIDTH, cells
 from incast.cli.estimate import estimate
 from incast.cli.options import batch_options, count, executor, scenario_options
 from incast.cli.outcome import BatchLine
 from incast.cli.table import Column, number, paragraph, section, table
-from incast.runner import Local
-from incast.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
+from incast.runs import store
+from incast.runs.runner import Local
+from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""

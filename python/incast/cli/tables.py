@@ -8,16 +8,17 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from incast import _core, stats
-from incast._titles import other
+from incast import catalogue
 from incast.cli.table import Column, number, paragraph, table
-from incast.result import Result
+from incast.results import Table, stats
+from incast.results.result import Result
+from incast.results.titles import other
 
 
 def title(label: str) -> str:
     """The name of an algorithm in text and pictures: ``OSCAR``, ``Swift (oscar)``."""
     name, _, preset = label.partition(":")
-    algorithm = _core.algorithm(name)
+    algorithm = catalogue.algorithm(name)
     if algorithm is None:
         return other(label)
     return f"{algorithm.title} ({preset})" if preset else algorithm.title
@@ -54,9 +55,9 @@ def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
 def queue_table(results: Mapping[str, Result]) -> str:
     """The queues of the probed ports; empty if none is probed.
 
-    If all flows are active at once for long enough to be sampled (a microburst, an incast), the response of
-    each port; otherwise each port over the whole run. For more than a few ports, one table over all of
-    them.
+    If all flows are active at once for long enough to be sampled (a microburst, an incast), the table has the
+    response of each port; if not, each port over the whole run. For more than a few ports, it is one table
+    over all of them.
 
     Args:
         results: A result for each algorithm, all of one scenario.
@@ -121,7 +122,7 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
     return table(columns, rows)
 
 
-def _rows(table_: _core.Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
+def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
     if only is None:
         return np.ones(len(table_), dtype=bool)
     mine: npt.NDArray[np.bool_] = (table_.column("node") == only[0]) & (table_.column("port") == only[1])

@@ -6,17 +6,18 @@ import argparse
 import time
 from pathlib import Path
 
-from incast import ResultError, store
 from incast.cli.common import is_complete, load
 from incast.cli.options import scenario_options
 from incast.cli.outcome import ending, totals
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import queue_table, slowdown_table
+from incast.errors import ResultError
 from incast.progress import ProgressLine, Series
-from incast.result import Result
+from incast.results.result import Result
+from incast.runs import store
+from incast.runs.store import folder_name
 from incast.scenario import Interrupted, Scenario
-from incast.store import folder_name
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -97,7 +98,7 @@ def run(
         options: The options of the command.
         series: The runs of which this is one; it is counted there.
     """
-    from incast import testbed
+    from incast.real import testbed
 
     began = time.monotonic()
     try:
@@ -148,7 +149,7 @@ def show(label: str, result: Result) -> None:
 
 
 def notes(result: Result) -> list[str]:
-    """What a result was measured on, and what is otherwise than in the scenario; nothing of a simulation."""
+    """Returns a measurement's equipment and deviations from the scenario; nothing for a simulation."""
     of = result.info.get("testbed")
     if of is None:
         return []
@@ -159,7 +160,7 @@ def notes(result: Result) -> list[str]:
 
 def distances(simulated: Result, measured: Result) -> str:
     """The table of distances."""
-    from incast.testbed.distance import distance
+    from incast.real.testbed.distance import distance
 
     columns = [
         Column("distance from the simulation", left=True),

@@ -10,16 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from incast import _core, wire
 from incast._terminal import WIDTH, shortened
+from incast.catalogue import read_quantity, write_quantity
 from incast.progress import REDRAW_AFTER, duration
-from incast.wire import Route, WireError
+from incast.real import wire
+from incast.real.wire import Route, WireError
 
 if TYPE_CHECKING:
-    from incast._core import Receiving, Sending
+    from incast.real.wire import Receiving, Sending
 
 PORT = 7077
-"""Where both commands meet if nothing else is said."""
+"""Port where both commands meet by default."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -181,7 +182,7 @@ Now = TypeVar("Now", "Sending", "Receiving")
 
 
 class Line(Generic[Now]):
-    """Where a transfer is, on one line of the terminal that is redrawn in place; nothing without a terminal.
+    """Progress of a transfer on one line of the terminal, redrawn in place; nothing outside a terminal.
 
     Args:
         text: The text of the line: of where it is, and of the bytes and seconds since the last drawing.
@@ -285,7 +286,7 @@ def written(kind: str, value: int) -> str:
     if kind == "time":
         step = 10**6 if value >= 10**8 else 10**3
         value -= value % step
-    return _core.write_quantity(kind, value)
+    return write_quantity(kind, value)
 
 
 def quantity(kind: str) -> Callable[[str], int]:
@@ -293,7 +294,7 @@ def quantity(kind: str) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         try:
-            return _core.read_quantity(kind, text)
+            return read_quantity(kind, text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -9,7 +9,7 @@ There are three kinds, for three shapes of results:
 - ``bars`` of a panel, in place of lines: a list of ``label``, ``colour`` and ``of`` (a measure), one bar
   each.
 
-``unit`` is that of all values. A bar is the mean over the seeds, with its 95 % confidence interval.
+``unit`` is the unit of all values. A bar is the mean over the seeds, with its 95 % confidence interval.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incast import stats
 from incast.ledger.judge import evaluate
 from incast.ledger.quantity import unit_of
 from incast.ledger.runs import Results
 from incast.plot import style
+from incast.results import stats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def groups(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
 def of_line(
     axes: Axes, line: Mapping[str, Any], place: tuple[int, int], colour: str, results: Results
 ) -> None:
-    """A bar for each run that fits ``each``, beside those of the panel's other lines.
+    """Draws a bar for each run that fits ``each``, beside the bars of the panel's other lines.
 
     Args:
         axes: Where to draw.

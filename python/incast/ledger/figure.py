@@ -173,7 +173,7 @@ class Figure:
 
     @property
     def replicas(self) -> int:
-        """How often the figure is measured: the largest number of seeds of a run, at least 1."""
+        """Number of times that the figure is measured: the largest number of seeds of a run, at least 1."""
         return max([1, *(len(spec.seeds) for spec in self.runs)])
 
     @property
@@ -322,7 +322,7 @@ def read(folder: Path, name: str) -> Figure:
 
 
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
-    """The runs that one entry stands for: one for every combination of what varies."""
+    """Yields the runs of one entry: one for every combination of its values."""
     reader = _Reader(table, f"{file}: runs, number {index + 1}")
     name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
     parameters, overrides = reader.texts("parameters"), reader.texts("set")
@@ -424,7 +424,7 @@ def _earlier(table: object, where: str, measure: Mapping[str, Any], unit: str) -
 
 
 def papers_folder(named: Path | None = None) -> Path:
-    """The folder of the papers: the given one, ``papers`` here, or that of the checkout in use.
+    """Returns the folder of the papers: the given one, ``papers`` here, or the one in the checkout in use.
 
     Raises:
         LedgerError: When there is none.

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from incast import stats
 from incast.ledger.figure import Claim, Earlier, Figure, LedgerError
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.runs import Results
+from incast.results import stats
 
 
 class Verdict(enum.Enum):
@@ -139,8 +139,8 @@ def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
 def verdict_of(rule: Claim | Earlier, ours: Found) -> Verdict:
     """The verdict that follows from a value by a rule.
 
-    With several seeds it is that of the whole confidence interval: ``reproduced`` if all of it lies in that
-    band, ``trend`` if all of it lies in the two bands together, ``not reproduced`` if none of it lies in
+    With several seeds it is the verdict of the whole confidence interval: ``reproduced`` if all of it lies in
+    that band, ``trend`` if all of it lies in the two bands together, ``not reproduced`` if none of it lies in
     either, else ``undecided``.
     """
     bands = [rule.reproduced] if rule.trend is None else [rule.reproduced, rule.trend]

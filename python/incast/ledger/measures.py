@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from incast import stats
 from incast.ledger.quantity import Quantity, picoseconds, quantity
 from incast.ledger.view import Floats, Ints, View
+from incast.results import stats
 
 Measure = Callable[..., Quantity]
 
@@ -57,7 +57,7 @@ def queue(view: View, port: str, stat: str = "mean", start: str = "", end: str =
 
 @measure
 def direction_changes(view: View, port: str, by: str, below: str, start: str, end: str) -> Quantity:
-    """How often a port's queue changes direction by more than a step, once it has fallen below a length.
+    """Number of turns of a port's queue by more than a step, once it has fallen below a length.
 
     Args:
         view: The run.
@@ -173,7 +173,7 @@ def reaches(
 ) -> Quantity:
     """The time from an instant until window or rate of a flow has come to a level.
 
-    From below when it is below at that instant, from above otherwise. Infinite when it does not.
+    From below when it is below at that instant, and from above when it is not. Infinite when it does not.
 
     Args:
         view: The run.
@@ -236,7 +236,7 @@ def goodput(view: View, flow: str, start: str = "", end: str = "") -> Quantity:
 
 @measure
 def wire_rate(view: View, flow: str, header: str, payload: str, start: str = "", end: str = "") -> Quantity:
-    """What a flow takes of its links: its goodput, with the headers of full packets."""
+    """Rate that a flow takes of its links: its goodput, with the headers of full packets."""
     share = (quantity(header).value + quantity(payload).value) / quantity(payload).value
     return Quantity(_rate_of(view, flow, start, end) * share, "rate")
 
@@ -254,14 +254,14 @@ def goodput_in_steps(view: View, flow: str, stat: str, step: str, start: str, en
 
 @measure
 def share_of_line(view: View, flow: str, start: str = "", end: str = "", parts: str = "1") -> Quantity:
-    """Goodput of a flow over its fair share: its line rate in so many parts."""
+    """Goodput of a flow over its fair share: its line rate divided by ``parts``."""
     fair = view.line_bps(flow) / quantity(parts).value
     return Quantity(_rate_of(view, flow, start, end) / fair)
 
 
 @measure
 def mean_share(view: View, flows: list[str], start: str, end: str, parts: str) -> Quantity:
-    """The mean goodput of some flows over the fair share: the line rate in so many parts.
+    """The mean goodput of some flows over the fair share: the line rate divided by ``parts``.
 
     Args:
         view: The run.
@@ -329,7 +329,7 @@ def slowdown(
 
 @measure
 def buffer(view: View, switches: str, stat: str = "mean", start: str = "", end: str = "") -> Quantity:
-    """What the buffer of a switch holds: the queues of all its ports, as sampled.
+    """Bytes in the buffer of a switch: the queues of all its ports, as sampled.
 
     Args:
         view: The run, of which all ports of these switches are sampled.
@@ -357,7 +357,7 @@ def buffer_samples(view: View, switches: str, start: str, end: str) -> Floats:
 
 @measure
 def flows(view: View, above: str = "0B", up_to: str = "", finished: bool = True) -> Quantity:
-    """How many flows of a class of sizes finished, or did not."""
+    """Number of flows of a class of sizes that finished, or did not."""
     table = view.result.flows
     sizes, done = table.column("size_bytes").astype(float), ~np.isnan(table.column("slowdown"))
     chosen = (done == finished) & (sizes > quantity(above).value)
@@ -421,7 +421,7 @@ def completion_times(view: View, group: str) -> Floats:
 
 @measure
 def resent(view: View, group: str) -> Quantity:
-    """How many packets the flows of a traffic block sent again."""
+    """Number of packets that the flows of a traffic block sent again."""
     return Quantity(float(np.sum(view.result.flows.column("resent_packets")[view.rows(group)])))
 
 

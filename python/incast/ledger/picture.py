@@ -9,8 +9,8 @@ A line has ``show``, what that needs, and optionally ``label``, ``colour`` (an a
 colour), ``dashes`` (0 for solid, 1, 2, …), ``scale`` (a factor) and ``marker`` (matplotlib's name of a
 marker: points in place of a line). For ``analysis`` that is ``call`` and its arguments: a function of the
 figure's ``analysis.py`` that returns arrays x and y, with NaN between separate curves. ``cdf`` is the
-distribution of the completion times of the traffic block ``group``, over all seeds; ``buffer`` is that of
-what the switches of the kinds ``switches`` hold, ``from`` an instant ``to`` another.
+distribution of the completion times of the traffic block ``group``, over all seeds; ``buffer`` is the
+distribution of the bytes held by the switches of the kinds ``switches``, ``from`` an instant ``to`` another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incast import stats
 from incast.ledger import bars, measures
 from incast.ledger.figure import Figure, LedgerError
 from incast.ledger.judge import call, points
@@ -28,6 +27,7 @@ from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
 from incast.ledger.view import Floats, View
 from incast.plot import style
+from incast.results import stats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +120,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
 
 
 def _frame(axes: Axes, panel: Mapping[str, Any], x: str) -> None:
-    """What all panels have around what they show.
+    """Draws marks, scales, ranges and labels of a panel.
 
     Args:
         axes: The panel.
@@ -146,7 +146,7 @@ def _frame(axes: Axes, panel: Mapping[str, Any], x: str) -> None:
 
 
 def _ranges(axes: Axes, x: Floats, y: Floats, colour: str) -> tuple[Floats, Floats]:
-    """Where several runs share a point: a bar from the smallest to the largest, and their medians."""
+    """Draws a bar from smallest to largest where several runs share a point; returns the medians."""
     places = np.unique(x)
     for place in places:
         here = y[x == place]

@@ -17,7 +17,7 @@ FILE = "verdicts.json"
 
 @dataclass(frozen=True)
 class Recorded:
-    """What is recorded of a figure.
+    """Record of a figure's verdicts.
 
     Attributes:
         verdicts: The verdict of each claim.
@@ -31,7 +31,7 @@ class Recorded:
 
 
 Record = dict[str, Recorded]
-"""What is recorded, by figure."""
+"""Records by figure."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Change:
 
 
 def read(papers: Path) -> Record:
-    """What is recorded; nothing without the file.
+    """Reads the record; empty if there is no file.
 
     Raises:
         LedgerError: When the file cannot be read.
@@ -118,7 +118,7 @@ def write(papers: Path, pages: Sequence[Page], known: Sequence[str]) -> None:
 
 
 def changes(recorded: Record, pages: Sequence[Page]) -> list[Change]:
-    """What differs from the recorded verdicts, for the figures at hand."""
+    """Returns the differences from the recorded verdicts, for the figures at hand."""
     found = []
     for figure, entry in of(pages).items():
         before = recorded[figure].verdicts if figure in recorded else {}

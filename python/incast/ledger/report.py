@@ -42,7 +42,7 @@ def rule_of(rule: Claim | Earlier) -> str:
 
 
 def reason(judgement: Judgement) -> str:
-    """Why a claim is not reproduced, with the evidence; None if it is."""
+    """Returns why a claim is not reproduced, with the evidence; None if it is."""
     if judgement.verdict is Verdict.REPRODUCED:
         return ""
     claim = judgement.claim
@@ -63,7 +63,7 @@ def earlier(judgement: Judgement) -> str:
 
 
 def tally(judgements: Sequence[Judgement]) -> str:
-    """How many claims have which verdict: ``5 reproduced, 1 trend``."""
+    """Returns the numbers of claims by verdict: ``5 reproduced, 1 trend``."""
     return told(Counter(judgement.verdict for judgement in judgements))
 
 

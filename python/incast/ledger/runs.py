@@ -8,12 +8,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 
-from incast import store
 from incast.ledger import testbeds
 from incast.ledger.figure import Figure, LedgerError, RunSpec
 from incast.ledger.view import View
-from incast.result import Result
-from incast.runner import Batch, Executor, Job, State, Threads, cores
+from incast.progress import State
+from incast.results.result import Result
+from incast.runs import store
+from incast.runs.runner import Batch, Executor, Job, Threads, cores
 
 
 class Results(Mapping[str, Result]):
@@ -124,7 +125,7 @@ def run_figure(
 
     Args:
         figure: The figure.
-        folder: The folder of all results, like :data:`incast.store.DEFAULT`; None keeps the results in
+        folder: The folder of all results, like :data:`incast.runs.store.DEFAULT`; None keeps the results in
             memory and makes the runs in this process.
         executor: Where the runs are made; None takes one run for each core of this machine.
         fresh: Make all runs again.
@@ -167,7 +168,7 @@ def run_figures(
         folder: As for :func:`run_figure`.
         executor: As there.
         fresh: As there.
-        watch: As there; the state is that of all figures.
+        watch: As there; the state covers all figures.
         absent: Called for each figure with runs on a testbed that this machine cannot make, with the reason.
 
     Runs on a testbed are made after all others, one at a time: they share the cores with nothing else.

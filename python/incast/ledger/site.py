@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from incast import __version__
+from incast._build import __version__
 from incast.ledger.figure import Figure
 from incast.ledger.judge import Judgement, Verdict
 from incast.ledger.record import Record, of

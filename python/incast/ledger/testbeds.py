@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from incast import kernel, store, testbed
-from incast._core import ResultError, ScenarioError
-from incast.kernel import KernelError
+from incast.errors import ResultError, ScenarioError
 from incast.ledger.figure import Figure, LedgerError, RunSpec
-from incast.progress import Progress, share
-from incast.result import Result
-from incast.runner import State
+from incast.progress import Progress, State, share
+from incast.real import kernel, testbed
+from incast.real.kernel import KernelError
+from incast.real.testbed import machine
+from incast.results.result import Result
+from incast.runs import store
 from incast.scenario import Scenario
-from incast.testbed import machine
 
 STOLEN = 0.01
 """The most that other virtual machines may have of the processors' time while a run lasts."""
@@ -28,7 +28,7 @@ class AbsentError(Exception):
 
 
 def count(figure: Figure) -> int:
-    """How many runs of a figure are on a testbed."""
+    """Returns the number of a figure's runs that are on a testbed."""
     return sum(len(spec.seeds) or 1 for spec in figure.runs if spec.testbed)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.ledger.quantity import picoseconds, quantity
-from incast.result import PortSeries, Result, every_sample
+from incast.results.result import PortSeries, Result, every_sample
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -183,7 +183,7 @@ class View:
 
     @cached_property
     def buffers(self) -> dict[str, tuple[Ints, Floats]]:
-        """What each switch holds, of which ports are sampled: times, and the sum of their queues in bytes."""
+        """Returns the bytes in each switch of which ports are sampled: times, and the sum of their queues."""
         table = self.result.port_series
         columns = {name: table.column(name) for name in ("time_ps", "queue_bytes", "samples")}
         names, nodes = np.unique(table.column("node"), return_inverse=True)

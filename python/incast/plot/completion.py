@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incast import stats
 from incast.plot import style
 from incast.plot.place import labelled, legend, place
-from incast.result import FlowTimes, Result
+from incast.results import stats
+from incast.results.result import Result
+from incast.results.stats import FlowTimes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,13 +1,13 @@
-"""What an algorithm deduces of the congestion at a port, beside what the port's switch sees."""
+"""An algorithm's estimate of the congestion at a port, beside the view of the port's switch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from incast.congestion import congestion_at
 from incast.plot import style
-from incast.result import Result
+from incast.results.congestion import congestion_at
+from incast.results.result import Result
 from incast.units import Time
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from incast.plot import style
 from incast.plot.over_time import MOST_NAMES, Flows
 from incast.plot.place import legend
-from incast.result import Internal, Result
+from incast.results.result import Internal, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from incast.plot import style
 from incast.plot.place import labelled, legend, place
-from incast.result import Result
+from incast.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ MOST_HOSTS = 40
 COLOURS = {"send": "#0072b2", "receive": "#e69f00", "compute": "#1a1a1a"}
 """Colours of operations, told apart with every common form of colour blindness.
 
-The order is that of the lanes of a host, from the top.
+Colours of operations, in the order of the lanes of a host, from the top.
 """
 
 _LANE = 0.26
@@ -37,9 +37,9 @@ def operations(
     """Draws the operations of a workload with dependencies over time: a row for each host.
 
     Each host has a lane for its sends, one for its receives and one for its computations. A bar begins and
-    ends with its operation, but that of a receive begins no earlier than its flow: the time for which a host
-    only waits is left empty. Operations that had not ended are hatched and last until the end of the run;
-    those that had not started are not drawn. Bars of one lane can cover each other where a host sends or
+    ends with its operation, but the bar of a receive begins no earlier than its flow: the time for which a
+    host only waits is left empty. Operations that had not ended are hatched and last until the end of the
+    run; those that had not started are not drawn. Bars of one lane can cover each other where a host sends or
     receives several flows at once.
 
     Args:
@@ -100,7 +100,7 @@ class _Bars:
 
 
 def _bars(result: Result, job: str | None, hosts: Sequence[str] | None) -> tuple[list[str], _Bars]:
-    """Names of rows, and the operations in them; errors are those of `operations`."""
+    """Returns names of rows, and the operations in them; raises the same errors as `operations`."""
     table = result.operations
     if not len(table):
         raise KeyError(

@@ -1,4 +1,4 @@
-"""What changes over time: queues, throughput, windows, rates, fairness, and how two of them move together."""
+"""Quantities over time: queues, throughput, windows, rates, fairness, and pairs of them in their movement."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from incast.plot import style
 from incast.plot.place import labelled, legend, place, ports
-from incast.result import FlowSeries, PortSeries, Result
-from incast.stats import jain
+from incast.results.result import FlowSeries, PortSeries, Result
+from incast.results.stats import jain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def throughput(
         results: What to draw.
         port: As for :func:`queue`.
         axes: As for :func:`queue`.
-        every: Samples to one step of the line; by default so many that single packets do not show.
+        every: Samples to one step of the line; by default enough to hide single packets.
 
     Raises:
         KeyError: When a result has no samples of the port.
@@ -86,7 +86,7 @@ def throughput(
 def throughput_steps(
     series: PortSeries, every: int | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """What leaves a port between every so many samples.
+    """Returns the throughput of a port over every ``every`` samples.
 
     Args:
         series: The samples.
@@ -123,14 +123,14 @@ def window(results: Results, flows: Flows | None = None, axes: Axes | None = Non
 
 
 def rate(results: Results, flows: Flows | None = None, axes: Axes | None = None) -> Axes:
-    """Draws the rates that flows may send at, in Gbit/s; otherwise like :func:`window`."""
+    """Draws the rates that flows may send at, in Gbit/s; all else is as in :func:`window`."""
     axes = _flows(results, flows, axes, lambda one: one.rate_bps / 1e9)
     axes.set_ylabel("rate (Gbit/s)")
     return axes
 
 
 def goodput(results: Results, flows: Flows | None = None, axes: Axes | None = None, every: int = 20) -> Axes:
-    """Draws the payload that flows get acknowledged, in Gbit/s; otherwise like :func:`window`.
+    """Draws the payload that flows get acknowledged, in Gbit/s; all else is as in :func:`window`.
 
     Args:
         results: As for :func:`window`.
@@ -144,7 +144,7 @@ def goodput(results: Results, flows: Flows | None = None, axes: Axes | None = No
 
 
 def moving_goodput(series: FlowSeries, every: int) -> npt.NDArray[np.float64]:
-    """The goodput of a flow over so many rows before each, in Gbit/s; NaN for the first of them."""
+    """Returns the goodput of a flow over ``every`` rows before each, in Gbit/s; NaN for the first of them."""
     rate = np.full(len(series.time_ps), np.nan)
     took = series.time_ps[every:] - series.time_ps[:-every]
     rate[every:] = (series.acked_bytes[every:] - series.acked_bytes[:-every]) * 8e3 / took
@@ -241,7 +241,7 @@ def phase_plane(
 
 
 def growth(series: PortSeries) -> npt.NDArray[np.float64]:
-    """How fast a queue grows at each row, in Gbit/s: central differences, one-sided at the ends."""
+    """Returns the growth of a queue at each row, in Gbit/s: central differences, one-sided at the ends."""
     if len(series.time_ps) < 2:
         return np.zeros(len(series.time_ps))
     slope: npt.NDArray[np.float64] = np.gradient(series.queue_bytes.astype(float), series.time_ps) * 8e3

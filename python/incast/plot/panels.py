@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from incast.plot import style
 from incast.plot.over_time import throughput_steps
 from incast.plot.place import ports
-from incast.result import PortSeries, Result
+from incast.results.result import PortSeries, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from incast.plot import style
-from incast.result import Result
+from incast.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

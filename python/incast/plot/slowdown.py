@@ -9,8 +9,8 @@ import numpy as np
 
 from incast.plot import style
 from incast.plot.place import labelled
-from incast.result import Result
-from incast.stats import percentile
+from incast.results.result import Result
+from incast.results.stats import percentile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _core
-from incast._titles import other
+from incast import catalogue
+from incast.results.titles import other
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,13 +119,13 @@ def colour(label: str, labels: Sequence[str] = ()) -> str:
 
 
 def dashes(label: str, labels: Sequence[str]) -> str | tuple[int, tuple[float, ...]]:
-    """The dashes of a label: those of its algorithm for the first variant of it in the picture."""
+    """Returns the dashes of a label: its algorithm's, for the first variant of it in the picture."""
     variants = [other for other in labels if base(other) == base(label)]
     return variant_dashes(label, variants.index(label) if label in variants else 0)
 
 
 def variant_dashes(label: str, place: int) -> str | tuple[int, tuple[float, ...]]:
-    """The dashes of the variant of an algorithm that has this place, from 0, among those of the picture."""
+    """Returns the dashes of an algorithm's variant by its place, from 0, among those in the picture."""
     return _DASHES[(_style(label, ())[1] + place) % len(_DASHES)]
 
 
@@ -162,7 +162,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
 def title(label: str) -> str:
     """The name of an algorithm in a picture: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
     name, _, preset = label.partition(":")
-    known = _core.algorithm(name, preset or None)
+    known = catalogue.algorithm(name, preset or None)
     if known is None:
         return other(label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
@@ -180,7 +180,7 @@ def line(label: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def markers(label: str, labels: Sequence[str]) -> dict[str, Any]:
-    """The markers of an algorithm's line: some along it in pictures of many lines, otherwise none.
+    """Returns the markers of an algorithm's line: some along it in pictures of many lines, none in others.
 
     Args:
         label: The algorithm, with or without a preset.

@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from incast._core import ResultError
+from incast.errors import ResultError
 from incast.report.entries import Entry, entries
 from incast.report.page import page
-from incast.result import Result
+from incast.results.result import Result
 
 __all__ = ["Entry", "write"]
 
@@ -52,7 +52,7 @@ def write(results: Result | Sequence[Result] | Mapping[str, Result], path: str |
 
 
 def refused(path: Path) -> str | None:
-    """Why a file name is not allowed for a report; None if it is."""
+    """Returns why a file name is not allowed for a report; None if it is."""
     if path.suffix.lower() in (".html", ".htm"):
         return None
     help_ = "name one that ends in .html (`incast plot` draws pdf, png and svg)"

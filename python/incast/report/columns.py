@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Column = dict[str, Any]
-"""Where a column is in the blob and how to read it; goes into the page as JSON."""
+"""Place of a column in the blob, and its type; goes into the page as JSON."""
 
 
 class Columns:

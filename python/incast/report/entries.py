@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast import _core
-from incast._titles import made, other
+from incast import catalogue
 from incast.plot import style
-from incast.result import Result
+from incast.results.result import Result
+from incast.results.titles import made, other
 
 _DARK = "#16191e"
 """The background of the dark theme; the style sheet has the same."""
@@ -78,7 +78,7 @@ def titles(results: Sequence[Result]) -> list[str]:
 def _title(label: str) -> str:
     """The name of ``oscar:paper``: a default preset is left out."""
     name, _, preset = label.partition(":")
-    known = _core.algorithm(name)
+    known = catalogue.algorithm(name)
     if known is None:
         return other(label)
     return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"

@@ -9,23 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast import stats
 from incast.report.columns import Column, Columns
-from incast.result import Result
+from incast.results import stats
+from incast.results.result import Result
 
 SMALL_BYTES = 150_000
 """The largest size of a small flow, as in the summary of a result."""
 
 STATISTICS = {"mean": None, "p50": 50.0, "p99": 99.0, "p99.9": 99.9}
-"""What is shown of the flows of a size; the numbers are percentiles."""
+"""Statistics of the flows of a size; the numbers are percentiles."""
 
 _BINS = 20
 _PER_BIN = 50
-"""At most this many bins of sizes, each with at least so many flows where there are enough."""
+"""Largest number of bins of sizes, and least number of flows in each where there are enough."""
 
 _POINTS = 600
 _TAIL = 200
-"""A distribution is drawn through so many ranks, and through every one of so many at its upper end."""
+"""Number of ranks through which a distribution is drawn, and number of ranks at its upper end that are all
+drawn."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ def edges(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def pictures(all_flows: Sequence[Flows], columns: Columns) -> list[dict[str, Any]]:
-    """What the page draws: for all flows, and for each traffic block where there are several.
+    """Returns the pictures of flows: for all flows, and for each traffic block where there are several.
 
-    The bins of sizes are those of all results together, so that their points stand above each other.
+    The bins of sizes are common to all results, so that their points are above each other.
     """
     groups = list(dict.fromkeys(name for flows in all_flows for name in flows.group.tolist()))
     drawn = [_picture(None, all_flows, columns)]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incast.report.summary import number
-from incast.result import Result
+from incast.results.result import Result
 
 LISTED = 50
 """Most jobs that a report lists."""
 
 HEAD = ("flows", "completion time (µs)", "lower bound (µs)", "ratio", "straggler")
-"""What a row tells of a job."""
+"""Columns of a job's row."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Row:
 
 
 def jobs(results: Sequence[Result]) -> tuple[list[Row], int]:
-    """The jobs of some results, those of the same name next to each other, and how many names there are.
+    """Returns the jobs of some results, equal names next to each other, and the number of names.
 
     Where there are more than `LISTED` names, those that were slowest in any result.
 

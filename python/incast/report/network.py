@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from incast.report.columns import Columns
-from incast.result import Result
+from incast.results.result import Result
 
 MOST_HOSTS = 160
 """More hosts than this are drawn as one box for each switch."""
@@ -96,7 +96,7 @@ class Network:
 
 
 def pictures(results: Sequence[Result], columns: Columns) -> dict[str, Any]:
-    """What the page draws: each different network once, and the numbers of each result."""
+    """Returns the pictures of networks: each different network once, and the numbers of each result."""
     networks: list[Network] = []
     drawn: list[dict[str, Any] | None] = []
     for result in results:

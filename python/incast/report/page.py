@@ -14,7 +14,7 @@ import json
 from collections.abc import Sequence
 from importlib import resources
 
-from incast import __version__
+from incast._build import __version__
 from incast.report import flows, network, series
 from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario
@@ -96,7 +96,7 @@ def _headline(entries: Sequence[Entry]) -> str:
 
 
 def _endings(entries: Sequence[Entry]) -> str:
-    """How each run ended, failures first, and why results are not comparable."""
+    """Describes the end of each run, failures first, and the reasons for which results are not comparable."""
     said = sorted((ending(entry, len(entries) > 1) for entry in entries), key=lambda e: not e.bad)
     blocks = []
     for end in said:

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast._core import Table
 from incast.report.columns import Columns
-from incast.result import Result, every_sample
+from incast.results import Table
+from incast.results.result import Result, every_sample
 
 SAMPLES = 2_000_000
-"""So many samples go into a report in all. Of more only the rows of the tables go in; where these are more,
-too, they are thinned, and the report says so."""
+"""Largest number of samples in a report. If there are more, only the rows of the tables go in; if there are
+more rows than this, they are thinned, and the report says so."""
 
 _PORT = ("queue_bytes", "transmitted_bytes")
 _FLOW = ("window_bytes", "rate_bps", "rtt_ps", "inflight_bytes")
 
 
 def pictures(results: Sequence[Result], columns: Columns, samples: int = SAMPLES) -> dict[str, Any]:
-    """What the page draws over time.
+    """Returns the pictures over time.
 
     Args:
         results: The results.

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
-from incast.result import Result
-from incast.testbed.distance import distance, pairs
+from incast.results.result import Result
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, for the top of the page.
+    """End of a run, for the top of the page.
 
     Attributes:
         title: Headline; empty if there is nothing to report.
@@ -32,7 +32,7 @@ class Ending:
 
 
 def ending(entry: Entry, named: bool) -> Ending:
-    """How a run ended.
+    """Describes the end of a run.
 
     Args:
         entry: The result.
@@ -114,7 +114,7 @@ def _all_of(one: str, many: str, values: Sequence[str]) -> str:
 
 
 def differences(entries: Sequence[Entry]) -> list[str]:
-    """Why the results are not comparable."""
+    """Returns the reasons for which the results are not comparable."""
     said = [
         f"{entry.title} was measured on a testbed: {'; '.join(entry.result.info['testbed']['notes'])}."
         for entry in entries
@@ -212,7 +212,7 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
 
 
 def _distances(results: Sequence[Result]) -> list[Part]:
-    """How far each result of a testbed is from that of the simulator, in the column of the former."""
+    """Returns the distance of each testbed's result from the simulator's, in the column of the former."""
     made = []
     for simulated, measured in pairs(results, [scenario(result) for result in results]):
         rows = []

@@ -1,4 +1,4 @@
-"""What papers derive on paper: fluid models, equilibria, convergence, closed forms.
+"""Theory from the papers: fluid models, equilibria, convergence, closed forms.
 
 A function belongs here when it computes what a paper states about an algorithm *without packets*, for any
 parameters: the differential equations of its control law, its equilibria and their stability, its rate of

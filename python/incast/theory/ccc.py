@@ -5,7 +5,7 @@ arrival rate R. The criterion δ = ½·log2(q_B/q) − q_v divides the plane int
 shrink; its zero is the layover curve, on which the destination (q_B, 0) lies.
 
 Figure 4 of the paper, the map of the regions, exists as a picture that its text does not spell out. The map
-here is that of the algorithm's page: the one that agrees with the text, Appendix A and Table 1.
+here is taken from the algorithm's page: the one that agrees with the text, Appendix A and Table 1.
 
 Delays are in seconds, rates in bit/s.
 """
@@ -164,7 +164,7 @@ def step(
 
 
 def dead_zone(flows: float, set_up: SetUp = PAPER) -> tuple[float, float]:
-    """Where equal flows can rest: queueing delays from q_B(1 − 1/N) to q_B, in seconds.
+    """Returns the range in which equal flows can rest: queueing delays from q_B(1 − 1/N) to q_B, in seconds.
 
     At rest q_v is 0. Below q_B, δ forbids a decrease, and f an increase once Irr = R_l(1 − q/q_B) is below
     the rate R_l/N (CCC, Equations 6 and 9).
@@ -223,8 +223,8 @@ def trajectory(
     r"""The path of equal flows in step to one bottleneck, from the start on: a fluid model with delays.
 
     Each flow sends at its rate, or as acknowledgements come when its window is full. The bottleneck is a
-    quarter of RTT_min away, as in a star. An acknowledgement stands for one packet of a flow. S is the rate
-    at the start until the A regions are left; then the mean of the last five rates at a q_v between -0.05 and
+    quarter of RTT_min away, as in a star. An acknowledgement covers one packet of a flow. S is the rate at
+    the start until the A regions are left; then the mean of the last five rates at a q_v between -0.05 and
     0.05. v_ai is 1. The window has room for q_B (``"headroom"``: r·(RTT_min + q_B)), or not (``"letter"``:
     r·RTT_min), or there is none (``"none"``).
 

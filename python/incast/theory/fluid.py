@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from incast.result import Result
+from incast.results.result import Result
 from incast.units import Bytes, Rate, Time
 
 if TYPE_CHECKING:

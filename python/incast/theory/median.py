@@ -1,9 +1,9 @@
 """Throughput collapse of sprayed flows (the median paper, arXiv 2509.07907, sections II, III-A, Appendix A).
 
-One flow sprays its packets over n paths. One of them is congested: its round trip is T_l, that of the others
-T_s. A share q = 1/n of the packets therefore tells of congestion. Table I gives the throughput of five
-algorithms as a function of q; all fall as 1/√q. An algorithm that decides by the median of the last delays
-does not collapse while q is below a third (Theorem 6).
+One flow sprays its packets over n paths. One of them is congested: its round trip is T_l, the others' is T_s.
+A share q = 1/n of the packets therefore tells of congestion. Table I gives the throughput of five algorithms
+as a function of q; all fall as 1/√q. An algorithm that decides by the median of the last delays does not
+collapse while q is below a third (Theorem 6).
 
 Throughputs are in packets per T_s: multiply by MSS/T_s.
 """
@@ -208,7 +208,7 @@ def capped(window: float, q: float, long: Time | str, short: Time | str) -> floa
 def worst_share(paths: int, history: int, late: float) -> float:
     """The largest share of congested acknowledgements among consecutive ones (the proof of Theorem 6).
 
-    Packets are sent one per unit of time, in rotation over the paths; those of path 0 are acknowledged
+    Packets are sent one per unit of time, in rotation over the paths; packets of path 0 are acknowledged
     ``late`` units later than the others.
 
     Args:

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast import stats
+from incast.results import stats
 from incast.theory.fluid import Floats
 from incast.units import Rate
 
@@ -153,7 +153,7 @@ def gap_factor(rates: npt.ArrayLike, increase: float) -> float:
 def gap_factor_limit(flows: int, increase: float, total: float = 1.0) -> float:
     """The largest k of all states whose sum is μ: 1/(1 + 2α/μ + n α²/μ²).
 
-    It is that of one flow with everything, where Σr² = μ² is largest. That every k is below 1 is not enough
+    It is the k of one flow with everything, where Σr² = μ² is largest. That every k is below 1 is not enough
     for their product to vanish, as the proof of Theorem D.3 concludes; that all are below this limit is.
 
     Args:

@@ -84,9 +84,9 @@ class Model:
 
     What leaves the link, μ, is b where there is a queue and the smaller one of b and w/θ where there is none.
 
-    With ``delayed`` the feedback is as old as appendices A and B have it: f is that of the time t - θ + t^f,
+    With ``delayed`` the feedback is as old as appendices A and B have it: f is taken at the time t - θ + t^f,
     the queue sees the windows of t - t^f, and power divides the window of t - θ (Equation 12); the other laws
-    divide that of now (Equations 25 to 27). Without it everything is of the same instant.
+    divide the present window (Equations 25 to 27). If false, everything is of the same instant.
 
     Attributes:
         law: The law.
@@ -171,7 +171,7 @@ class Model:
         return reaction(self.law, self.link, queue, self.growth(window, queue), output)
 
     def direction(self, window_bytes: npt.ArrayLike, queue_bytes: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Where a state moves without delays: the arrows of Figure 3.
+        """Returns the direction in which a state moves without delays: the arrows of Figure 3.
 
         Args:
             window_bytes: The sum of all windows.
@@ -193,7 +193,7 @@ class Model:
         until: str | Time = "500us",
         step: str | Time = "200ns",
     ) -> Path:
-        """How windows and queue go on from a state: the trajectories of Figure 3.
+        """Returns the course of windows and queue from a state: the trajectories of Figure 3.
 
         Args:
             window_bytes: The window of each flow at time 0, of shape (flows); with one flow a number. A
@@ -306,7 +306,7 @@ class Model:
     def printed_jacobian(self) -> Floats:
         """The matrix of appendix A (after Equation 17): derivatives of (q', w') by (q, w) in 1/s, for power.
 
-        It is that of the limit of a small β̂: the exact one has bτ/(bτ + β̂) times the first row, see
+        It is the limit for a small β̂: the exact one has bτ/(bτ + β̂) times the first row, see
         :meth:`jacobian`.
         """
         by = 1 / self.link.base_rtt_s

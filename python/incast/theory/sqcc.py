@@ -5,7 +5,7 @@ N flows share one bottleneck of capacity C. A flow changes its rate once per seg
 gradient is zero, w is ½ and every flow has C/N, so that error = x with x = Nδ/(βC).
 
 The paper writes this once in RTTs (its listings) and once in queues (its equations), with q = (RTT − D)·C.
-The error of a listing is relative to T_low, that of Equation 6 to q' = (T_low − D)·C: the two forms have
+The error of a listing is relative to T_low, the error of Equation 6 to q' = (T_low − D)·C: the two forms have
 different fixed points, by up to 10 % with the paper's values. A packet network follows the listings.
 Functions take ``form``: ``"rtt"`` for the listings, ``"queue"`` for the equations as printed.
 """
@@ -195,8 +195,8 @@ def adapted(stage: str, flows: int, set_up: SetUp = PAPER) -> SetUp:
     """The set-up with δ and T_low as SQCC adapts them (SQCC, Equations 22 and 25).
 
     Args:
-        stage: ``"error"``: as they are; ``"delta"``: δ = C/N²; ``"full"``: δ = k·C/N², T_low = k·T_low.
-            δ never exceeds that of the set-up.
+        stage: ``"error"``: as they are; ``"delta"``: δ = C/N²; ``"full"``: δ = k·C/N², T_low = k·T_low. δ
+            never exceeds the set-up's δ.
         flows: N, at least 1.
         set_up: The constants before.
 
@@ -328,7 +328,7 @@ def trajectory(
 
 
 def _thresholds(set_up: SetUp, form: str) -> tuple[float, float, float]:
-    """What takes the places of T_low and T_high in a form, and what is added to get an RTT, in seconds."""
+    """Returns a form's values for T_low and T_high, and the value added to get an RTT, in seconds."""
     _known(form, FORMS, "form")
     shift = seconds(set_up.delay) if form == "queue" else 0.0
     return seconds(set_up.t_low) - shift, seconds(set_up.t_high) - shift, shift

@@ -32,7 +32,7 @@ fn program(folder: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// What EAL is told: memory without huge pages, no device of the machine, one thread.
+/// Arguments for EAL: memory without huge pages, no device of the machine, one thread.
 const EAL: [&str; 8] = ["--no-huge", "-m", "64", "--no-pci", "--no-telemetry", "--log-level=4", "-l", "0"];
 
 /// Sends packets over these ports; says how long the queue was at its longest. (bytes)

@@ -14,7 +14,7 @@ use crate::tools::{
     C, CHECKS, CPP, built, compile, compilers, file, folder, has_checks, libraries, run, tools,
 };
 
-/// What examples/flow.c prints, with the algorithm called in Rust.
+/// Returns the output that examples/flow.c must have, from the algorithm called in Rust.
 fn expected() -> String {
     let mut out = String::new();
     writeln!(out, "incast_cc {} with {} algorithms:", env!("CARGO_PKG_VERSION"), CATALOGUE.len()).unwrap();
@@ -41,21 +41,13 @@ fn expected() -> String {
             now,
             sent: now - rtt,
             received: now - us(6),
-            held: Time::ZERO,
             acked: Bytes::new(1064),
             packet: i * 1000,
             sequence: i * 1000 + 1000,
             next_sequence: i * 1000 + 1000 + window.get(),
             inflight: window,
             inflight_now: window - Bytes::new(1064),
-            packets: 1,
-            marked: 0,
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         let allowance = flow.allowance(&setup);
@@ -67,7 +59,7 @@ fn expected() -> String {
     out
 }
 
-/// What a program needs beside the static library, as the pkg-config file says.
+/// Returns the libraries that a program needs beside the static one, from the pkg-config file.
 pub(crate) fn private_libraries() -> Vec<String> {
     let file = fs::read_to_string(file("incast_cc.pc.in")).unwrap();
     let line = file.lines().find_map(|line| line.strip_prefix("Libs.private: ")).unwrap();

@@ -11,6 +11,7 @@ use ::incast_plugin::abi::{incast_plugin, incast_plugin_parameter};
 use incast_capi::params::incast_params;
 use incast_capi::status::incast_status;
 use incast_capi::types::*;
+use incast_cc::{Signals, for_each_ack_field};
 
 use crate::tools::{C, CPP, compile, compilers, file, folder, libraries, run, tools};
 
@@ -38,7 +39,7 @@ fn size_of_field<T, F>(_: impl Fn(&T) -> *const F) -> usize {
     size_of::<F>()
 }
 
-/// The same for constants, as 64-bit numbers.
+/// Adds constants, as 64-bit numbers, to the program and to what it must print.
 macro_rules! constants {
     ($program:ident, $expected:ident; $($name:ident = $value:expr;)+) => {$(
         let name = stringify!($name);
@@ -66,8 +67,6 @@ fn layouts() -> (String, String) {
         incast_value: kind number;
         incast_overhead: data ack;
         incast_path: base_rtt base_owd line_rate packet payload hops;
-        incast_ack: now sent received held acked packet sequence next_sequence inflight inflight_now packets
-            marked hop_delay receiver_flows tag delayed_run hole circuit;
         incast_int_hop: at queue transmitted rate;
         incast_int_stack: count hops;
         incast_loss: now kind bytes sent sequence next_sequence;
@@ -78,21 +77,21 @@ fn layouts() -> (String, String) {
         incast_plugin: abi signals name summary parameters parameter_count overhead shared_bytes flow_bytes check
             share start on_ack on_cnp on_loss on_sent on_timer deadline allowance tag;
     }
+    macro_rules! ack {
+        ($($field:ident)+) => { layouts! { program, expected; incast_ack: $($field)+; } };
+    }
+    for_each_ack_field!(ack);
+    for (signal, name) in Signals::ALL {
+        let name = format!("INCAST_SIGNAL_{}", name.to_uppercase());
+        writeln!(program, "    number(\"{name}\", (unsigned long long)({name}));").unwrap();
+        writeln!(expected, "{name} {}", signal.bits()).unwrap();
+    }
     constants! { program, expected;
         INCAST_CC_ABI = INCAST_CC_ABI;
         INCAST_NEVER = INCAST_NEVER;
         INCAST_UNLIMITED = INCAST_UNLIMITED;
         INCAST_INT_HOPS = INCAST_INT_HOPS;
         INCAST_PARAMS_WORDS = INCAST_PARAMS_WORDS;
-        INCAST_SIGNAL_ECN = INCAST_SIGNAL_ECN;
-        INCAST_SIGNAL_INT = INCAST_SIGNAL_INT;
-        INCAST_SIGNAL_CNP = INCAST_SIGNAL_CNP;
-        INCAST_SIGNAL_HOP_DELAY = INCAST_SIGNAL_HOP_DELAY;
-        INCAST_SIGNAL_ONE_WAY_DELAY = INCAST_SIGNAL_ONE_WAY_DELAY;
-        INCAST_SIGNAL_RECEIVER_FLOWS = INCAST_SIGNAL_RECEIVER_FLOWS;
-        INCAST_SIGNAL_PACKET_TAG = INCAST_SIGNAL_PACKET_TAG;
-        INCAST_SIGNAL_CIRCUIT = INCAST_SIGNAL_CIRCUIT;
-        INCAST_SIGNAL_DELAYED_RUN = INCAST_SIGNAL_DELAYED_RUN;
         INCAST_KIND_TIME = incast_kind::INCAST_KIND_TIME;
         INCAST_KIND_BYTES = incast_kind::INCAST_KIND_BYTES;
         INCAST_KIND_RATE = incast_kind::INCAST_KIND_RATE;
@@ -129,7 +128,7 @@ fn code() -> Vec<String> {
     code.map(str::to_owned).collect()
 }
 
-/// The names in these lines that begin as those of the project do, with what follows each.
+/// Returns the names in these lines that begin as the project's names do, with the character after each.
 fn names(lines: &[String], begin: &str) -> Vec<(String, char)> {
     let mut found = Vec::new();
     for line in lines {

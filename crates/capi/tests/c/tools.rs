@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What C programs are compiled with: every warning is an error.
+/// Compiler and options for C programs: every warning is an error.
 pub(crate) const C: [&str; 8] = [
     "-std=c11",
     "-Wall",
@@ -17,7 +17,7 @@ pub(crate) const C: [&str; 8] = [
     "-Werror",
 ];
 
-/// The same for C++.
+/// Compiler and options for C++ programs: every warning is an error.
 pub(crate) const CPP: [&str; 7] =
     ["-xc++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
 
@@ -50,7 +50,7 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Where cargo has put libincast_capi.a and libincast_capi.so: beside this program.
+/// Returns the folder in which cargo has put libincast_capi.a and libincast_capi.so: beside this program.
 pub(crate) fn built() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let folder = program.ancestors().skip(1).take(2).find(|folder| {
@@ -87,7 +87,7 @@ pub(crate) fn compilers() -> Vec<&'static str> {
     if found.is_empty() { vec!["cc"] } else { found }
 }
 
-/// What a command prints. It must succeed.
+/// Runs a command, which must succeed, and returns its output.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(

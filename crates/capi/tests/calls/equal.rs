@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-/// What happens to a flow: the same to the one in Rust and to the one behind C.
+/// Two flows that get the same calls: one in Rust and one behind C.
 struct Twin<'a> {
     name: &'a str,
     c: Flow,
@@ -69,7 +69,7 @@ struct Twin<'a> {
 }
 
 impl Visitor for Twin<'_> {
-    /// How many different answers there were: allowances and internals together.
+    /// Number of different answers: allowances and internals together.
     type Output = usize;
 
     fn visit<C: CongestionControl>(mut self, params: &C::Params) -> usize {
@@ -254,7 +254,7 @@ fn every_algorithm_gives_the_same_in_c_and_in_rust() {
     }
 }
 
-/// The texts of both ends of a range, with their values; those of all words.
+/// Returns the texts of both ends of a range with their values; for words, all texts with their values.
 fn ends(kind: Kind, range: &str) -> Vec<(String, Value)> {
     let values = match kind {
         Kind::Time(low, high) => vec![Value::Time(low), Value::Time(high)],

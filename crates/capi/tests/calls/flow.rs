@@ -27,7 +27,7 @@ pub(crate) fn text(string: incast_str) -> &'static str {
     str::from_utf8(bytes).unwrap()
 }
 
-/// What a function writes, given a value to overwrite.
+/// Returns the value that a function writes over the given one.
 pub(crate) fn written<T>(mut out: T, call: impl FnOnce(*mut T) -> incast_status) -> Result<T, incast_status> {
     match call(&mut out) {
         INCAST_OK => Ok(out),
@@ -35,7 +35,7 @@ pub(crate) fn written<T>(mut out: T, call: impl FnOnce(*mut T) -> incast_status)
     }
 }
 
-/// What a function writes as text.
+/// Returns the text that a function writes.
 pub(crate) fn printed(call: impl FnOnce(*mut c_char, usize, *mut usize) -> incast_status) -> String {
     let (mut buffer, mut length) = (vec![0_u8; 4000], 0);
     assert_eq!(call(buffer.as_mut_ptr().cast(), buffer.len(), &mut length), INCAST_OK);
@@ -112,26 +112,8 @@ pub(crate) fn path(path: &Path) -> incast_path {
 
 /// The acknowledgement for C.
 pub(crate) fn ack(ack: &Ack) -> incast_ack {
-    incast_ack {
-        now: ack.now.ps(),
-        sent: ack.sent.ps(),
-        received: ack.received.ps(),
-        held: ack.held.ps(),
-        acked: ack.acked.get(),
-        packet: ack.packet,
-        sequence: ack.sequence,
-        next_sequence: ack.next_sequence,
-        inflight: ack.inflight.get(),
-        inflight_now: ack.inflight_now.get(),
-        packets: ack.packets,
-        marked: ack.marked,
-        hop_delay: ack.hop_delay.ps(),
-        receiver_flows: ack.receiver_flows,
-        tag: ack.tag,
-        delayed_run: ack.delayed_run,
-        hole: ack.hole,
-        circuit: ack.circuit,
-    }
+    // SAFETY: both have the same layout, which types.rs checks.
+    unsafe { ptr::from_ref(ack).cast::<incast_ack>().read() }
 }
 
 /// The telemetry for C.

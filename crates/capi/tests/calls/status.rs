@@ -1,4 +1,4 @@
-//! What is listed and described, and every status: how to provoke it.
+//! Tests of the lists and descriptions, and of every status: each is provoked once.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
@@ -29,21 +29,12 @@ const ACK: Ack = Ack {
     now: Time::from_us(20),
     sent: Time::from_us(5),
     received: Time::from_us(12),
-    held: Time::ZERO,
     acked: Bytes::new(1064),
-    packet: 0,
     sequence: 1000,
     next_sequence: 100_000,
     inflight: Bytes::new(100_000),
     inflight_now: Bytes::new(98_936),
-    packets: 1,
-    marked: 0,
-    hop_delay: Time::ZERO,
-    receiver_flows: 0,
-    tag: 0,
-    delayed_run: 0,
-    hole: false,
-    circuit: false,
+    ..Ack::BLANK
 };
 
 fn empty() -> incast_str {

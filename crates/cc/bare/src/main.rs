@@ -57,24 +57,15 @@ fn exercise(mut params: AnyParams) {
         now: Time::from_us(20),
         sent: Time::from_us(8),
         received: Time::from_us(15),
-        held: Time::ZERO,
-        packet: 0,
         acked: Bytes::new(1060),
         sequence: 1000,
         next_sequence: 2000,
         inflight: Bytes::new(1060),
-        inflight_now: Bytes::ZERO,
-        packets: 1,
-        marked: 0,
-        hop_delay: Time::ZERO,
         receiver_flows: 1,
-        tag: 0,
-        delayed_run: 0,
-        hole: false,
-        circuit: false,
+        ..Ack::BLANK
     });
     let int = black_box(IntStack::EMPTY);
-    let loss = black_box(Loss { now: Time::ZERO, kind: LossKind::Hole, bytes: Bytes::ZERO, sent: Time::ZERO, sequence: 0, next_sequence: 0 });
+    let loss = black_box(Loss { kind: LossKind::Hole, ..Loss::BLANK });
     let sent = black_box(Sent { now: Time::ZERO, bytes: Bytes::ZERO, inflight: Bytes::ZERO });
     let now = black_box(Time::ZERO);
     let params = black_box(params);

@@ -58,8 +58,7 @@ impl Flow {
             kind,
             bytes: Bytes::new(bytes),
             sent: self.now - Time::from_us(20),
-            sequence: 0,
-            next_sequence: 0,
+            ..Loss::BLANK
         };
         self.law.on_loss(&self.setup, &loss);
     }
@@ -390,8 +389,7 @@ fn the_base_rtt_follows_the_smallest() {
     flow.now = Time::from_us(1013);
     let fast = |flow: &mut Flow| {
         let (now, sent) = (flow.now, flow.now - Time::from_us(7));
-        let loss =
-            Loss { now, sent, kind: LossKind::Trim, bytes: Bytes::ZERO, sequence: 0, next_sequence: 0 };
+        let loss = Loss { now, sent, kind: LossKind::Trim, ..Loss::BLANK };
         flow.law.on_loss(&flow.setup, &loss);
     };
     fast(&mut flow);

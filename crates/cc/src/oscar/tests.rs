@@ -16,21 +16,10 @@ fn ack(sent: Time, rtt: Time, inflight: u64) -> Ack {
         now: sent + rtt,
         sent,
         received: sent + rtt - Time::from_us(5),
-        held: Time::ZERO,
-        packet: 0,
         acked: Bytes::new(1000),
-        sequence: 0,
-        next_sequence: 0,
         inflight: Bytes::new(inflight),
         inflight_now: Bytes::new(inflight),
-        packets: 1,
-        marked: 0,
-        hop_delay: Time::ZERO,
-        receiver_flows: 0,
-        tag: 0,
-        delayed_run: 0,
-        hole: false,
-        circuit: false,
+        ..Ack::BLANK
     }
 }
 

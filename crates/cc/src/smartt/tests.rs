@@ -43,14 +43,7 @@ impl Flow {
     }
 
     fn lose(&mut self, kind: LossKind, bytes: u64) {
-        let loss = Loss {
-            now: self.now,
-            kind,
-            bytes: Bytes::new(bytes),
-            sent: Time::ZERO,
-            sequence: 0,
-            next_sequence: 0,
-        };
+        let loss = Loss { now: self.now, kind, bytes: Bytes::new(bytes), ..Loss::BLANK };
         self.state.on_loss(&self.setup, &loss);
     }
 }

@@ -12,14 +12,7 @@ fn with_window(params: &SwiftParams, bytes: u64) -> Swift {
 }
 
 fn lose(flow: &mut Swift, params: &SwiftParams, kind: LossKind, now_us: u64) {
-    let loss = Loss {
-        now: Time::from_us(now_us),
-        kind,
-        bytes: Bytes::ZERO,
-        sent: Time::ZERO,
-        sequence: 0,
-        next_sequence: 0,
-    };
+    let loss = Loss { now: Time::from_us(now_us), kind, ..Loss::BLANK };
     flow.on_loss(&Setup::new(*params, PATH), &loss);
 }
 

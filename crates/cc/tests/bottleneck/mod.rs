@@ -12,7 +12,7 @@ use incast_cc::{
 };
 use incast_units::{Bytes, Rate, Time};
 
-/// What the world talks to: one algorithm for every flow.
+/// The host under test: one algorithm for every flow.
 pub(crate) trait Host {
     fn ack(&mut self, flow: usize, ack: &Ack, int: &IntStack);
     fn cnp(&mut self, flow: usize, now: Time);
@@ -24,18 +24,18 @@ pub(crate) trait Host {
     fn allowance(&self, flow: usize) -> Allowance;
 }
 
-/// What happens in the world, apart from the algorithm.
+/// Events of a world, apart from the algorithm.
 #[derive(Clone)]
 pub(crate) struct Script {
     pub(crate) seed: u64,
     pub(crate) until: Time,
-    /// When each flow sends: spans of (from, to).
+    /// Spans (from, to) in which each flow sends.
     pub(crate) active: Vec<Vec<(Time, Time)>>,
     /// Marks begin at this queue and are certain at four times of it.
     pub(crate) mark_from: Bytes,
     /// The receiver notifies a flow of marks at most this often.
     pub(crate) cnp_interval: Time,
-    /// One in so many acknowledgements is followed by a report of a loss; zero for none.
+    /// Number of acknowledgements per report of a loss; zero for none.
     pub(crate) loss_every: u64,
     /// A circuit is announced to packets sent in every second span of this length; zero for never.
     pub(crate) circuit_every: Time,
@@ -149,7 +149,7 @@ struct Flow {
     last_cnp: Option<Time>,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) acks: u64,
@@ -340,21 +340,15 @@ impl<H: Host> World<'_, H> {
             now: self.now,
             sent: packet.sent,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked: self.path.packet,
             sequence,
             next_sequence,
             inflight: packet.inflight,
             inflight_now: state.inflight,
-            packets: 1,
             marked: u32::from(packet.marked),
-            hop_delay: Time::ZERO,
-            receiver_flows: 0,
             tag: packet.tag,
-            delayed_run: 0,
-            hole: false,
             circuit: packet.sent.ps().checked_div(self.script.circuit_every.ps()).unwrap_or(0) % 2 == 1,
+            ..Ack::BLANK
         };
         self.outcome.acks += 1;
         self.outcome.marks += u64::from(packet.marked);
@@ -362,10 +356,8 @@ impl<H: Host> World<'_, H> {
         if self.script.loss_every > 0 && self.random.below(self.script.loss_every) == 0 {
             let kind = if self.random.below(8) == 0 { LossKind::Timeout } else { LossKind::Hole };
             self.outcome.losses += 1;
-            self.host.loss(
-                packet.flow,
-                &Loss { now: self.now, kind, bytes: Bytes::ZERO, sent: Time::ZERO, sequence, next_sequence },
-            );
+            self.host
+                .loss(packet.flow, &Loss { now: self.now, kind, sequence, next_sequence, ..Loss::BLANK });
         }
         self.after(packet.flow);
     }
@@ -415,7 +407,7 @@ impl<C: CongestionControl> Host for Alone<C> {
     }
 }
 
-/// The same algorithm again, written in f64 straight from the paper. Times are seconds, rates bit/s.
+/// The algorithm written a second time, in f64, straight from the paper. Times are seconds, rates bit/s.
 pub(crate) trait Twin {
     fn ack(&mut self, _ack: &Ack, _int: &IntStack) {}
     fn cnp(&mut self, _now: Time) {}

@@ -29,19 +29,19 @@ pub(crate) struct Scene {
     pub(crate) long: Time,
     /// Whether path 0 marks.
     pub(crate) marks: bool,
-    /// How packets are sent.
+    /// Way in which packets are sent.
     pub(crate) sending: Sending,
     /// Whether repair waits for a smoothed round trip.
     pub(crate) lazy: bool,
     /// Whether paths are random instead of in rotation.
     pub(crate) random: bool,
-    /// Whether the sample of an acknowledgement is wrongly that of the last packet in order.
+    /// Whether an acknowledgement wrongly carries the sample of the last packet in order.
     pub(crate) cumulative: bool,
     /// Packets of the run; the first fifth does not count.
     pub(crate) packets: u64,
 }
 
-/// How packets are sent.
+/// Way in which packets are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sending {
     /// A window of packets in T_s, whatever is in flight.
@@ -76,9 +76,9 @@ pub(crate) const PACKET: u64 = 1000;
 pub(crate) const BDP: u64 = 2000;
 
 impl Scene {
-    /// What the closed forms of algorithms that react to holes need, for a window that shrinks to no less than `least`
-    /// packets: three later packets arrive within the extra delay, 3·T_s/W < T_l − T_s, and the late one before its
-    /// repair; and several increases between two decreases.
+    /// Checks the assumptions of the closed forms of algorithms that react to holes, for a window that
+    /// shrinks to no less than `least` packets: three later packets arrive within the extra delay, 3·T_s/W <
+    /// T_l − T_s, and the late one before its repair; and several increases between two decreases.
     pub(crate) fn check(&self, least: f64) -> Result<(), &'static str> {
         let (short, long) = (self.short.ps() as f64, self.long.ps() as f64);
         if long >= 2.0 * short {
@@ -93,7 +93,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What the algorithm is told of the path.
+    /// Returns the path as the algorithm sees it.
     pub(crate) fn path(&self) -> Path {
         let line_rate = Rate::of(Bytes::new(BDP * PACKET), self.short);
         Path {
@@ -107,7 +107,7 @@ impl Scene {
     }
 }
 
-/// What came of a run, without its first fifth.
+/// Outcome of a run, without its first fifth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     /// Packets acknowledged for the first time in a round trip T_s.
@@ -130,7 +130,7 @@ enum State {
 #[derive(Clone, Copy)]
 struct Packet {
     state: State,
-    /// When three later ones had arrived.
+    /// Time at which three later ones had arrived.
     delayed: Option<Time>,
     sent: Time,
 }
@@ -152,7 +152,7 @@ struct Flow<'a, C: CongestionControl> {
     transmissions: u64,
     again: u64,
     srtt: Time,
-    /// When the last packet in order was sent.
+    /// Time at which the last packet in order was sent.
     last_in_order: Time,
     x: u64,
 }
@@ -275,21 +275,17 @@ impl<C: CongestionControl> Flow<'_, C> {
             now,
             sent,
             received: sent + (now - sent).times_ratio(1, 2),
-            held: Time::ZERO,
             acked: Bytes::new(newly * PACKET),
             packet: number * PACKET,
             sequence,
             next_sequence,
             inflight: Bytes::new(self.inflight),
             inflight_now: Bytes::new(self.inflight),
-            packets: 1,
             marked: u32::from(marked),
-            hop_delay: Time::ZERO,
             receiver_flows: 1,
-            tag: 0,
             delayed_run: if asks { delayed_run } else { 0 },
             hole: !self.packets.is_empty() && self.packets.iter().any(|p| p.state == State::Arrived),
-            circuit: false,
+            ..Ack::BLANK
         };
         self.state.on_ack(&self.setup, &ack, &IntStack::EMPTY);
         if let Some(first) = lost {

@@ -80,9 +80,9 @@ pub(crate) fn value(params: &AnyParams, name: &str) -> Option<Value> {
 /// Runs the flow alone on its path from `now` and position `sequence` on until it is back, and says
 /// how many packets that took, or more than the bound.
 ///
-/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large
-/// window several packets travel and are acknowledged together. Its telemetry is that of one port at
-/// the line's rate that this flow alone uses.
+/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large window
+/// several packets travel and are acknowledged together. Its telemetry is from one port at the line's rate
+/// that this flow alone uses.
 pub(crate) fn recover<C: CongestionControl>(
     flow: &mut C,
     setup: &Setup<C::Params>,
@@ -133,21 +133,14 @@ pub(crate) fn recover<C: CongestionControl>(
                 now,
                 sent,
                 received,
-                held: Time::ZERO,
-                packet: 0,
                 acked: bytes,
                 sequence,
                 next_sequence: next,
                 inflight: inflight_then,
                 inflight_now: inflight,
                 packets: together as u32,
-                marked: 0,
-                hop_delay: Time::ZERO,
                 receiver_flows: 1,
-                tag: 0,
-                delayed_run: 0,
-                hole: false,
-                circuit: false,
+                ..Ack::BLANK
             };
             flow.on_ack(setup, &ack, &int);
             packets += together;

@@ -6,7 +6,7 @@ use incast_units::{Bytes, Time};
 
 use crate::bottleneck::{Alone, Host, Script, path, run};
 
-/// How long ago a trimmed packet was sent; now and then it was faster than any that arrived.
+/// Returns the age of a trimmed packet since it was sent; now and then it was faster than any that arrived.
 fn age(packet: u64) -> Time {
     if packet % 16 == 1 { Time::from_ns(12_100 - packet / 16) } else { Time::from_us(20) }
 }

@@ -25,9 +25,9 @@ impl Random {
 
 /// `count` acknowledgements of a flow on `path`, of a queue of up to `deepest`.
 ///
-/// Own rate and the others' change at random; the queue integrates their sum. Some packets follow an
-/// idle time, some acknowledgements stand for several packets, the way back has small queues too.
-/// Acknowledgements arrive in the order of their packets.
+/// Own rate and the others' change at random; the queue integrates their sum. Some packets follow an idle
+/// time, some acknowledgements cover several packets, the way back has small queues too. Acknowledgements
+/// arrive in the order of their packets.
 pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<Ack> {
     let mut random = Random::new(seed);
     let (line_ps, deepest) = (path.line_rate.time_for(path.packet).ps(), deepest.ps());
@@ -62,21 +62,14 @@ pub(crate) fn acks(seed: u64, path: &Path, deepest: Time, count: usize) -> Vec<A
             now,
             sent,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked: path.packet.times(packets),
             sequence,
             next_sequence: sequence + flying,
             inflight: Bytes::new(flying - random.below(path.packet.get())),
             inflight_now: Bytes::new(flying),
             packets: packets as u32,
-            marked: 0,
             hop_delay: Time::from_ps(queue),
-            receiver_flows: 0,
-            tag: 0,
-            delayed_run: 0,
-            hole: false,
-            circuit: false,
+            ..Ack::BLANK
         });
     }
     acks

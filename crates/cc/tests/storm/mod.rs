@@ -25,7 +25,7 @@ pub(crate) fn everyone() -> Vec<(String, AnyParams)> {
     all
 }
 
-/// What happens next to a flow.
+/// Next event of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Ack(Box<(Ack, IntStack)>),
@@ -67,8 +67,6 @@ pub(crate) fn ack() -> impl Strategy<Value = Ack> {
             now: wait,
             sent: rtt,
             received,
-            held: Time::ZERO,
-            packet: 0,
             acked,
             sequence,
             next_sequence: ahead,
@@ -78,10 +76,10 @@ pub(crate) fn ack() -> impl Strategy<Value = Ack> {
             marked: flight.3.min(flight.2),
             hop_delay: rest.0,
             receiver_flows: rest.1,
-            tag: 0,
             delayed_run: rest.1 % 8,
             hole: rest.2,
             circuit: rest.1 % 2 == 1,
+            ..Ack::BLANK
         })
 }
 
@@ -90,12 +88,10 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         8 => (ack(), int_stack()).prop_map(|both| Event::Ack(Box::new(both))),
         2 => Just(Event::Cnp),
         2 => (any::<bool>(), any_size(40)).prop_map(|(hole, sequence)| Event::Loss(Loss {
-            now: Time::ZERO,
             kind: if hole { LossKind::Hole } else { LossKind::Timeout },
-            bytes: Bytes::ZERO,
-            sent: Time::ZERO,
             sequence,
             next_sequence: sequence,
+            ..Loss::BLANK
         })),
         2 => (bytes(20), bytes(64)).prop_map(|(bytes, inflight)| Event::Sent(Sent {
             now: Time::ZERO,
@@ -128,7 +124,7 @@ pub(crate) struct Flow<'a, C: CongestionControl> {
     /// Acknowledged up to here, sent up to there.
     pub(crate) sequence: u64,
     pub(crate) next: u64,
-    /// How many timers fire at their deadlines while a time passes; the rest is late.
+    /// Largest number of timers that fire at their deadlines while a time passes; later ones are late.
     pub(crate) most_timers: u32,
 }
 
@@ -171,7 +167,7 @@ impl<'a, C: CongestionControl> Flow<'a, C> {
         self.now = until;
     }
 
-    /// Acknowledges `more` bytes; at least `ahead` are then under way.
+    /// Acknowledges `more` bytes; at least `ahead` are then in flight.
     pub(crate) fn acknowledge(&mut self, more: u64, ahead: u64) {
         self.sequence += more;
         self.next = self.next.max(self.sequence + ahead);

@@ -59,8 +59,8 @@ impl Twin {
             + (alpha / (self.scaled() / self.unit).sqrt() + beta).min(range).max(0.0)
     }
 
-    /// The window that flow scaling goes by. Whole packets are those of whole bytes, as a window may lie
-    /// on either side of a packet's border by a rounding.
+    /// Returns the window that flow scaling uses. Whole packets are counted in whole bytes, as a window may
+    /// lie on either side of a packet's border by a rounding.
     fn scaled(&self) -> f64 {
         let packet = self.path.packet.get() as f64;
         if self.p.whole_packets { ((self.cwnd * packet + 1e-6) / packet).floor() } else { self.cwnd }
@@ -115,7 +115,7 @@ impl Twin {
         self.settle(before, us(now));
     }
 
-    /// Repair, after which timeouts are counted anew.
+    /// Notes a repair, after which the count of timeouts starts at zero.
     pub(crate) fn repaired(&mut self) {
         self.retransmit_cnt = 0;
     }
@@ -153,5 +153,5 @@ pub(crate) fn fabric(gbps: u64) -> Path {
 /// A hole, a trimmed packet or a timeout now.
 pub(crate) fn loss(now: Time, kind: LossKind, packets: u64) -> Loss {
     let bytes = Bytes::new(1054 * packets);
-    Loss { now, kind, bytes, sent: Time::ZERO, sequence: 0, next_sequence: 0 }
+    Loss { now, kind, bytes, ..Loss::BLANK }
 }

@@ -1,4 +1,4 @@
-//! A walk over a scenario beside the declarations of its keys: which keys are set away from their defaults.
+//! A walk over a scenario beside the declarations of its keys, for those that are set away from their defaults.
 
 use crate::grammar::section::{Fallback, KeyInfo, Section};
 use crate::grammar::setting::Shape;

@@ -1,5 +1,5 @@
 //! A testbed: namespaces of one machine as hosts, TCP connections as flows, and a switch of the kernel or one in user
-//! space. What it can do of a scenario, and the numbers by which its switches go.
+//! space. The keys of a scenario that it honours, and the numbers by which its switches go.
 
 use std::collections::BTreeSet;
 

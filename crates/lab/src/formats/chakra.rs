@@ -9,7 +9,7 @@ use super::fields::Found;
 use super::protobuf::{Reader, Value, Wrong};
 use crate::problem::{Problem, Problems};
 
-/// What a node does; the numbers of the format's `NodeType`.
+/// Kind of a node, with the numbers of the format's `NodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeKind {
     /// Nothing, with information.

@@ -15,11 +15,11 @@ pub(crate) struct ChakraFiles {
     pub(crate) paths: Vec<PathBuf>,
     /// A hash of all files.
     pub(crate) fingerprint: String,
-    /// What is in them, or what is wrong with them, each with its file.
+    /// Their content, or their problems, each with its file.
     pub(crate) trace: Result<ChakraTrace, Problems>,
 }
 
-/// Reads the files of a pattern, in which `*` stands for the rank.
+/// Reads the files of a pattern, in which `*` is the rank.
 ///
 /// # Errors
 /// When the pattern names no files, or one cannot be read.

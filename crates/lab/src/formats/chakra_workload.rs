@@ -22,7 +22,7 @@ use crate::workload::{Message, Workload};
 const GPU: u16 = 0;
 const CPU: u16 = 1;
 const MEMORY: u16 = 2;
-/// What takes no time.
+/// Unit of work that takes no time.
 const NOTHING: u16 = 3;
 /// Collectives with a root.
 const ROOTED: u16 = 4;
@@ -41,7 +41,7 @@ const COLLECTIVES: [&str; 10] = [
     "BARRIER",
 ];
 
-/// How the messages of a collective are arranged.
+/// Arrangement of the messages of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
     /// This many steps around a ring, with the whole size in each or a piece of it.
@@ -68,7 +68,8 @@ impl ChakraTrace {
         self.ranks.iter().flat_map(|rank| &rank.nodes).any(|node| !node.ctrl_deps.is_empty())
     }
 
-    /// What the traces come to. A node waits for its `data_deps`, and with `ctrl_deps` for these too.
+    /// Builds the workload of the traces. A node waits for its `data_deps`, and with `ctrl_deps` for these
+    /// too.
     ///
     /// # Errors
     /// What is wrong or cannot be expressed, up to twenty problems, each with file, record, byte and field.
@@ -193,7 +194,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a node does; the flow of a receive is known later.
+    /// Returns the work of a node; the flow of a receive is known later.
     fn what(&mut self, origin: Place, messages: &mut Messages) -> Result<What, Problem> {
         let node = self.node(origin);
         let processor = match node.kind {

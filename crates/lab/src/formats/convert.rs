@@ -25,7 +25,7 @@ const MOST_BLOCKS: usize = 16;
 pub struct Named<T> {
     /// The path, from the scenario's folder.
     pub path: String,
-    /// What is in the file.
+    /// Content of the file.
     pub content: T,
 }
 
@@ -56,7 +56,7 @@ pub enum Work {
 pub enum Content {
     /// A network.
     Topology(Topology),
-    /// What hosts send.
+    /// Work of hosts.
     Work(Work),
 }
 
@@ -125,7 +125,7 @@ pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Option<Named<Topology>>,
 }
 
 impl Topology {
-    /// What is not taken over.
+    /// Returns notes on what is not taken over.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {
@@ -136,7 +136,7 @@ impl Topology {
 }
 
 impl Work {
-    /// What is not taken over.
+    /// Returns notes on what is not taken over.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match self {
@@ -148,7 +148,7 @@ impl Work {
         }
     }
 
-    /// How many ranks or nodes it has; `None` for flows between the hosts of a topology.
+    /// Returns the number of its ranks or nodes; `None` for flows between the hosts of a topology.
     fn ranks(&self) -> Option<usize> {
         match self {
             Self::Hpcc(_) => None,

@@ -36,9 +36,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Tells the format by the first line. Where that is a word, it is that of a schedule or of a file of htsim,
-    /// whose next words differ; where it has numbers, their number decides: one begins a list of flows, a pair a
-    /// distribution, three or more a network.
+    /// Recognises the format by the first line. A word begins a schedule or a file of htsim, whose next words
+    /// differ. For numbers, their count decides: one begins a list of flows, a pair a distribution, three or
+    /// more a network.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut lines = Lines::new(text);
@@ -76,7 +76,7 @@ pub struct Description {
     pub format: String,
     /// Its contents: names and texts.
     pub rows: Vec<(String, String)>,
-    /// What Incast does not take over or treats differently.
+    /// Notes on what Incast does not take over or treats differently.
     pub notes: Vec<String>,
 }
 

@@ -127,13 +127,13 @@ impl<'a> Found<'a> {
         self.problems.len() < MOST_PROBLEMS
     }
 
-    /// The same for a problem that names its own file.
+    /// Adds a problem that names its own file.
     pub(crate) fn add_of_any(&mut self, problem: Problem) -> bool {
         self.problems.push(problem);
         !self.is_full()
     }
 
-    /// Records the problem, if there is one; returns the value otherwise.
+    /// Records the problem, if there is one; if not, returns the value.
     pub(crate) fn check<T>(&mut self, value: Result<T, Problem>) -> Option<T> {
         value.map_err(|problem| self.add(problem)).ok()
     }

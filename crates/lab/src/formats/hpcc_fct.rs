@@ -88,8 +88,8 @@ pub fn write(table: &Table, port: &dyn Fn(&str) -> u16, out: &mut impl Write) ->
     Ok(written)
 }
 
-/// The receiver's UDP port of each traffic block of a scenario: what the block says (`dport`), else
-/// that of incast flows for incasts, else the normal one.
+/// Returns the receiver's UDP port of each traffic block of a scenario: the block's own (`dport`), else the
+/// port of incast flows for incasts, else the normal one.
 #[must_use]
 pub fn ports(scenario: &str) -> BTreeMap<String, u16> {
     let (root, _) = toml::de::DeTable::parse_recoverable(scenario);

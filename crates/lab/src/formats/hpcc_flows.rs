@@ -23,7 +23,7 @@ pub struct HpccFlow {
     pub dport: Option<u16>,
     /// Its payload.
     pub size: Bytes,
-    /// When it starts.
+    /// Time of its start.
     pub start: Time,
     /// Its line in the file, from 1.
     pub line: u32,
@@ -34,7 +34,7 @@ pub struct HpccFlow {
 pub struct HpccFlows {
     /// The flows in the order of the file; at least one.
     flows: Vec<HpccFlow>,
-    /// When the first of them starts.
+    /// Start of the first of them.
     first_start: Time,
 }
 
@@ -115,7 +115,7 @@ impl HpccFlows {
         &self.flows
     }
 
-    /// When the first flow starts.
+    /// Returns the time at which the first flow starts.
     #[must_use]
     pub fn first_start(&self) -> Time {
         self.first_start
@@ -131,7 +131,8 @@ impl HpccFlows {
         kinds
     }
 
-    /// What other simulators do with the file and Incast does not, and what is not taken over.
+    /// Returns notes on what other simulators do with the file and Incast does not, and on what is not taken
+    /// over.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -194,7 +195,7 @@ mod tests {
     use crate::Scenario;
 
     thread_local! {
-        /// How often the first of all flows was looked for in this thread.
+        /// Number of searches in this thread for the first of all flows.
         pub(super) static SEARCHES: Cell<u32> = const { Cell::new(0) };
     }
 

@@ -11,7 +11,7 @@ use crate::grammar::foreign::Format;
 use crate::limits::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
 use crate::problem::{Problem, Problems};
 
-/// Which program's header a file has.
+/// Program whose header a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// `nodes switches links`: HPCC, and OSCAR's artifact.
@@ -57,7 +57,7 @@ pub struct HpccLink {
 /// The network of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HpccTopology {
-    /// Which program's header it has.
+    /// Program whose header it has.
     pub header: Header,
     /// Numbers of the hosts, ascending.
     pub hosts: Vec<u32>,
@@ -65,7 +65,7 @@ pub struct HpccTopology {
     pub switches: Vec<u32>,
     /// Numbers of the switches inside servers (NVSwitch), ascending; they are not simulated.
     pub nvswitches: Vec<u32>,
-    /// The links in the order of the file, without those of NVSwitches.
+    /// The links in the order of the file, without links of NVSwitches.
     pub links: Vec<HpccLink>,
     /// Links to NVSwitches or between two hosts of a server; they are not simulated.
     pub server_links: usize,
@@ -328,7 +328,7 @@ impl HpccTopology {
         Ok(network)
     }
 
-    /// What Incast does not take over from the file.
+    /// Returns notes on what Incast does not take over from the file.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -33,7 +33,7 @@ enum End {
     Receiver,
 }
 
-/// What a connection waits for.
+/// Trigger for which a connection waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wait {
     connection: u32,
@@ -141,7 +141,7 @@ impl HtsimConnections {
         work
     }
 
-    /// The same, with the line of each operation.
+    /// Returns the workload with the line of each operation.
     fn expressed(&self, unit: Time) -> (Workload, Vec<u32>) {
         let mut work = Workload { ranks: self.nodes, ..Workload::default() };
         let mut lines = Vec::new();
@@ -177,7 +177,7 @@ impl HtsimConnections {
         (work, lines)
     }
 
-    /// What Incast does not take over from the file.
+    /// Returns notes on what Incast does not take over from the file.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

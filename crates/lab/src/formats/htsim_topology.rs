@@ -126,7 +126,7 @@ impl HtsimTopology {
 
     /// The network: hosts `h`, switches `tor`, `agg` and `core` with their numbers.
     ///
-    /// The latency of a switch is that of its links, half on each: every path through a switch takes two of
+    /// The latency of a switch is put on its links, half on each: every path through a switch takes two of
     /// them.
     #[must_use]
     pub fn network(&self) -> Network {
@@ -162,7 +162,7 @@ impl HtsimTopology {
         network
     }
 
-    /// What Incast does not take over from the file.
+    /// Returns notes on what Incast does not take over from the file.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

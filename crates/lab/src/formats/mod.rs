@@ -32,8 +32,8 @@ pub(crate) mod fields;
 mod frame;
 mod protobuf;
 
-/// The IPv4 address that stands for a host in HPCC's files and in captures: 11.x.y.1 with the host's
-/// number in x and y, so that `(address >> 8) & 0xffff` is the number again.
+/// Returns the IPv4 address of a host in HPCC's files and in captures: 11.x.y.1 with the host's number in x
+/// and y, so that `(address >> 8) & 0xffff` is the number again.
 #[must_use]
 pub const fn address(host: u32) -> u32 {
     0x0b00_0001_u32.wrapping_add(host << 8)

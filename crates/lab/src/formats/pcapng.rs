@@ -36,7 +36,7 @@ mod option {
 /// A packet that was seen on a testbed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When, from the start of the scenario.
+    /// Time from the start of the scenario.
     pub time: Time,
     /// The port that sent it.
     pub port: (NodeId, PortId),

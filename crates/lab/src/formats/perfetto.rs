@@ -31,7 +31,7 @@ pub struct Source<'a> {
     pub ports: &'a Table,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Flows, one slice each.

@@ -15,11 +15,11 @@ pub(super) enum Value<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
-    /// Where `rest` begins, in bytes from the beginning of the file.
+    /// Start of `rest`, in bytes from the beginning of the file.
     pub(super) at: usize,
 }
 
-/// What is wrong, and where.
+/// Error in a file: its place and what is wrong.
 pub(super) type Wrong = (usize, String);
 
 impl<'a> Reader<'a> {

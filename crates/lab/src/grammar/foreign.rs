@@ -14,7 +14,7 @@ use crate::problem::{Problem, Problems};
 
 /// A file format to which a scenario can refer.
 pub(crate) trait Format: Sized {
-    /// What may be written: `a file like "flow.txt"`.
+    /// Accepted values in words: `a file like "flow.txt"`.
     const NOUN: &'static str;
 
     /// Reads the text of a file; `file` is its name for messages.
@@ -24,7 +24,7 @@ pub(crate) trait Format: Sized {
 /// A file of another program. Two are equal when their contents are.
 #[derive(Debug)]
 pub(crate) struct Foreign<T> {
-    /// Where it was found, as an absolute path.
+    /// Its absolute path.
     path: String,
     /// A hash of its text.
     fingerprint: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Foreign<T> {
 section! {
     /// A file with the hash of its content.
     pub(crate) struct Pinned {
-        /// Where it is.
+        /// Its path.
         path: String,
         /// A hash of its text, in hexadecimal; the file is refused if its hash differs.
         fingerprint: Option<String> = None,

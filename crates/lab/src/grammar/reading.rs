@@ -9,7 +9,7 @@ use super::suggest::unknown;
 use super::tree::{Node, Place, Sources, Table, Value};
 use crate::problem::{Problem, Problems};
 
-/// Where each key was written, by its path; keys that were not written are absent.
+/// Place of each key that was written, by its path; other keys are absent.
 pub(crate) type Places = BTreeMap<String, Place>;
 
 /// Says where a key of this name belongs, if it does not to the table at this path.
@@ -109,7 +109,7 @@ impl Reading {
         warnings.into_iter().map(|(place, problem)| self.sources.locate(problem, place)).collect()
     }
 
-    /// Where a key was written, or else the nearest section around it that was.
+    /// Returns the place of a key, or of the nearest section around it that was written.
     fn place_of(&self, key: &str) -> Place {
         let mut path = key;
         loop {
@@ -132,7 +132,7 @@ impl Reading {
         self.problems.is_empty()
     }
 
-    /// The problems in the order of the file, those of overrides last.
+    /// Returns the problems in the order of the file, and then the problems of overrides.
     pub(crate) fn into_problems(self) -> Problems {
         let mut problems = self.problems;
         problems.sort_by_key(|(place, _)| *place);
@@ -163,7 +163,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// Reads a key. `fallback` gives the value of a key that is absent; without one the key is
+    /// Reads a key. `fallback` gives the value of a key that is absent; a key that has no fallback is
     /// required. A fallback of `None` depends on another key that has a problem itself.
     pub(crate) fn read<T: Setting>(
         &mut self,
@@ -232,7 +232,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         None
     }
 
-    /// What is written at a key.
+    /// Returns the value that is written at a key.
     pub(crate) fn written(&self, key: &str) -> Option<&'a Value> {
         self.table.get(key).map(|node| &node.value)
     }
@@ -278,7 +278,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
     }
 }
 
-/// Reads a whole table as a section. `true` stands for a section with all its defaults.
+/// Reads a whole table as a section. `true` is a section with all its defaults.
 pub(crate) fn read_section<S: Section + Setting>(node: &Node, key: &str, reading: &mut Reading) -> Option<S> {
     let empty = Table::default();
     let table = match &node.value {

@@ -12,13 +12,13 @@ pub struct KeyInfo {
     pub name: &'static str,
     /// Its meaning.
     pub meaning: String,
-    /// What may be written.
+    /// Accepted values.
     pub shape: Shape,
     /// The range.
     pub bound: Bound,
     /// Its value when it is absent.
     pub fallback: Fallback,
-    /// Where the default comes from: a paper, an artifact, a standard.
+    /// Source of the default: a paper, an artifact, a standard.
     pub source: Option<&'static str>,
     /// The section that it holds, if it is one: its summary and its keys.
     pub section: Option<(String, Vec<Self>)>,
@@ -63,7 +63,7 @@ pub struct Entry {
 
 /// A set of keys.
 pub(crate) trait Section: Sized {
-    /// What it describes.
+    /// Returns a description of the section.
     fn summary() -> String;
 
     /// The first sentence of that, without its full stop.
@@ -107,9 +107,8 @@ pub(crate) fn defaults<S: Section>() -> Option<S> {
 /// out. A default may depend on a key above it, whose value is then an `Option`: `= rate?`. A key of a
 /// section without default must be written.
 ///
-/// `for Type { … }` makes a type of the simulator a section: its fields are the keys. With
-/// `for Type with its defaults { … }` the defaults are those of the type. A field without a key does not
-/// compile.
+/// `for Type { … }` makes a type of the simulator a section: its fields are the keys. With `for Type with its
+/// defaults { … }` the type's defaults are the section's. A field without a key does not compile.
 macro_rules! section {
     (
         $(#[doc = $doc:literal])+

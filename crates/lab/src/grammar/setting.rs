@@ -11,7 +11,7 @@ use super::section::KeyInfo;
 use super::tree::{Node, Value};
 use super::write::Out;
 
-/// What may be written for a key.
+/// Values that a key accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// `true` or `false`.
@@ -39,7 +39,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// How to write such a value at `path`, for a key that is missing.
+    /// Describes how to write a value at `path`, for a key that is missing.
     pub(crate) fn wanted(&self, path: &str) -> String {
         match self {
             Self::Table(_) | Self::Variants(..) | Self::Algorithm => format!("a section [{path}]"),
@@ -103,7 +103,7 @@ impl Display for Bound {
 
 /// A type that a key of a scenario can have.
 pub(crate) trait Setting: Sized {
-    /// What may be written.
+    /// Returns the values that it accepts.
     fn shape() -> Shape;
 
     /// Summary and keys of a type that is a section.
@@ -114,7 +114,7 @@ pub(crate) trait Setting: Sized {
     /// Reads it; `key` is its path, for messages. `None` after a problem was reported.
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self>;
 
-    /// How it is written, so that it reads back as the same value; `None` to leave the key out.
+    /// Writes the value so that it reads back as the same value; `None` to leave the key out.
     fn write(&self) -> Option<Out>;
 
     /// Whether it is within a bound.

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::Problem;
 
-/// Where a value was written.
+/// Place of a value in a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// 0: the file itself; `i + 1`: the override number `i`.

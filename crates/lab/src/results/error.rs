@@ -2,7 +2,7 @@ use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a result could not be written or read.
+/// Reason for which a result could not be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ResultError {
@@ -10,7 +10,7 @@ pub enum ResultError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried: "write", "create".
+        /// Action that failed: "write", "create".
         tried: &'static str,
         /// The error.
         error: io::Error,
@@ -34,7 +34,7 @@ pub enum ResultError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason of the failure.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A result's folder after the run, including that of a killed run.
+//! A result's folder after the run, also after a run that was killed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};

@@ -37,14 +37,14 @@ pub struct ResultInfo {
     /// Number of hosts: the nodes with the lowest numbers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hosts: Option<u32>,
-    /// What the result was measured on; absent from one that was simulated.
+    /// Equipment on which the result was measured; absent from a result that was simulated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub testbed: Option<TestbedInfo>,
     /// Number of threads. The results do not depend on it.
     pub threads: usize,
-    /// When the run began, in seconds since 1970 (UTC).
+    /// Time at which the run began, in seconds since 1970 (UTC).
     pub started_unix_s: u64,
-    /// What the endings of keys and columns mean.
+    /// Meaning of the endings of keys and columns.
     pub units: BTreeMap<String, String>,
     /// Outcome of the run; absent until its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -52,8 +52,8 @@ pub struct ResultInfo {
     /// Slowdowns by size and statistics of the sampled ports; absent until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub summary: Option<Summary>,
-    /// Digests of the result's other files by their names, by which damage is detected; until the end of
-    /// the run only that of the scenario. The parts of tables have theirs in their names.
+    /// Digests of the result's other files by their names, by which damage is detected; until the end of the
+    /// run only the scenario's. Parts of tables have digests in their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub files: BTreeMap<String, String>,
     /// The digest of all of the above.
@@ -64,17 +64,17 @@ pub struct ResultInfo {
 /// The testbed on which a result was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TestbedInfo {
-    /// What forwarded packets: `kernel` or `user`.
+    /// Switch that forwarded packets: `kernel` or `user`.
     pub switch: String,
     /// The release of the kernel that sent and received.
     pub kernel: String,
     /// The kernel's congestion control in place of each algorithm.
     pub controls: BTreeMap<String, String>,
-    /// What differs from the scenario, and what went otherwise than it should, in sentences.
+    /// Deviations from the scenario, and things that went wrong, in sentences.
     pub notes: Vec<String>,
     /// Wall time from the start of the scenario to its end.
     pub wall_s: f64,
-    /// When the scenario started, by the machine's monotonic clock. Telemetry has the times of that clock.
+    /// Start of the scenario by the machine's monotonic clock, which telemetry uses too.
     #[serde(default)]
     pub clock_ns: u64,
 }
@@ -94,7 +94,7 @@ pub enum Written {
 pub struct OutcomeInfo {
     /// `finished`, `time limit`, `interrupted` or `stalled`.
     pub end: String,
-    /// The same in a sentence, with the reason.
+    /// The reason in a sentence.
     pub why: String,
     /// Ports that wait for each other in a cycle of pauses, each for the next: `leaf0 port 3`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -151,7 +151,7 @@ pub struct OutcomeInfo {
 pub struct Waiting {
     /// Its number.
     pub flow: u32,
-    /// What it waits for.
+    /// Event that it waits for.
     pub waits_for: String,
 }
 
@@ -160,7 +160,7 @@ pub struct Waiting {
 pub struct WaitingOperation {
     /// Its number.
     pub operation: u32,
-    /// What it waits for.
+    /// Event that it waits for.
     pub waits_for: String,
 }
 

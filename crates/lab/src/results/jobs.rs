@@ -1,4 +1,4 @@
-//! How long jobs took: from their operations, while these end.
+//! Times of jobs, computed from their operations while these end.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ pub struct JobRecord {
     pub job: u16,
     /// Its operations.
     pub operations: u64,
-    /// How many of them have ended.
+    /// Number of them that have ended.
     pub ended: u64,
     /// The flows that it sends.
     pub flows: u64,
     /// The payload of these.
     pub payload: Bytes,
-    /// When the first of its sends and computations started; [`Time::NEVER`] if none did.
+    /// Time at which the first of its sends and computations started; [`Time::NEVER`] if none did.
     pub start: Time,
-    /// When the last of its operations ended; [`Time::NEVER`] unless all have.
+    /// Time at which the last of its operations ended; [`Time::NEVER`] unless all have.
     pub end: Time,
     /// Its straggler: the operation that ended last, and its host.
     pub last: Option<(u32, u32)>,
-    /// When half of its hosts had ended all their operations; [`Time::NEVER`] unless all have.
+    /// Time at which half of its hosts had ended all their operations; [`Time::NEVER`] unless all have.
     pub median_end: Time,
-    /// How long it takes at least with empty queues; `None` if it neither sends nor computes.
+    /// Least time that it takes with empty queues; `None` if it neither sends nor computes.
     pub bound: Option<Time>,
 }
 
 impl JobRecord {
-    /// How long it took.
+    /// Returns the time that it took.
     pub(super) fn time(&self) -> Option<Time> {
         (self.end != Time::NEVER).then(|| self.end - self.start)
     }
 }
 
-/// What is known of the jobs of a run so far.
+/// State of the jobs of a run so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     jobs: Vec<JobRecord>,
-    /// When the last operation of each job at each host ended.
+    /// Time at which the last operation of each job at each host ended.
     ends: Vec<BTreeMap<u32, Time>>,
     /// Whether operations of each job were left out.
     shorter: Vec<bool>,

@@ -5,7 +5,7 @@
 //! * [`writer`]: the folder during the run.
 //! * `jobs`: how long the jobs of a workload with dependencies took.
 //! * [`extract`]: converts tables to the arguments of the summary functions.
-//! * [`folder`]: the folder after the run, including that of a killed run.
+//! * [`folder`]: the folder after the run, also after a run that was killed.
 //!
 //! A result is one folder:
 //!

@@ -70,9 +70,8 @@ pub(super) fn write(
     write().map(drop).map_err(io_error)
 }
 
-/// Merges the files of one table, in order, into one. Row groups are copied as they are, except that
-/// small neighbours are written anew as one, so that a slow run's many small parts do not make a slow
-/// file.
+/// Merges the files of one table, in order, into one. Row groups are copied as they are, except that small
+/// neighbours are rewritten as one, so that a slow run's many small parts do not make a slow file.
 ///
 /// # Errors
 /// With `Ok(Err(…))` when a part cannot be read, with `Err(…)` when `out` cannot be written.
@@ -181,7 +180,7 @@ pub(super) fn read_bytes(bytes: Vec<u8>, path: &Path) -> Result<(SchemaRef, Vec<
     read_file(Bytes::from(bytes), path)
 }
 
-/// What is done with each batch of a table; it says what is wrong with the batch's columns.
+/// Function that processes each batch of a table; it returns an error if the batch's columns are wrong.
 pub(crate) type EachBatch<'a> = dyn FnMut(&RecordBatch) -> Result<(), String> + 'a;
 
 /// Iterates over the batches of a file.

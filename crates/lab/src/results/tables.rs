@@ -397,7 +397,7 @@ impl<'a> Labels<'a> {
         Self { simulation, groups, algorithms, jobs: &[], ports }
     }
 
-    /// The same for operations whose jobs have these names.
+    /// Adds the names of the jobs of operations.
     #[must_use]
     pub fn with_jobs(self, jobs: &'a [String]) -> Self {
         Self { jobs, ..self }

@@ -123,8 +123,7 @@ impl ResultWriter {
 
     /// Iterates over the rows of a table that were written so far, in order.
     ///
-    /// # Errors
-    /// When a part cannot be read, or `each` says that its columns are not those of the table.
+    /// # Errors When a part cannot be read, or `each` refuses its columns.
     pub(crate) fn each(&self, table: TableName, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
         for part in &self.parts[table as usize] {
             check_part(part)?;
@@ -241,7 +240,7 @@ fn part_name(number: usize) -> String {
     format!("part-{number:05}.parquet")
 }
 
-/// The same with its digest: `part-00000.0123456789abcdef.parquet`.
+/// Adds the digest to a file name: `part-00000.0123456789abcdef.parquet`.
 fn with_digest(name: &str, digest: &str) -> String {
     let stem = name.strip_suffix(".parquet").unwrap_or(name);
     format!("{stem}.{digest}.parquet")
@@ -272,7 +271,7 @@ fn temporary_name(name: &str) -> String {
     format!(".{name}.tmp")
 }
 
-/// What is in the folder: nothing, or a result of ours.
+/// Returns the result that the folder holds; `None` if it is empty.
 fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
     let foreign = |name: String| ResultError::Foreign { path: root.to_owned(), name };
     let mut names = names(root)?;
@@ -295,7 +294,7 @@ fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
     Ok(Some(info.state))
 }
 
-/// What `result.json` says; `None` where there is none of ours.
+/// Reads `result.json`; `None` if the folder has none of ours.
 pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> {
     let path = root.join(INFO_FILE);
     let text = match fs::read(&path) {
@@ -380,7 +379,7 @@ fn write_whole(
     write_named(path, write, |_| path.to_owned())
 }
 
-/// The same with a name that is made from the digest; `path` is what messages call the file.
+/// Writes a file whose name is made from the digest; `path` is its name in messages.
 fn write_named(
     path: &Path,
     write: impl FnOnce(&mut Digested) -> io::Result<()>,

@@ -13,14 +13,14 @@ use crate::formats::pcapng::Frame;
 use crate::hash::Digest;
 use crate::results::info::TestbedInfo;
 
-/// The measurements of a run of a scenario on a testbed.
+/// Measurements of the flows of a scenario.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The testbed.
     pub testbed: TestbedInfo,
-    /// Why it ended.
+    /// Reason for which it ended.
     pub end: End,
-    /// When, from the start of the scenario.
+    /// Time from the start of the scenario.
     pub now: Time,
     /// Data packets that did not arrive at receivers.
     pub dropped: u64,
@@ -40,7 +40,7 @@ pub struct Measured {
     pub frames: Vec<Frame>,
 }
 
-/// Makes the result of a measured `job`, in memory or on disk like that of a simulated one.
+/// Records the measurements of `job` in memory or on disk, as for a run.
 ///
 /// # Errors
 /// When the scenario contradicts itself, or the result's folder cannot be used or written.

@@ -72,18 +72,18 @@ pub fn distributions() -> Vec<Entry> {
         .collect()
 }
 
-/// The algorithms with their parameters, defaults those of the first preset.
+/// Returns the algorithms with their parameters; defaults are taken from the first preset.
 #[must_use]
 pub fn algorithms() -> Vec<Entry> {
     incast_cc::any::CATALOGUE.iter().filter_map(|info| cc::entry(info.name)).collect()
 }
 
-/// A group of algorithms, or of what controls congestion without one.
+/// A group of algorithms, or of transports and networks that control congestion themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Its name in lists.
     pub name: &'static str,
-    /// What decides by what, in a few words.
+    /// Controller and signal of the group, in a few words.
     pub meaning: &'static str,
 }
 
@@ -118,7 +118,8 @@ pub fn own_controls() -> Vec<Other> {
     transports.chain([bfc]).collect()
 }
 
-/// Where a key called `name` belongs, if it does not to the table at `path`: `it is a key of [switch]`.
+/// Names the table to which a key called `name` belongs, if that is not the table at `path`: `it is a key of
+/// [switch]`.
 pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
     let holder = |entries: Vec<Entry>| {
         let holds = |entry: &Entry| entry.keys.iter().any(|key| key.name == name);

@@ -34,8 +34,8 @@ pub(super) fn idle(root: &Root) -> Vec<(String, String)> {
     idle.0
 }
 
-/// Checks a scenario whose sections were read without problems. `None` when its network cannot be
-/// built; otherwise `reading` has the problems, if any.
+/// Checks a scenario whose sections were read without problems. Returns `None` if its network cannot be
+/// built; `reading` then has the problems.
 pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
     for (key, reason) in idle(root) {
         if reading.written(&key) {

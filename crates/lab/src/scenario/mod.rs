@@ -73,12 +73,12 @@ impl PartialEq for Scenario {
 /// A scenario as the simulator runs it, with the names that results need.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What to simulate, on one thread.
+    /// The simulation, on one thread.
     pub simulation: Simulation,
     /// Names of the traffic blocks; a flow's `group` is an index into them.
     pub groups: Vec<String>,
-    /// Names of the jobs; an operation's `job` is an index into them. A name is that of its traffic block, or that
-    /// and a part, like `ring/group3`.
+    /// Names of the jobs; an operation's `job` is an index into them. A name is the name of its traffic
+    /// block, or that and a part, like `ring/group3`.
     pub jobs: Vec<String>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
     pub algorithms: Vec<String>,
@@ -182,8 +182,8 @@ impl Scenario {
         self.root.seed
     }
 
-    /// The scenario's algorithm with its preset, like `oscar:paper`; `None` where every traffic block
-    /// has its own. A transport without congestion control stands for one.
+    /// Returns the scenario's algorithm with its preset, like `oscar:paper`; `None` if every traffic block
+    /// has its own. A transport without congestion control takes the place of an algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Option<String> {
         self.uncontrolled().or_else(|| self.root.cc.as_ref().map(Cc::label))
@@ -276,8 +276,8 @@ impl Scenario {
         Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone())
     }
 
-    /// The same with another algorithm: `name` or `name:preset`, and parameters like `eta=0.95`. The
-    /// parameters of the old one are dropped. Traffic blocks with an algorithm of their own keep it.
+    /// Returns the scenario with another algorithm: `name` or `name:preset`, and parameters like `eta=0.95`.
+    /// The parameters of the old one are dropped. Traffic blocks with an algorithm of their own keep it.
     ///
     /// # Errors
     /// When there is no such algorithm, preset or parameter, or it does not fit the scenario.
@@ -313,7 +313,7 @@ impl Scenario {
         Self::checked(Some(root), &self.name, reading)
     }
 
-    /// The same with another seed.
+    /// Returns the scenario with another seed.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }

@@ -1,9 +1,9 @@
-//! Which samples a row of a table of samples stands for.
+//! Samples that a row of a table of samples covers.
 //!
-//! Of equal samples that follow each other only the first and the last have a row. The column `samples`
-//! says how many samples a row stands for: the one at its own time and the equal ones directly before it.
-//! Where that is more than one, the row before it, of the same port, flow or quantity, lies as many
-//! intervals earlier, so the times of all of them are known.
+//! Of equal samples that follow each other only the first and the last have a row. The column `samples` gives
+//! the number of samples that a row covers: the one at its own time and the equal ones directly before it. If
+//! that is more than one, the row before it, of the same port, flow or quantity, lies as many intervals
+//! earlier, so the times of all of them are known.
 
 use incast_units::Time;
 
@@ -16,12 +16,12 @@ pub(crate) struct Part {
     pub(crate) first: Time,
     /// The last of them.
     pub(crate) last: Time,
-    /// How many there are.
+    /// Number of samples.
     pub(crate) samples: u64,
 }
 
-/// The samples within an interval of a row at `time` that stands for `samples` of them, where the row before
-/// it is at `before`. `None` if there are none.
+/// Returns the samples within an interval of a row at `time` that covers `samples` of them, where the row
+/// before it is at `before`. `None` if there are none.
 pub(crate) fn within(before: Option<Time>, time: Time, samples: u64, interval: Interval) -> Option<Part> {
     let most = samples.checked_sub(1)?;
     let step = before.map_or(1, |before| ((time - before).ps() / samples).max(1));

@@ -132,7 +132,7 @@ fn lost_utilisation_and_busy_share() {
     assert_eq!(busy_share(&samples, us(11, 12)), None);
 }
 
-/// The same samples with rows for the first and the last of equal ones only.
+/// Drops all equal samples but the first and the last of each stretch.
 fn thinned(samples: &[PortPoint]) -> Vec<PortPoint> {
     let same = |a: &PortPoint, b: Option<&PortPoint>| {
         b.is_some_and(|b| (a.queue, a.transmitted) == (b.queue, b.transmitted))

@@ -9,7 +9,7 @@ use crate::grammar::setting::Bound;
 use crate::limits::{MAX_HOSTS, MAX_SWITCHES};
 use crate::problem::{Problem, fault};
 
-/// Which core switches an aggregation switch is connected to.
+/// Core switches to which an aggregation switch is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CoreLinks {
     /// The cores are divided among the aggregation switches of a pod.
@@ -45,7 +45,7 @@ section! {
         core: Option<u32> = None; Bound::Count(1, 16_384),
         /// Hosts on each edge switch.
         hosts: Option<u32> = None; Bound::Count(1, 4096),
-        /// Which cores an aggregation switch is connected to.
+        /// Cores to which an aggregation switch is connected.
         core_links: CoreLinks = CoreLinks::Divided,
         /// Rate of the hosts' links.
         rate: Rate; Bound::Positive,
@@ -62,7 +62,7 @@ section! {
     }
 }
 
-/// How many of everything, with `k` spelled out.
+/// Numbers of all parts, with `k` spelled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
     pods: u32,

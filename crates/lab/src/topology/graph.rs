@@ -16,7 +16,7 @@ use crate::problem::{Problem, fault};
 section! {
     /// Any network: named hosts, named switches, and links between them.
     ///
-    /// A host has one link or more, to switches. `"h0-h3"` stands for h0, h1, h2 and h3.
+    /// A host has one link or more, to switches. `"h0-h3"` means h0, h1, h2 and h3.
     pub(crate) struct Graph {
         /// Names of the hosts.
         hosts: Vec<String>,
@@ -130,7 +130,7 @@ impl Graph {
         if problems.is_empty() { Ok(network) } else { Err(problems) }
     }
 
-    /// Adds what one entry of `links` stands for.
+    /// Adds the links that one entry of `links` describes.
     fn add(
         &self,
         network: &mut Network,

@@ -89,7 +89,7 @@ pub struct Fabric {
 pub struct Tier {
     /// Common name of its switches: `edge`.
     pub name: String,
-    /// How many there are.
+    /// Number of switches.
     pub switches: u32,
     /// Rate of all links to the tier below (hosts are the lowest).
     pub down: Rate,
@@ -191,7 +191,7 @@ impl Fabric {
         self.distances_from(&[from])
     }
 
-    /// The same from the nearest of several nodes.
+    /// Returns the distances from the nearest of several nodes.
     #[must_use]
     pub fn distances_from(&self, from: &[NodeId]) -> Vec<u32> {
         let mut distances = vec![u32::MAX; self.ports.len()];

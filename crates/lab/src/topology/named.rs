@@ -11,9 +11,9 @@ struct Named {
     name: &'static str,
     /// Its kind and keys, as a scenario file has them.
     keys: &'static str,
-    /// What it is, a sentence without its full stop.
+    /// Its description, a sentence without its full stop.
     meaning: &'static str,
-    /// Where it comes from.
+    /// Its source.
     source: &'static str,
 }
 
@@ -167,7 +167,7 @@ impl Named {
     }
 }
 
-/// Replaces the name of a topology by its kind and those of its keys that are not written.
+/// Replaces the name of a topology by its kind, and by the kind's keys that are not written.
 pub(crate) fn expand(table: &mut Table) {
     let Some(Node { value: Value::Table(topology), .. }) = table.get_mut("topology") else { return };
     let Some(Node { value: Value::Text(kind), place }) = topology.get("kind") else { return };
@@ -192,9 +192,9 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 pub struct NamedTopology {
     /// Its name.
     pub name: &'static str,
-    /// What it is, a sentence without its full stop.
+    /// Its description, a sentence without its full stop.
     pub meaning: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// The kind.
     pub kind: String,
@@ -218,7 +218,7 @@ pub(crate) fn all() -> Vec<NamedTopology> {
     NAMED.iter().map(describe).collect()
 }
 
-/// The description of each, from that of its kind.
+/// Returns the description of each, made from the description of its kind.
 pub(crate) fn entries(kinds: &[Entry]) -> Vec<Entry> {
     let entry = |named: &Named| {
         let keys = named.table(Place::default());

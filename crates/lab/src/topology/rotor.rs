@@ -15,8 +15,8 @@ use crate::problem::{Problem, fault};
 const LONGEST_WEEK: Time = Time::from_s(1_000_000);
 
 section! {
-    /// Racks whose switches (ToRs) are connected in pairs, in turn, by an optical switch, and by a packet network
-    /// otherwise: the reconfigurable network of PowerTCP, section 5.
+    /// Racks whose switches (ToRs) are connected in pairs, in turn, by an optical switch, and at all other
+    /// times by a packet network: the reconfigurable network of PowerTCP, section 5.
     ///
     /// Host `h` is connected to `tor` `h / hosts`. Every ToR has a link to the packet switch `packet` and one to the
     /// optical switch `optical`. In matching `m`, from 1 to `racks - 1`, ToR `i` has a circuit to ToR
@@ -33,14 +33,14 @@ section! {
         /// Rate of the links between ToRs and the packet switch.
         uplink_rate: Rate = Rate::from_gbps(25); Bound::Positive => "PowerTCP section 5",
         /// One-way delay of the links between ToRs and the packet switch.
-        uplink_delay: Time = Time::from_ps(4_642_240); Bound::Positive => "PowerTCP section 5: a largest base RTT of 24us, here that of packets of 1054B acknowledged by 64B",
+        uplink_delay: Time = Time::from_ps(4_642_240); Bound::Positive => "PowerTCP section 5: a largest base RTT of 24us, here with packets of 1054B acknowledged by 64B",
         /// Rate of the links between ToRs and the optical switch.
         circuit_rate: Rate = Rate::from_gbps(100); Bound::Positive => "PowerTCP section 5",
         /// One-way delay of the links between ToRs and the optical switch.
         circuit_delay: Time = uplink_delay?; Bound::Positive => "chosen here",
-        /// How long a matching holds.
+        /// Duration of a matching.
         day: Time = Time::from_us(225); Bound::Positive => "PowerTCP section 5",
-        /// How long the optical switch takes to turn to the next matching, during which it is dark.
+        /// Time that the optical switch takes to turn to the next matching, during which it is dark.
         night: Time = Time::from_us(20); Bound::Positive => "PowerTCP section 5",
         /// So long before each day of a pair its ToR announces the circuit to senders, and `voq_large` limits its
         /// queue.
@@ -88,7 +88,7 @@ impl Rotor {
         Some(VoqLimits { small, large: self.voq_large.unwrap_or_else(usual) })
     }
 
-    /// What is wrong with `voq_large`.
+    /// Returns the problem of `voq_large`, if there is one.
     fn unlimited(&self) -> Option<Problem> {
         match (self.voq, self.voq_large?) {
             (None, _) => Some(fault("voq_large", "has no effect without voq, the limit at other times")),
@@ -99,7 +99,8 @@ impl Rotor {
         }
     }
 
-    /// What is wrong with the times: a week that is too long, or a `prebuffer` that reaches into the pair's day before.
+    /// Returns the problem of the times: a week that is too long, or a `prebuffer` that reaches into the
+    /// pair's day before.
     fn too_early(&self) -> Option<Problem> {
         let week = (self.day + self.night).times(u64::from(self.racks) - 1);
         if week > LONGEST_WEEK {

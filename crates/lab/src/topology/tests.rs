@@ -44,7 +44,7 @@ fn sound(fabric: &Fabric, hosts: u32, switches: usize, links: usize) {
     }
 }
 
-/// How many hosts are at each distance from host 0.
+/// Counts the hosts at each distance from host 0.
 fn census(fabric: &Fabric) -> Vec<(u32, usize)> {
     let mut counts = BTreeMap::new();
     for &d in &fabric.distances(0)[1..fabric.network.hosts as usize] {

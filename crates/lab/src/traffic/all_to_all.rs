@@ -25,7 +25,7 @@ choice! {
     }
 }
 
-/// How often each of the 16 experts is chosen, in units of 10^-5 (OSCAR artifact).
+/// Frequency of each of the 16 experts, in units of 10^-5 (OSCAR artifact).
 const MOE_16: [u64; 16] =
     [202, 631, 5_678, 3_306, 353, 7_646, 17_588, 1_287, 22_382, 555, 353, 479, 707, 15_973, 20_187, 2_675];
 
@@ -41,7 +41,7 @@ section! {
     pub(crate) struct AllToAll {
         /// The hosts that take part.
         hosts: Hosts = Hosts::all(),
-        /// How they are divided into groups.
+        /// Division into groups.
         groups: Grouping = Grouping::One,
         /// Number of hosts of each group.
         group_size: Option<u32> = None; Bound::Count(2, 65_536),
@@ -58,7 +58,7 @@ section! {
         /// Whether a pass begins at all hosts of a group only when all have ended the one before; by default as the
         /// model, or not.
         barrier: Option<bool> = None,
-        /// How long a host computes between two passes; by default as the model, or not at all.
+        /// Time that a host computes between two passes; by default as the model, or not at all.
         compute: Option<Time> = None,
         /// Number of passes.
         passes: u32 = 1; Bound::Count(1, 1_000_000),

@@ -24,7 +24,7 @@ section! {
     ///
     /// Rank i is host i, or the host i of `hosts`.
     pub(crate) struct ChakraTrace {
-        /// The files, one of each rank: `*` stands for the rank.
+        /// The files, one of each rank: `*` is the rank.
         file: Ranks,
         /// The host of each rank, as many as there are ranks; by default the first hosts of the network.
         hosts: Option<Hosts> = None,

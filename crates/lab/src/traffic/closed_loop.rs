@@ -23,7 +23,7 @@ section! {
         to: Hosts = Hosts::all(),
         /// Flow sizes: a distribution, a file, or one size.
         sizes: Sizes,
-        /// Flows of a sender at the same time: so many loops.
+        /// Flows of a sender at the same time: the number of loops.
         parallel: u32 = 1; Bound::Count(1, 65_536),
         /// Number of flows of each loop, one after the other.
         flows: Option<u32> = None; Bound::Count(1, 10_000_000),

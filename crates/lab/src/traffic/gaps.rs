@@ -26,7 +26,7 @@ choice! {
     }
 }
 
-/// The `sigma` of log-normal gaps where it is not written: that of BFC's public artifact.
+/// The `sigma` of log-normal gaps where it is not written, from BFC's public artifact.
 const SIGMA: Fixed = Fixed::whole(2);
 
 /// Largest `sigma`: the gaps' standard deviation is 3000 times their mean then.

@@ -5,7 +5,7 @@ use super::{Faults, Setting};
 use crate::grammar::section::choice;
 use crate::problem::{Problem, fault};
 
-/// How hosts are divided into groups.
+/// Division of hosts into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grouping {
     /// One group.

@@ -1,4 +1,4 @@
-//! Which hosts a traffic block means.
+//! Hosts of a traffic block.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -38,7 +38,7 @@ impl HpccFile {
         (0_u64..).zip(self.file.content().flows()).filter(move |(_, flow)| wanted(flow))
     }
 
-    /// When a flow starts; `None` when that is beyond all time.
+    /// Returns the start of a flow; `None` if it is beyond all time.
     fn start(&self, flow: &HpccFlow) -> Option<Time> {
         match self.first {
             Some(first) => first.checked_add(flow.start.checked_sub(self.file.content().first_start())?),

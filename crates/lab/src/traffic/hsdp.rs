@@ -10,7 +10,7 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
 
-/// Where servers are.
+/// Placement of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// In a random order.
@@ -34,11 +34,11 @@ section! {
     pub(crate) struct Hsdp {
         /// The GPUs.
         hosts: Hosts = Hosts::all(),
-        /// GPUs of each server: so many rings.
+        /// GPUs of each server, which is also the number of rings.
         gpus: u32 = 8; Bound::Count(1, 65_536) => "median paper, section IV-A: 8 rings",
         /// Payload of each flow.
         size: Bytes = Bytes::new(13_376_000); Bound::Positive => "median paper, section IV-A: 3,344 packets of 4,000 B",
-        /// Where servers are.
+        /// Placement of servers.
         placement: Placement = Placement::Random,
         /// Start of the flows.
         start: Time = Time::ZERO,

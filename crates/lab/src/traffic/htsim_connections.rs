@@ -25,8 +25,8 @@ section! {
         /// htsim_eqds, htsim_roce and htsim_dcqcn of uet-htsim; 1ps for htsim_ndp. It must be given where a
         /// connection does not start at 0.
         start_unit: Option<Time> = None; Bound::Positive,
-        /// Where a connection starts at one end of another that has completed at its other end, start it when
-        /// that connection completes at its own end. Without it such a file is refused.
+        /// Whether a connection that starts at one end of another, which has completed at its other end,
+        /// starts when that connection completes at its own end. If false, such a file is refused.
         nearest_end: bool = false,
         /// Factor of all sizes; each connection keeps at least one byte.
         size_factor: Fixed = Fixed::ONE; Bound::Positive,

@@ -14,7 +14,7 @@ use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
 use crate::problem::fault;
 
-/// Where the senders of one request are.
+/// Placement of the senders of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spread {
     /// Anywhere.
@@ -45,7 +45,7 @@ section! {
         from: Hosts = Hosts::all(),
         /// Possible receivers.
         to: Hosts = Hosts::all(),
-        /// Where the senders of one request are.
+        /// Placement of the senders of one request.
         spread: Spread = Spread::Anywhere,
         /// Time of the single request, or start of the process.
         start: Time = Time::ZERO,

@@ -41,7 +41,7 @@ use placed::Placed;
 use work::Made;
 
 kinds! {
-    /// Who sends how much to whom, and when.
+    /// Pattern of the traffic: senders, receivers, sizes and times.
     pub(crate) enum Pattern ("traffic") {
         /// flows listed by senders and receivers.
         "flows" => Flows(flows::Flows),
@@ -85,7 +85,8 @@ section! {
         name: Option<String> = None,
         /// Queue (priority) of its flows in the switches.
         queue: u8 = 0,
-        /// How the packets of its flows are spread over equal paths, instead of the scenario's policy.
+        /// Policy by which the packets of its flows are spread over equal paths, instead of the scenario's
+        /// policy.
         balancing: Option<Balancing> = None,
         /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
@@ -159,7 +160,7 @@ pub(crate) struct Draft {
     pub(crate) stop: Time,
 }
 
-/// Who may send to whom in a block.
+/// Pairs of hosts that may exchange data in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Each of the first to any of the second.
@@ -171,7 +172,7 @@ pub(crate) enum Reach {
 /// The offered load of a block while it lasts, if it is a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
-    /// How much payload each of its senders sends, in bit/s.
+    /// Payload rate of each of its senders, in bit/s.
     pub(crate) from: Vec<(u32, f64)>,
     /// The receivers; every other one gets an equal part of it.
     pub(crate) to: Vec<u32>,
@@ -180,7 +181,7 @@ pub(crate) struct Offered {
 /// The errors in a block, by its own keys.
 pub(crate) type Faults = Vec<Problem>;
 
-/// What a block's pattern is checked and made with.
+/// Context in which a block's pattern is checked and made.
 pub(crate) struct Setting<'a> {
     pub(crate) world: &'a World<'a>,
     /// The end of the run, where it is given.

@@ -19,14 +19,14 @@ section! {
         from: Hosts,
         /// Receivers: one for all, or one for each sender.
         to: Hosts,
-        /// How long it sends.
+        /// Time for which it sends.
         on: Time; Bound::Positive,
-        /// How long it pauses after that.
+        /// Time for which it pauses after that.
         off: Time; Bound::Positive,
         /// Whether both are random, with an exponential distribution whose means are these; then a sender begins with
         /// a pause.
         random: bool = false,
-        /// How often each sender sends.
+        /// Number of times that each sender sends.
         cycles: Option<u32> = None; Bound::Count(1, 10_000_000),
         /// Start of the first flows, or with `random` of the first pauses.
         start: Time = Time::ZERO,

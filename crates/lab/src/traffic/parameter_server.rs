@@ -44,7 +44,7 @@ section! {
         layers: Option<Vec<Bytes>> = None,
         /// Share of these bytes that is sent; by default as the model, or 1.
         scale: Option<Fixed> = None; Bound::Positive,
-        /// How long a worker computes before the gradient of each layer.
+        /// Time that a worker computes before the gradient of each layer.
         compute: Time = Time::ZERO,
         /// Start of the workers.
         start: Time = Time::ZERO,

@@ -1,4 +1,4 @@
-//! What the kinds of traffic with dependencies have in common: a workload in terms of ranks, on hosts.
+//! The common part of the kinds of traffic with dependencies: a workload in terms of ranks, on hosts.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ impl Placed {
         self.hosts[rank as usize]
     }
 
-    /// Who sends to whom.
+    /// Returns the pairs of hosts that exchange data.
     pub(super) fn reach(&self) -> Reach {
         let pairs: BTreeSet<(u32, u32)> = self
             .work

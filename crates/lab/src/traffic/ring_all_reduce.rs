@@ -49,7 +49,7 @@ section! {
     pub(crate) struct RingAllReduce {
         /// The hosts that take part, in the order of the ring.
         hosts: Hosts = Hosts::all(),
-        /// How they are divided into rings.
+        /// Division into rings.
         groups: Grouping = Grouping::One,
         /// Number of hosts of each ring.
         group_size: Option<u32> = None; Bound::Count(2, 65_536),
@@ -57,10 +57,10 @@ section! {
         model: Option<Model> = None,
         /// Bytes that are reduced in each pass.
         size: Option<Bytes> = None; Bound::Positive,
-        /// How long a host computes between two passes; by default as the model, or not at all.
+        /// Time that a host computes between two passes; by default as the model, or not at all.
         compute: Option<Time> = None,
-        /// Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the step before;
-        /// otherwise it is one flow of as many bytes.
+        /// Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the step
+        /// before; if not, it is one flow of as many bytes.
         steps: bool = false,
         /// Number of passes.
         passes: u32 = 1; Bound::Count(1, 1_000_000),

@@ -1,4 +1,4 @@
-//! How a traffic block says how large its flows are.
+//! Sizes of flows in a traffic block.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(crate) enum Sizes {
 section! {
     /// A distribution of the user's, written into the scenario.
     pub(crate) struct Points {
-        /// Where it came from.
+        /// Its source.
         name: String = "points".to_owned(),
         /// Its text: on each line a size in bytes and the share of flows no larger.
         cdf: String,

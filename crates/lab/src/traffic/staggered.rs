@@ -43,7 +43,7 @@ section! {
 }
 
 impl Staggered {
-    /// When flow number `i` stops.
+    /// Returns the time at which flow number `i` stops.
     fn stop(&self, i: u64) -> Time {
         match self.leave {
             Leave::FirstInFirstOut => self.start + self.interval.times(i) + self.duration,

@@ -1,4 +1,4 @@
-//! What a traffic block makes: flows, and operations that send and receive some of them.
+//! Output of a traffic block: flows, and operations that send and receive some of them.
 
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::{Operation, What};
@@ -12,7 +12,7 @@ use super::Draft;
 pub(crate) struct Made {
     pub(crate) flows: Vec<Draft>,
     pub(crate) operations: Vec<Operation>,
-    /// The names of its jobs, which go after that of the block; an empty one is the whole block.
+    /// The names of its jobs, appended to the block's name; an empty one is the whole block.
     pub(crate) jobs: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Made {
     }
 }
 
-/// An operation of a block behind so many flows, operations and jobs of the blocks before.
+/// Shifts an operation of a block behind the flows, operations and jobs of the blocks before.
 pub(crate) fn moved(operation: Operation, [flows, operations, jobs]: [usize; 3]) -> Operation {
     let shift = |others: Vec<u32>| others.into_iter().map(|other| other + operations as u32).collect();
     let mut what = operation.what;

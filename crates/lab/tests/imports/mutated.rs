@@ -72,7 +72,7 @@ proptest! {
         read_all(&bytes);
     }
 
-    /// What is written as a schedule is read as that schedule.
+    /// A schedule that is written reads back as the same schedule.
     #[test]
     fn schedules_read_back(
         messages in prop::collection::vec((0_u32..5, 1_u32..5, 1_u64..1 << 40, 0_u32..3), 1..20),

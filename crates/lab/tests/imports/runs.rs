@@ -6,7 +6,7 @@ use incast_lab::run::{Job, RunOptions, RunResult, run};
 
 use super::*;
 
-/// Runs a scenario on so many threads.
+/// Runs a scenario on `threads` threads.
 fn go(scenario: &Scenario, threads: usize) -> RunResult {
     let built = scenario.build().unwrap();
     let text = scenario.effective_toml();

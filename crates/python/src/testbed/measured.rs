@@ -1,4 +1,4 @@
-//! Measurements of a testbed. What they hold is named as the columns of the tables that it becomes.
+//! Measurements of a testbed. Their fields have the names of the columns of the tables that they become.
 
 use incast_cc::params::Value;
 use incast_lab::formats::pcapng::Frame;
@@ -174,7 +174,7 @@ measured! {
     }
 }
 
-/// What was measured: anything in Python with these attributes.
+/// Measurements of a run: anything in Python with these attributes.
 #[derive(FromPyObject)]
 pub(crate) struct Measurement {
     /// `finished`, `time limit`, `interrupted` or `stalled`.

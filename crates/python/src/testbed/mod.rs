@@ -25,7 +25,7 @@ pub(crate) use planned::{
 #[cfg(target_os = "linux")]
 pub(crate) use switch::{Forwarded, Switch};
 
-/// Makes the result of what was measured of a scenario.
+/// Makes the result of a scenario's measurements.
 #[pyfunction]
 #[pyo3(signature = (scenario, measured, out, fresh, build=None))]
 pub(crate) fn record(

@@ -1,4 +1,4 @@
-//! The plan of a testbed: what a scenario asks of it, in numbers.
+//! The plan of a testbed: a scenario's requests to it, in numbers.
 
 use incast_lab::backend::testbed::{self as lab, Forwarder, Testbed};
 use incast_lab::backend::{Backend, refused};
@@ -197,7 +197,7 @@ const SEND: &str = "send";
 const RECEIVE: &str = "receive";
 const COMPUTE: &str = "compute";
 
-/// What a scenario asks of a testbed.
+/// A scenario's requests to a testbed.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Plan {
     /// Everything of the scenario that a testbed cannot do.
@@ -258,8 +258,8 @@ pub(crate) struct Plan {
     probe_until_ps: Option<u64>,
 }
 
-/// Makes the plan of a testbed, whose switch is `kernel`, `user` or `auto`. What it cannot do is in `problems`, but for
-/// a transport without congestion control, of which there is no plan.
+/// Makes the plan of a testbed, whose switch is `kernel`, `user` or `auto`. What it cannot do is in `problems`. There
+/// is no plan of a transport without congestion control.
 #[pyfunction]
 #[pyo3(signature = (scenario, switch="auto"))]
 pub(crate) fn plan(py: Python<'_>, scenario: &Scenario, switch: &str) -> PyResult<Plan> {

@@ -16,7 +16,7 @@ pub(crate) struct Switch {
     running: Mutex<Option<incast_switch::Switch>>,
 }
 
-/// What a switch has done.
+/// Totals of a switch.
 #[pyclass(frozen, get_all, module = "incast")]
 #[derive(Default)]
 pub(crate) struct Forwarded {

@@ -32,7 +32,7 @@ pub struct Settings {
     /// With REPS: how long a sender keeps to the entropies that it has stored after a timeout; `None`: it
     /// does not.
     pub freeze: Option<Time>,
-    /// Whether acknowledgements are balanced as the data packets that cause them; otherwise they take the one
+    /// Whether acknowledgements are balanced as the data packets that cause them; if not, they take the one
     /// path of their flow.
     pub acknowledgements: bool,
     /// With adaptive routing: the queue lengths at which a port falls into the next worse class.
@@ -54,7 +54,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Why flows cannot have this policy, if so.
+    /// Returns why flows cannot have this policy, if they cannot.
     #[must_use]
     pub fn problem(&self, balancing: Balancing, path: PathPolicy) -> Option<String> {
         if balancing.has_entropies() && path == PathPolicy::FiveTuple {
@@ -70,7 +70,7 @@ impl Settings {
     }
 }
 
-/// What the acknowledgement of a packet says about its path.
+/// Report of an acknowledgement about the path of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
     /// Nothing against it.
@@ -106,19 +106,19 @@ type NewPerHop = fn(&Settings, u64) -> Box<dyn PerHop>;
 macro_rules! balancings {
     ($($name:literal => $variant:ident($entropies:expr, $per_hop:expr): $meaning:literal;)+) => {
         named! {
-            /// How the packets of a flow are spread over equal paths.
+            /// Policy by which the packets of a flow are spread over equal paths.
             pub enum Balancing {
                 $($name => $variant: $meaning,)+
             }
         }
 
         impl Balancing {
-            /// What the sender does.
+            /// Returns the sender's half of the policy, if it has one.
             const fn entropies(self) -> Option<NewEntropies> {
                 match self { $(Self::$variant => $entropies,)+ }
             }
 
-            /// What a switch does.
+            /// Returns the switches' half of the policy, if it has one.
             const fn per_hop(self) -> Option<NewPerHop> {
                 match self { $(Self::$variant => $per_hop,)+ }
             }
@@ -166,8 +166,7 @@ impl Balancing {
 /// Distinguishes the random draws of this module from others about the same flow or switch.
 const STREAM: u64 = 0x6261_6c61_6e63_6521;
 
-/// How the switches handle a packet, as the packet says it in three bits: 0 by its hash, or the number of a
-/// policy.
+/// Number in three bits of a packet by which switches handle it: 0 by its hash, or the number of a policy.
 pub(crate) type Handling = u8;
 
 /// The handling of a packet that has an entropy which switches ignore.
@@ -175,7 +174,7 @@ pub(crate) const ONE_PATH: Handling = 7;
 
 const _: () = assert!(ALL.len() <= ONE_PATH as usize);
 
-/// What packets of flows with this policy say.
+/// Returns the number that packets of flows with this policy carry.
 pub(crate) fn handling(balancing: Balancing) -> Handling {
     let place = ALL.iter().position(|policy| *policy == balancing).unwrap_or(0);
     if balancing.per_hop().is_some() { place as Handling } else { 0 }

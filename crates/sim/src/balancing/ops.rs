@@ -1,7 +1,7 @@
 //! Oblivious packet spraying (OPS): entropies that do not depend on what happens in the network.
 //!
 //! The median paper's OPS gives each packet "a random flow label"; the public UEC simulator walks through all
-//! entropies in an order that is drawn anew for each round.
+//! entropies in an order that it draws again for each round.
 
 use super::{Entropies, Settings};
 use crate::random::draw;

@@ -18,12 +18,12 @@ pub(super) struct Reps {
     stream: u64,
     draws: u64,
     paths: u64,
-    /// How long a freeze lasts; 0: there is none. (ps)
+    /// Duration of a freeze; 0: no freezes. (ps)
     freeze: u64,
     ring: [u16; RING],
     /// Entropies ever stored.
     stored: usize,
-    /// How many of those stored last have not been used since.
+    /// Number of the entropies stored last that have not been used since.
     fresh: usize,
     /// Packets that are still sent with random entropies.
     exploring: u8,

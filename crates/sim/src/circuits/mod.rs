@@ -9,13 +9,13 @@ use crate::describe::network::{Network, NodeId, NodeKind, PortId};
 use crate::queue_set::MAX_MEMBERS;
 use crate::route::Out;
 
-/// The number of a rack: that of the port of the optical switch which leads to it.
+/// Number of a rack: the number of the port of the optical switch that leads to it.
 pub(crate) type Rack = u8;
 
 /// The longest week; sums of a few of them do not overflow.
 const LONGEST_WEEK: Time = Time::from_s(1_000_000);
 
-/// The schedule and the racks, the same for all nodes. All times are those of the ToRs. (ps)
+/// The schedule and the racks, the same for all nodes. All times are by the ToRs' clocks. (ps)
 #[derive(Debug)]
 pub(crate) struct Circuits {
     day: u64,
@@ -153,7 +153,7 @@ impl Circuits {
         (into < self.day).then(|| Day { matching, end: time - into + self.day })
     }
 
-    /// When the next day begins or ends after `time`.
+    /// Returns the first time after `time` at which a day begins or ends.
     pub(crate) fn next_change(&self, time: u64) -> u64 {
         let into = time % self.slot;
         time - into + if into < self.day { self.day } else { self.slot }
@@ -174,7 +174,7 @@ impl Circuits {
         (time + self.prebuffer + self.week() - begin) % self.week() < self.prebuffer + self.day
     }
 
-    /// How many bytes the queue from one rack to another may hold at `time`.
+    /// Returns the number of bytes that the queue from one rack to another may hold at `time`.
     #[inline]
     pub(crate) fn voq_limit(&self, time: u64, from: Rack, to: Rack) -> u64 {
         match self.voq {
@@ -184,8 +184,8 @@ impl Circuits {
         }
     }
 
-    /// The port of the optical switch by which a packet leaves whose first and last bit left the ToR at `port` at
-    /// these times; `None` if it is dark meanwhile.
+    /// Returns the port of the optical switch by which a packet leaves whose first and last bit left the ToR
+    /// at `port` at these times; `None` if it is dark during any of that time.
     fn passage(&self, port: PortId, first: u64, last: u64) -> Option<PortId> {
         let day = self.day(first).filter(|day| last <= day.end)?;
         Some(PortId::from(self.peer(port as Rack, day)))

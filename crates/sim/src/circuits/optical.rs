@@ -54,7 +54,7 @@ impl Behaviour for OpticalSwitch {
     #[inline(never)]
     fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
 
-    /// Where it sends depends on the time alone.
+    /// Does nothing: its output depends on the time alone.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {

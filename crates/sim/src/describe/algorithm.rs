@@ -48,19 +48,19 @@ impl Algorithm {
         Self { kind, one_thread: false, fault: None }
     }
 
-    /// The same, called only from the thread that starts the run, always in the same order.
+    /// Restricts calls to the thread that starts the run, always in the same order.
     #[must_use]
     pub fn on_one_thread(self) -> Self {
         Self { one_thread: true, ..self }
     }
 
-    /// The same, which reports there what it does wrong during a run.
+    /// Makes it report its errors during a run to `fault`.
     #[must_use]
     pub fn that_reports_to(self, fault: Fault) -> Self {
         Self { fault: Some(fault), ..self }
     }
 
-    /// What it did wrong during a run, if it reports that.
+    /// Returns its error during a run, if it reports errors.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref().filter(|fault| fault.is_raised())
@@ -150,14 +150,14 @@ impl<C: CongestionControl> Kind for Of<C> {
     }
 }
 
-/// What a flow may send until its controller is called again.
+/// Limits on what a flow may send until its controller is called again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Directive {
     /// A packet may be sent while the bytes in flight are fewer than this.
     pub(crate) window: u64,
     /// Sending rate.
     pub(crate) rate: Rate,
-    /// When the controller's timer is to be called; [`Time::NEVER`] without one.
+    /// Time to call the controller's timer; [`Time::NEVER`] if it has none.
     pub(crate) deadline: Time,
 }
 

@@ -9,7 +9,7 @@ use super::switch::MAX_QUEUES;
 use crate::pause_map::MAP_FRAME;
 
 named! {
-    /// How the far end of a link is told which of its queues are paused.
+    /// Way to tell the far end of a link which of its queues are paused.
     pub enum Signal {
         "map" => Map: "a map of all queues, at regular times while one is paused, and when one is resumed",
         "at-once" => AtOnce: "a frame for each queue as soon as it is to be paused or resumed",
@@ -27,7 +27,7 @@ pub struct Bfc {
     /// The bytes in a queue above which its senders are paused, as a multiple of HRTT × rate of the port, divided
     /// by the number of queues that share it.
     pub factor: Fixed,
-    /// How the far end is told.
+    /// Way to tell the far end.
     pub signal: Signal,
     /// With [`Signal::Map`]: time between two maps. `None`: half of HRTT, the delay of the link.
     pub interval: Option<Time>,
@@ -71,7 +71,7 @@ impl Bfc {
         Bytes::new(self.factor.scale(rate.bytes_in(delay.times(2)).get()))
     }
 
-    /// What is wrong with these settings on a link of this rate and delay.
+    /// Returns the error of these settings on a link of this rate and delay.
     #[must_use]
     pub fn problem_at(&self, rate: Rate, delay: Time) -> Option<String> {
         let interval = self.interval.unwrap_or(delay);
@@ -83,7 +83,7 @@ impl Bfc {
         })
     }
 
-    /// What is wrong with these settings.
+    /// Returns the error of these settings.
     pub(crate) fn problem(&self) -> Option<String> {
         if !(1..MAX_QUEUES).contains(&usize::from(self.queues)) {
             return Some(format!(

@@ -2,7 +2,8 @@
 
 use incast_units::{Bytes, Time};
 
-/// When the optical switch of a network connects which racks, and what the switches of the racks (ToRs) do about it.
+/// Schedule by which the optical switch of a network connects racks, and the behaviour of the switches of the
+/// racks (ToRs) under it.
 ///
 /// The ports of the optical switch lead to the ToRs; the rack at port `i` is rack `i` of `n`. In matching `m`, from
 /// 1 to `n - 1`, rack `i` sends to rack `(i + m) mod n`. Each matching holds for a day, after which the optical switch
@@ -11,9 +12,9 @@ use incast_units::{Bytes, Time};
 /// switch is later by the delay of the links to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circuits {
-    /// How long a matching holds.
+    /// Duration of a matching.
     pub day: Time,
-    /// How long the optical switch takes to turn.
+    /// Time that the optical switch takes to turn.
     pub night: Time,
     /// So long before a day the ToR announces it to the flows of the pair, and admits more packets for it.
     pub prebuffer: Time,

@@ -1,6 +1,6 @@
 //! Congestion control without an algorithm at the sender: by receivers or by the network.
 
-/// Who controls congestion.
+/// Controller of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Controller {
     /// The receivers, who ask for packets.
@@ -22,7 +22,7 @@ impl Controller {
         }
     }
 
-    /// Who decides by what, in a few words.
+    /// Returns its kind and the signals it decides by, in a few words.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Controller {
 pub struct OwnControl {
     /// Its name in text and pictures.
     pub title: &'static str,
-    /// Who controls congestion.
+    /// Controller of congestion.
     pub controller: Controller,
     /// One line: what it needs from hosts and switches, and since when equipment has it.
     pub needs: &'static str,

@@ -1,12 +1,11 @@
-//! What goes wrong in an algorithm during a run.
+//! Errors of an algorithm during a run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use incast_units::Time;
 
-/// What went wrong in an algorithm whose code comes from outside: of several reports the earliest in simulated
-/// time. Copies share it.
+/// First error, in simulated time, of an algorithm whose code comes from outside. Copies share it.
 #[derive(Clone, Debug, Default)]
 pub struct Fault(Arc<Shared>);
 

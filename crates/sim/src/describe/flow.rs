@@ -16,7 +16,7 @@ pub struct Flow {
     pub destination: u32,
     /// Payload to transfer; [`Bytes::UNLIMITED`] for a flow that ends by `stop`, or with the run.
     pub size: Bytes,
-    /// When it starts. Of a flow that an operation sends: the earliest time at which it may start.
+    /// Time of its start. For a flow that an operation sends: the earliest time at which it may start.
     pub start: Time,
     /// Time at which it stops sending new data ([`Time::NEVER`]: when `size` has been sent).
     pub stop: Time,
@@ -24,7 +24,7 @@ pub struct Flow {
     pub queue: u8,
     /// Its algorithm, an index into [`super::Simulation::algorithms`].
     pub algorithm: u16,
-    /// How its packets are spread over equal paths.
+    /// Policy by which its packets are spread over equal paths.
     pub balancing: Balancing,
     /// A label for the caller: the traffic block of the flow.
     pub group: u16,

@@ -1,4 +1,4 @@
-//! What to simulate, as plain data: network, switches, transport, flows, probes.
+//! The simulation as plain data: network, switches, transport, flows, probes.
 
 pub mod algorithm;
 pub mod balancing;
@@ -64,9 +64,9 @@ pub struct Simulation {
     pub algorithms: Vec<algorithm::Algorithm>,
     /// The flows, sorted by start time.
     pub flows: Vec<flow::Flow>,
-    /// What hosts do in which order, if flows depend on each other.
+    /// Order of the hosts' operations, if flows depend on each other.
     pub operations: Vec<work::Operation>,
-    /// What to record.
+    /// Records to write.
     pub probes: probe::Probes,
     /// Seed of every random stream.
     pub seed: u64,
@@ -80,7 +80,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// What a node is: with [`switch::Switch::bfc`] every switch is one with backpressure flow control.
+    /// Returns the kind of a node; with [`switch::Switch::bfc`] every switch is one with backpressure flow
+    /// control.
     pub(crate) fn kind(&self, node: network::NodeId) -> network::NodeKind {
         match self.network.kind(node) {
             network::NodeKind::Switch if self.switch.bfc.is_some() => network::NodeKind::BackpressureSwitch,

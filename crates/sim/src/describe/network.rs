@@ -117,8 +117,8 @@ impl Network {
         self.kinds.get(node as usize).map_or(0, |(_, ports)| *ports)
     }
 
-    /// The kind of a node: a host if its number is below that of hosts, else the kind with which it was
-    /// added.
+    /// Returns the kind of a node: a host if its number is below the number of hosts, else the kind with
+    /// which it was added.
     #[must_use]
     pub fn kind(&self, node: NodeId) -> NodeKind {
         let added = self.kinds.get(node as usize).map_or(NodeKind::Switch, |(kind, _)| *kind);

@@ -1,4 +1,4 @@
-//! What to record, sampled at the source so that a long run does not fill a disk.
+//! Settings of records, sampled at the source so that a long run does not fill a disk.
 
 use incast_units::Time;
 

@@ -30,7 +30,7 @@ pub struct Switch {
     pub scheduler: Scheduler,
     /// Quantum of each queue under [`Scheduler::Drr`]; a queue without a value has [`DEFAULT_QUANTUM`].
     pub quanta: Vec<Bytes>,
-    /// How a switch chooses among equal-cost ports.
+    /// Hash by which a switch chooses among equal-cost ports.
     pub path: PathPolicy,
     /// The order in which the path policy numbers these ports.
     pub next_hops: NextHops,
@@ -47,7 +47,8 @@ pub struct Switch {
     pub egress_limit: bool,
     /// With [`Scheduler::Wrr`]: packets of each queue in a turn, from queue 0 on; 1 for queues not listed.
     pub weights: Vec<u32>,
-    /// So many queues, from queue 0 on, are served by strict priority before the scheduler serves the others.
+    /// Number of queues, from queue 0 on, that are served by strict priority before the scheduler serves the
+    /// others.
     pub strict: u8,
     /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
     /// [`Pfc::headroom_for`].
@@ -67,11 +68,11 @@ pub struct Trimming {
     pub data: Bytes,
     /// Limit of its queue of headers and of everything else that is not data; `None`: the same.
     pub headers: Option<Bytes>,
-    /// While both queues hold packets: at most so many headers are sent after each data packet.
+    /// Largest number of headers after each data packet while both queues hold packets.
     pub ratio: u32,
     /// Size of a header without its payload.
     pub size: Bytes,
-    /// Whether a header for which there is no room is returned to its sender, once; otherwise it is dropped.
+    /// Whether a header for which there is no room is returned to its sender, once; if not, it is dropped.
     pub return_to_sender: bool,
 }
 
@@ -198,7 +199,7 @@ impl Switch {
 }
 
 impl Switch {
-    /// What is wrong with backpressure flow control or does not go with it.
+    /// Returns the error of backpressure flow control, or of a setting that does not go with it.
     fn problem_with(&self, bfc: &Bfc) -> Option<String> {
         if self.pfc.is_some() {
             return Some("a fabric has either PFC or BFC".into());
@@ -215,8 +216,8 @@ impl Switch {
         bfc.problem()
     }
 
-    /// The queues of a port with backpressure flow control: that of control packets, which is served before all
-    /// others, and those for data.
+    /// Returns the queues of a port with backpressure flow control: one for control packets, which is served
+    /// before all others, and those for data.
     pub(crate) fn with_queues_of(&self, bfc: &Bfc) -> Self {
         Self { queues: bfc.queues + 1, strict: 1, ..self.clone() }
     }
@@ -305,14 +306,14 @@ impl Pfc {
 }
 
 named! {
-    /// When it is decided whether to mark a packet.
+    /// Moment of the decision whether to mark a packet.
     pub enum MarkingPoint {
         "dequeue" => Dequeue: "when its transmission begins, by the length of its queue after it left",
         "enqueue" => Enqueue: "when it comes to its queue, by the length of the queue before it",
     }
 }
 
-/// Random early marking, by the length of the packet's own queue without it.
+/// Random early marking, by the length of the packet's own queue, the packet not counted.
 ///
 /// Up to `kmin` never, from `kmax` on always, linear up to `pmax` in between. `kmin` and `kmax` hold
 /// at `reference` and scale with the port's rate; with no reference they hold at every rate.
@@ -326,7 +327,7 @@ pub struct Ecn {
     pub pmax: Fixed,
     /// The port rate to which `kmin` and `kmax` apply.
     pub reference: Option<Rate>,
-    /// When it is decided.
+    /// Moment of the decision.
     pub at: MarkingPoint,
 }
 

@@ -17,12 +17,12 @@ pub enum BaseRtt {
     /// The largest of the network, for every flow, as in the evaluations of HPCC and PowerTCP
     /// (NSDI 2022, section 4.1: "the maximum RTT in our topology").
     Network,
-    /// The same value for every flow.
+    /// One value for every flow.
     Value(Time),
 }
 
 named! {
-    /// Which bytes of a packet count against a window.
+    /// Bytes of a packet that count against a window.
     pub enum Counting {
         "wire" => Wire: "the size of a packet on the wire",
         "payload" => Payload: "its payload alone, as in HPCC's ns-3 tree",
@@ -81,7 +81,7 @@ pub struct Transport {
     pub repair_delay: Option<Time>,
     /// The base RTT that algorithms are given.
     pub base_rtt: BaseRtt,
-    /// Which bytes count against windows.
+    /// Bytes of a packet that count against windows.
     pub counting: Counting,
     /// The packet whose sending time, and other values on record at the sender, algorithms are given with an
     /// acknowledgement.
@@ -97,12 +97,12 @@ pub struct Transport {
     pub ack_extra: Bytes,
     /// Smallest packet on the wire.
     pub smallest: Bytes,
-    /// Number of data packets per acknowledgement (1: each; at most 255); that of a flow's last packet is
-    /// never held.
+    /// Number of data packets per acknowledgement (1: each; at most 255); the acknowledgement of a flow's
+    /// last packet is never held.
     pub ack_every: u32,
     /// Longest time for which an acknowledgement is held.
     pub ack_delay: Time,
-    /// Queue (priority) of acknowledgements in the switches; `None`: that of their flow.
+    /// Queue (priority) of acknowledgements in the switches; `None`: their flow's queue.
     pub ack_queue: Option<u8>,
     /// Queue of congestion notification packets.
     pub cnp_queue: u8,
@@ -149,7 +149,7 @@ impl Default for Transport {
 }
 
 named! {
-    /// Which of the scheduled priority levels are used when fewer messages are active than there are levels.
+    /// Choice of the scheduled priority levels when fewer messages are active than there are levels.
     pub enum ScheduledOrder {
         "lowest" => Lowest: "the lowest ones, so that a message that becomes active later can have a higher one",
         "highest" => Highest: "the highest ones",
@@ -167,7 +167,7 @@ named! {
 /// The number of priority levels of unscheduled packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnscheduledLevels {
-    /// So many.
+    /// A fixed number.
     Count(u8),
     /// The share of unscheduled bytes in the bytes of all flows × the number of levels, rounded to the nearest
     /// whole number (halves up); at least 1, and at least one level is left for scheduled packets.
@@ -188,26 +188,26 @@ pub struct Homa {
     pub overcommitment: u32,
     /// Number of priority levels, which are the queues from 0 (the highest) on; `None`: all queues.
     pub levels: Option<u8>,
-    /// How many of them, from the highest on, are for unscheduled packets.
+    /// Number of them, from the highest on, that are for unscheduled packets.
     pub unscheduled: UnscheduledLevels,
     /// Largest size of the messages of each unscheduled level but the last, increasing. Empty: so that each
     /// level carries about the same number of unscheduled bytes of the flows.
     pub cutoffs: Vec<Bytes>,
-    /// Which scheduled levels are used when not all are needed.
+    /// Choice of the scheduled levels when not all are needed.
     pub scheduled: ScheduledOrder,
     /// The level of a message's last RTTbytes.
     pub last_rtt_bytes: LastRttBytes,
     /// A receiver that has granted bytes and has received nothing new of a message for this long requests the
     /// missing packets; a sender that has heard nothing for twice this long sends the first packet again.
     pub resend_timeout: Time,
-    /// How often in a row either does so.
+    /// Number of times in a row that either does so.
     pub resend_tries: u32,
     /// Largest number of bytes that a receiver has granted and not received, over all messages and with
     /// unscheduled bytes included, at which it grants more; `None`: no limit.
     pub cap: Option<Bytes>,
     /// The part of what a receiver grants that goes to the oldest message; at most a half, zero for none.
     pub oldest_share: Fixed,
-    /// How much the oldest message is granted at a time, rounded down to whole packets.
+    /// Amount that the oldest message is granted at a time, rounded down to whole packets.
     pub oldest_step: Bytes,
 }
 

@@ -9,7 +9,7 @@ use super::network::NodeId;
 pub struct Operation {
     /// The host that performs it.
     pub host: NodeId,
-    /// What it does.
+    /// The work that it does.
     pub what: What,
     /// Operations of the same host, by index into [`super::Simulation::operations`], that must have *ended*
     /// before it starts.
@@ -24,7 +24,7 @@ pub struct Operation {
     pub job: u16,
 }
 
-/// What an operation does.
+/// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Sends this flow (index into [`super::Simulation::flows`]; its source is the host); ends when the
@@ -42,7 +42,7 @@ pub enum What {
     /// Computes for this long on one of the host's processors: operations of one processor run one after
     /// the other, in the order in which they became ready (ties by index).
     Compute {
-        /// How long.
+        /// Duration.
         time: Time,
         /// The processor, by number.
         processor: u16,

@@ -15,7 +15,7 @@ pub(crate) trait Record: Sized {
     /// kinds do; a kind that is added later changes no fingerprint of runs that do not record it.
     const HASHED_WITHOUT_RECORDS: bool = false;
 
-    /// What nodes keep until the next flush.
+    /// A record as nodes keep it until the next flush.
     type Kept: Copy;
     /// The order of the records: first by time, then by what distinguishes them.
     type Key: Ord;
@@ -29,18 +29,18 @@ pub(crate) trait Record: Sized {
     /// The record as the sink receives it.
     fn told(kept: Self::Kept, world: &World) -> Self;
 
-    /// How long after its time a record may be written.
+    /// Returns the longest time from a record's own time until it is written.
     fn delay(_: &World) -> Time {
         Time::ZERO
     }
 
-    /// What is left of a record when the run ends at `end`: nothing of what lies after that.
+    /// Cuts a record at the run's end `end`; `None` if all of it lies later.
     fn until(kept: Self::Kept, end: Time, _: &World) -> Option<Self::Kept> {
         (Self::time(&kept) <= end).then_some(kept)
     }
 
-    /// Adds the contents of the record to a hash. (How many samples a sample stands for follows from
-    /// its time and that of the one before it.)
+    /// Adds the contents of the record to a hash. (The number of samples of a record follows from its time
+    /// and the time of the record before it.)
     fn digest(&self, digest: &mut Digest);
 }
 

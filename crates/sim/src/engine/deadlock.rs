@@ -29,7 +29,7 @@ pub(crate) struct Hold {
     pub(crate) queue: u16,
     /// The paused ports and queues at which they wait.
     pub(crate) waits_at: Vec<(PortId, u16)>,
-    /// Whether all of those must stay paused for this pause to stay; otherwise one is enough.
+    /// Whether all of these must stay paused for this pause to stay; if not, one is enough.
     pub(crate) all: bool,
 }
 
@@ -38,9 +38,9 @@ pub(crate) fn holds<'a>(slots: impl Iterator<Item = &'a Slot>, before: u64) -> V
     slots.flat_map(|slot| slot.node.holds(before).into_iter().map(|hold| (slot.id, hold))).collect()
 }
 
-/// How long after a pause was asked for no packet that was sent before it took effect is still on its link: the
-/// pause waits for its time, for one packet and for the other frames, and travels, and so does the last packet that
-/// was begun before it came.
+/// Returns the time from the request of a pause until no packet that was sent before it took effect is still
+/// on its link: the pause waits for its time, for one packet and for the other frames, and travels, and so
+/// does the last packet that was begun before it came.
 pub(crate) fn settles_in(world: &World, switch: &Switch) -> Time {
     let routes = &world.routes;
     let links = (0..routes.ports.len() as NodeId).flat_map(|node| routes.largest_ports(node));

@@ -1,4 +1,4 @@
-//! What partitions exchange between two windows: packets, and the state of their progress.
+//! The exchange of partitions between two windows: packets, and the state of their progress.
 //!
 //! The run uses only the trait [`Exchange`]. [`Memory`] implements it between threads of one process; other
 //! transports of messages can be further implementations.
@@ -102,7 +102,7 @@ pub(crate) trait Exchange {
     /// [`Self::reduce`].
     fn collect(&mut self, deliver: impl FnMut(&mut Mail));
 
-    /// Shares what every partition holds back by pauses, and waits for the others: that of all of them.
+    /// Shares the pauses of every partition, waits for the others, and returns all pauses.
     fn share(&mut self, holds: Vec<(NodeId, Hold)>) -> Vec<(NodeId, Hold)>;
 
     /// Sends records to the first partition.

@@ -1,4 +1,4 @@
-//! Which nodes are processed together, the length of a window, and the assignment to threads.
+//! The layout of a run: nodes that are processed together, the length of a window, and the threads.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::partition::{LinkTo, Partition, UnitOfNodes};
 use super::world::{Slot, World};
 use crate::route::Out;
 
-/// Which nodes are processed together and on which thread.
+/// Groups of nodes that are processed together, each with its thread.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// Nodes of every unit.

@@ -19,7 +19,7 @@ use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
 
-/// What the engine asks of a node. It calls the node for each of its events, in order.
+/// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
     /// Whether it stores a packet and forwards it when the last bit has arrived. One that does not passes
     /// each bit on as it comes, at the rate at which it comes: it adds nothing to the time that a packet takes.
@@ -62,7 +62,7 @@ pub(crate) trait Behaviour: Sized {
     /// The sending side of a port, by number; `None` beyond the last one.
     fn wire(&self, port: PortId) -> Option<&Port>;
 
-    /// The same, to be changed.
+    /// Borrows the port to change it.
     fn wire_mut(&mut self, port: PortId) -> Option<&mut Port>;
 
     /// Bytes that wait for a port.
@@ -80,18 +80,18 @@ pub(crate) trait Behaviour: Sized {
         false
     }
 
-    /// Samples the flows that are to be sampled and are under way.
+    /// Samples the open flows that are to be sampled.
     fn sample_flows(&self, _time: Time, _samples: &mut Vec<FlowSample>, _world: &World) {}
 
     /// Samples the internal quantities of those flows' congestion controls.
     fn sample_internals(&self, _time: Time, _samples: &mut Vec<InternalSample>) {}
 
-    /// The flows from here that are under way, as far as they have come.
+    /// Returns the records of the open flows from here, with their progress so far.
     fn unfinished(&self, _world: &World) -> Vec<FlowRecord> {
         Vec::new()
     }
 
-    /// The flows from here that are under way, with what each waits for.
+    /// Returns the open flows from here, with the reason for which each waits.
     fn waits(&self, _world: &World) -> Vec<(u32, String)> {
         Vec::new()
     }
@@ -111,7 +111,7 @@ pub(crate) trait Behaviour: Sized {
         Vec::new()
     }
 
-    /// What is wrong with it at the end of the run, given how many packets it dropped.
+    /// Returns the rules that it violates at the end of the run, given the number of packets that it dropped.
     fn violations(&self, _drops: u64) -> Vec<String> {
         Vec::new()
     }
@@ -125,7 +125,7 @@ macro_rules! nodes {
             $($(#[cfg($cfg)])? #[doc = $meaning] $variant(Box<$node>),)+
         }
 
-        /// What a node is.
+        /// Kind of a node.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum NodeKind {

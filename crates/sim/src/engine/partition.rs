@@ -11,7 +11,7 @@ use super::world::{Slot, World};
 use crate::describe::network::PortId;
 use crate::packet::{IntRecords, Kind as PacketKind, Packet, flag};
 
-/// Where a port's link leads.
+/// Far end of a port's link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTo {
     /// The partition of the node at the far end.

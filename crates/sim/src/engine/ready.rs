@@ -1,4 +1,4 @@
-//! Which nodes have pending events: a tree of minima over the times of their next events.
+//! Nodes with pending events: a tree of minima over the times of their next events.
 //!
 //! Finding the earliest time takes constant time. Finding the nodes with events before a given time takes time
 //! proportional to their number (and the depth of the tree), not to the number of all nodes: idle parts of a
@@ -12,7 +12,7 @@ const FAN: usize = 8;
 pub(crate) struct Ready {
     /// Level by level from the leaves up, each padded to whole groups; the last one is the root alone.
     times: Vec<u64>,
-    /// Where each level begins.
+    /// Start of each level.
     levels: Vec<usize>,
 }
 

@@ -157,7 +157,7 @@ impl Ring {
         self.packets.front(&pool.packets).inspect(|packet| prefetch(*packet));
     }
 
-    /// The same for the INT stacks of the first `packets` packets.
+    /// Prefetches the INT stacks of the first `packets` packets.
     #[inline]
     pub(crate) fn prefetch_stacks(&self, packets: usize, pool: &RingPool) {
         self.stacks.iter(&pool.stacks).take(packets).for_each(prefetch);
@@ -168,7 +168,7 @@ impl Ring {
         self.packets.len == 0
     }
 
-    /// When the first packet arrives. (ps)
+    /// Returns the time at which the first packet arrives. (ps)
     #[inline]
     pub(crate) fn next(&self, pool: &RingPool) -> Option<u64> {
         self.packets.front(&pool.packets).map(|p| p.time)

@@ -1,10 +1,10 @@
 //! The samples that a node takes, and which of them become records.
 //!
-//! A node changes at its events only, so all samples between two of them are equal. A sample is recorded
-//! if it differs from the one before it or from the one after it: a stretch of equal samples has two
-//! records, its first and its last, however long it is. The first sample of a series and the last one, at
-//! the end of the run, of the probe or of the flow, are always recorded. Each record says how many samples
-//! it stands for: itself and the equal ones before it that have no record.
+//! A node changes at its events only, so all samples between two of them are equal. A sample is recorded if
+//! it differs from the one before it or from the one after it: a stretch of equal samples has two records,
+//! its first and its last, however long it is. The first sample of a series and the last one, at the end of
+//! the run, of the probe or of the flow, are always recorded. Each record carries the number of samples that
+//! it covers: itself and the equal ones before it that have no record.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ use crate::record::{FlowSample, InternalSample, PortSample, Records};
 
 /// A record of samples.
 pub(crate) trait Sample: Copy + PartialEq {
-    /// What makes a series different from the others of its kind at a node.
+    /// Name of a series among the others of its kind at a node.
     type Name: Ord;
 
     /// Its series.
     fn name(&self) -> Self::Name;
-    /// When it was taken.
+    /// Returns the time at which it was taken.
     fn time(&self) -> Time;
-    /// How many samples it stands for.
+    /// Returns the number of samples that it covers.
     fn samples(&self) -> u64;
-    /// The same values at another time, standing for so many samples.
+    /// Returns the same values at another time, as a record that covers `samples` samples.
     fn at(self, time: Time, samples: u64) -> Self;
 }
 
@@ -59,8 +59,8 @@ macro_rules! sample {
 }
 pub(crate) use sample;
 
-/// What is left of a record when the run ends at `end`; `None` if all samples that it stands for lie after
-/// that. The nodes' last events, and so their last samples, can lie after the end, by a window.
+/// Cuts a record at the run's end `end`; `None` if all samples that it covers lie later. The nodes' last
+/// events, and so their last samples, can lie after the end, by a window.
 pub(crate) fn until<S: Sample>(record: S, end: Time, interval: Time) -> Option<S> {
     let after = (record.time() - end).ps().div_ceil(interval.ps());
     let left = record.samples().checked_sub(after).filter(|left| *left > 0)?;
@@ -73,7 +73,7 @@ pub(crate) fn until<S: Sample>(record: S, end: Time, interval: Time) -> Option<S
 struct Series<S> {
     /// The last record.
     record: Option<S>,
-    /// When the last sample equal to it was taken. (ps)
+    /// Time of the last sample equal to it. (ps)
     seen: u64,
 }
 
@@ -105,7 +105,7 @@ impl<S: Sample> Series<S> {
     }
 }
 
-/// When samples are taken.
+/// Times at which samples are taken.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     /// The next sample. (ps)
@@ -150,7 +150,7 @@ impl<S: Sample> AllSeries<S> {
         Self { series: BTreeMap::new(), fresh: Vec::new() }
     }
 
-    /// Adds the samples just taken, which are equal up to `last`. A series without one has ended.
+    /// Adds the samples just taken, which are equal up to `last`. A series that has none of them has ended.
     fn add(&mut self, last: u64, interval: u64, records: &mut Vec<S>) {
         for sample in self.fresh.drain(..) {
             self.series.entry(sample.name()).or_default().add(sample, last, interval, records);
@@ -213,7 +213,7 @@ impl Sampler {
         sampler
     }
 
-    /// When the next sample is due. (ps)
+    /// Returns the time of the next sample. (ps)
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next

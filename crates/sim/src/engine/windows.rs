@@ -14,13 +14,13 @@ use super::world::{Slot, World};
 use crate::describe::Simulation;
 use crate::record::{Flusher, Progress, Sink};
 
-/// How often a run flushes records to its sink.
+/// Time between two flushes of records to the sink.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// Number of records that is flushed without waiting for that time.
 const MANY_RECORDS: u64 = 1 << 18;
 
-/// Why the windows end.
+/// Reason for which the windows end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Finished,
@@ -38,7 +38,7 @@ pub(crate) struct Limits {
     stall_after: u64,
     /// Length of a window. (ps)
     lookahead: u64,
-    /// How often deadlocks are looked for, and how long the pauses of one have lasted. (ps)
+    /// Time between two searches for deadlocks; the pauses of a deadlock have lasted that long. (ps)
     pub(crate) deadlock_after: u64,
 }
 

@@ -24,7 +24,7 @@ use crate::route::{Out, Routes, Sizes, describe_path, ideal_time};
 use crate::switch::path::Paths;
 use crate::timeline::LinkState;
 
-/// What all nodes share, constant over the run.
+/// Facts that all nodes share, constant over the run.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) flows: &'a [Flow],
@@ -44,7 +44,7 @@ pub(crate) struct World<'a> {
     sizes: Vec<Sizes>,
     /// With [`Kind::Homa`](crate::describe::transport::Kind::Homa): its limits and priorities.
     pub(crate) homa: Option<Priorities>,
-    /// The base RTT that each algorithm is told; `None`: that of the flow's path.
+    /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
     base_rtts: Vec<Option<Time>>,
     /// Sizes of packets to which no algorithm adds anything.
     plain: Sizes,
@@ -241,19 +241,19 @@ impl<'a> World<'a> {
         describe_path(&forward, &back, self.sizes(flow.algorithm))
     }
 
-    /// What the algorithm of a flow is told of its path.
+    /// Returns the path as the algorithm of a flow sees it.
     pub(crate) fn told_path(&self, flow: u32, start: Time) -> Path {
         let path = self.path(flow, start);
         let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
         Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
     }
 
-    /// The hash of a flow's data packets and that of its acknowledgements.
+    /// Returns the hashes of a flow's data packets and of its acknowledgements.
     pub(crate) fn hashes(&self, flow: u32) -> (u32, u32) {
         self.paths.hashes(flow, &self.flows[flow as usize])
     }
 
-    /// How many packets a flow has in all; without an end, [`u64::MAX`].
+    /// Returns the number of packets of a flow; [`u64::MAX`] if it has no end.
     pub(crate) fn packets(&self, flow: u32) -> u64 {
         let flow = &self.flows[flow as usize];
         if flow.size == Bytes::UNLIMITED {
@@ -288,7 +288,7 @@ impl<'a> World<'a> {
         self.ideal_time_with(flow, start, self.sizes(self.flows[flow as usize].algorithm), size)
     }
 
-    /// The same without the header bytes that the flow's algorithm adds.
+    /// Returns the ideal time of a flow whose packets have no header bytes added by its algorithm.
     pub(crate) fn plain_ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
         self.ideal_time_with(flow, start, &self.plain, size)
     }
@@ -312,7 +312,7 @@ impl<'a> World<'a> {
         list.get(slot as usize).copied()
     }
 
-    /// What changes at a node, in the order of time: its links, then its routes.
+    /// Returns the changes at a node in the order of time: its links, then its routes.
     fn changes(&self, node: NodeId) -> Vec<(u64, Change)> {
         let timeline = &self.routes.timeline;
         let links = timeline.ports_of(node).flat_map(|(port, link)| {
@@ -423,11 +423,11 @@ pub(crate) struct Slot {
     pub(crate) id: NodeId,
     pub(crate) node: Node,
     sampler: Sampler,
-    /// What changes here, and when. (ps)
+    /// Changes here, each with its time. (ps)
     changes: Vec<(u64, Change)>,
 }
 
-/// What changes at a node.
+/// Change at a node.
 #[derive(Debug)]
 enum Change {
     /// The link of a port.

@@ -26,7 +26,7 @@ use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
 #[derive(Debug)]
 pub(crate) struct Host {
     node: NodeId,
-    /// Which of several ports leads where; a host with one port has none.
+    /// Table that chooses among several ports; a host with one port has none.
     table: Option<Box<Table>>,
     nics: Vec<Nic>,
     transport: AnyTransport,
@@ -67,7 +67,7 @@ impl Host {
         }
     }
 
-    /// The same for one port, for which something waits.
+    /// Serves one port, for which something waits.
     #[inline(never)]
     fn serve_port<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
         if !self.nics[port].wire.is_busy(now) {

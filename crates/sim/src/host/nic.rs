@@ -1,9 +1,9 @@
 //! A network card: the sending side of one port of a host, and its order of service.
 //!
 //! Acknowledgements and other replies are sent first, by queue. Data is served round robin: a source of data
-//! that becomes ready is appended to the list of ready sources, and one whose packet is being sent is appended
-//! when the last bit has left, behind those that became ready meanwhile. A queue that the switch has paused
-//! keeps its position and costs nothing.
+//! that becomes ready is appended to the list of ready sources, and one whose packet is being sent is
+//! appended when the last bit has left, behind those that became ready before that. A queue that the switch
+//! has paused keeps its position and costs nothing.
 //!
 //! With backpressure flow control the switch pauses single sources. They keep their positions too, and replies are
 //! never paused.

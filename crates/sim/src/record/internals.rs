@@ -12,7 +12,7 @@ use crate::engine::world::World;
 /// [`PortSample`](super::PortSample) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InternalSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index into the simulation's flows.
     pub flow: u32,
@@ -21,7 +21,8 @@ pub struct InternalSample {
     pub internal: u16,
     /// Its value.
     pub value: Value,
-    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    /// Number of samples that the record covers: this one and the equal ones directly before it that have
+    /// none.
     pub samples: u64,
 }
 

@@ -10,9 +10,9 @@ use crate::engine::world::World;
 pub struct OperationRecord {
     /// Index into the simulation's operations.
     pub operation: u32,
-    /// When it started.
+    /// Time of its start.
     pub start: Time,
-    /// When it ended; [`Time::NEVER`] if it never did.
+    /// Time of its end; [`Time::NEVER`] if it never ended.
     pub end: Time,
 }
 

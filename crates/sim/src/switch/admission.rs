@@ -185,7 +185,7 @@ impl Buffer {
 }
 
 impl Ingress {
-    /// How much of the shared part it may use now.
+    /// Returns the amount of the shared part that it may use now.
     fn threshold(&self, rule: &Rule) -> u64 {
         match (self.xoff, rule) {
             (Some(xoff), _) => xoff,
@@ -194,7 +194,7 @@ impl Ingress {
         }
     }
 
-    /// How much of the shared part it uses.
+    /// Returns the amount of the shared part that it uses.
     fn shared(&self) -> u64 {
         self.held - self.reserved - self.headroom_used
     }

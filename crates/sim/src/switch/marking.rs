@@ -23,7 +23,8 @@ impl Marking {
         Self { kmin: scale(ecn.kmin), kmax: scale(ecn.kmax), pmax }
     }
 
-    /// Whether to mark a packet whose queue has `length` bytes without it. `draw` is uniform.
+    /// Returns whether to mark a packet whose queue has `length` bytes, the packet not counted. `draw` is
+    /// uniform.
     #[inline]
     pub(crate) fn marks(&self, length: u64, draw: impl FnOnce() -> u64) -> bool {
         if length <= self.kmin {

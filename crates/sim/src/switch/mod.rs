@@ -377,7 +377,7 @@ impl Egress {
         effects.tally().dropped += u64::from(packet.kind == Kind::Data);
     }
 
-    /// Marks a data packet (ECN) if the length of its queue without it asks for it.
+    /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.
     #[inline(always)]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
         if self.marking.is_some() {
@@ -385,7 +385,7 @@ impl Egress {
         }
     }
 
-    /// The same by this length.
+    /// Marks a data packet if this length asks for it.
     #[inline]
     fn mark_at(&mut self, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
         if let Some(marking) = &self.marking {

@@ -1,6 +1,7 @@
-//! The switch of a rack (ToR) in a network with circuits. Packets for hosts of its rack are those of any switch;
-//! those for other racks wait in one virtual output queue (VOQ) for each rack. In the day of a pair its VOQ is
-//! served by the circuit alone, otherwise by the uplink to the packet network, which serves VOQs in turn.
+//! The switch of a rack (ToR) in a network with circuits. Packets for hosts of its rack are handled as in any
+//! switch; packets for other racks wait in one virtual output queue (VOQ) for each rack. In the day of a pair
+//! its VOQ is served by the circuit alone, at all other times by the uplink to the packet network, which
+//! serves VOQs in turn.
 
 use super::admission::{Admission, Buffer};
 use super::queues::Queues;

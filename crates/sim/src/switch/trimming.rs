@@ -22,7 +22,7 @@ pub(crate) const QUEUES: u8 = 2;
 /// Distinguishes the draws about trimming from others at the same switch.
 const STREAM: u64 = 0x7472_696d_6d69_6e67;
 
-/// What a switch needs to know of its trimming.
+/// A switch's settings of trimming.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trimming {
     data: u64,

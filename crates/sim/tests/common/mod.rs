@@ -18,7 +18,7 @@ use incast_sim::record::{
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
 
-/// Keeps everything that it is told.
+/// Sink that keeps everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub flows: Vec<FlowRecord>,
@@ -47,7 +47,7 @@ impl Sink for Kept {
 
 /// A record of samples.
 pub trait Samples: Copy {
-    /// When it was taken, and how many samples it stands for.
+    /// Borrows the time at which it was taken, and the number of samples that it covers.
     fn parts(&mut self) -> (&mut Time, &mut u64);
     /// Series of equal time, in order.
     fn series(&self) -> (u32, u16);
@@ -73,7 +73,7 @@ samples! {
     InternalSample: |s| (s.flow, s.internal),
 }
 
-/// The samples that records stand for, one each interval.
+/// Returns the samples that records cover, one each interval.
 pub fn every_sample<S: Samples>(records: &[S], interval: Time) -> Vec<S> {
     let mut samples = Vec::new();
     for record in records {

@@ -1,12 +1,12 @@
 //! Priority flow control: which links into a switch it pauses, and when it resumes them.
 //!
-//! Thresholds, headroom and the order in which they are used are those of the simulator's switches, as the page on
-//! priority flow control describes them, for one priority.
+//! Thresholds, headroom and the order in which they are used are the same as in the simulator's switches, as
+//! the page on priority flow control describes them, for one priority.
 
-/// When a switch pauses the far end of a link into it.
+/// Rule by which a switch pauses the far end of a link into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pausing {
-    /// Bytes in the switch above which the far end is paused; without, `alpha` decides.
+    /// Bytes in the switch above which the far end is paused; if `None`, `alpha` decides.
     pub xoff: Option<u64>,
     /// The part of what is free in the pool that they may take, out of 2^32.
     pub alpha: u64,
@@ -26,7 +26,7 @@ pub(super) struct Pool {
     used: u64,
 }
 
-/// What came over one link and has not left the switch.
+/// Bytes that came over one link and have not left the switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     held: u64,
@@ -35,7 +35,7 @@ pub(super) struct Account {
     paused: bool,
 }
 
-/// What becomes of a packet.
+/// Decision about a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Stay,

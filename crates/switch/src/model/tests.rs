@@ -73,8 +73,8 @@ fn a_dumbbell_has_three_links_on_the_way() {
     assert_eq!(all(&mut model).len(), 0);
 }
 
-/// What becomes of packets: times at which they leave, with their numbers; those dropped; those marked; the longest
-/// queue.
+/// Results for packets: times at which they leave, with their numbers; those dropped; those marked; the
+/// longest queue.
 type Fates = (Vec<(u64, u32)>, Vec<u32>, Vec<u32>, u64);
 
 /// The queue of the port to host 2 by Lindley's recursion, with marks on arrival.

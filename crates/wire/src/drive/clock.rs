@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// A clock that shows the time of day when it is made and goes on without steps.
+/// A clock that is set to the time of day once and then runs without steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     began: Instant,
@@ -20,8 +20,8 @@ impl Clock {
         self.offset.saturating_add(self.began.elapsed().as_nanos() as u64)
     }
 
-    /// When a packet arrived, by its age. Now, if that cannot be: a step of the time of day lies between, by which the
-    /// kernel may have said it.
+    /// Returns the time of a packet's arrival from its age, or now if that time is impossible because the
+    /// time of day by which the kernel measures made a step.
     pub(super) fn arrival(&self, age: Duration) -> u64 {
         let age = if age < Duration::from_secs(1) { age } else { Duration::ZERO };
         self.now().saturating_sub(age.as_nanos() as u64)

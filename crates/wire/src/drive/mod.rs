@@ -1,4 +1,4 @@
-//! What all drivers share: both ends of a message over sockets that give packets in batches.
+//! The part that all drivers share: both ends of a message over sockets that give packets in batches.
 
 mod clock;
 mod punctual;
@@ -22,9 +22,9 @@ pub(crate) const BATCH: usize = 32;
 /// Time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// Where packets of a message are written and read. It never waits but in [`wait`](Self::wait).
+/// A socket for the packets of a message. Only [`wait`](Self::wait) blocks.
 pub(crate) trait Socket {
-    /// Where answers to a packet go.
+    /// Address to which answers to a packet go.
     type Peer: Peer;
 
     /// Its own address.
@@ -60,7 +60,7 @@ impl Peer for SocketAddr {
 pub(crate) struct Arrival<'a, P> {
     pub(crate) from: P,
     pub(crate) bytes: &'a [u8],
-    /// How long ago, as the kernel says; zero if it does not.
+    /// Time since its arrival as the kernel reports it; zero if it does not.
     pub(crate) age: Duration,
     /// Whether it met congestion.
     pub(crate) marked: bool,
@@ -72,14 +72,14 @@ pub(crate) const fn any(of: &SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, 0)
 }
 
-/// Why a message could not be sent or received.
+/// Reason for which a message could not be sent or received.
 #[derive(Debug)]
 pub enum Error {
     /// The algorithm cannot run here.
     Unsupported(Unsupported),
     /// Something about a socket; what was to be done.
     Socket(String, io::Error),
-    /// What is asked for cannot be; why.
+    /// The request is impossible, with the reason.
     Impossible(String),
     /// The exchange failed; and a word about the other side.
     Failed(Failure, String),

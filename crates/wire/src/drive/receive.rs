@@ -12,18 +12,18 @@ use super::{BATCH, Error, Peer, REPORT_EVERY, Socket};
 use crate::format::DATA_HEADER;
 use crate::{Failure, Receiver, ReceiverConfig, Sink, answer_stranger};
 
-/// How to receive.
+/// Description of a message to receive.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveJob {
-    /// Where to wait for a sender. Port 0: any free one.
+    /// Address at which to wait for a sender. Port 0: any free port.
     pub at: SocketAddr,
-    /// How the receiver answers, and how long it waits for a sender that has begun.
+    /// Rules of the receiver's answers, and how long it waits for a sender that has begun.
     pub config: ReceiverConfig,
-    /// How long to wait for a sender to begin; [`Time::NEVER`]: until it is stopped.
+    /// Longest time to wait for a sender to begin; [`Time::NEVER`]: until it is stopped.
     pub wait: Time,
 }
 
-/// Where receiving is.
+/// Progress of receiving.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiving {
     /// The address where it waits.
@@ -49,7 +49,7 @@ pub struct Received {
     pub length: u64,
     /// From its beginning until it was complete.
     pub elapsed: Duration,
-    /// Data packets that arrived, those of them that had arrived before, and those with a mark.
+    /// Numbers of data packets that arrived, of those that had arrived before, and of those with a mark.
     pub packets: u64,
     /// See `packets`.
     pub duplicates: u64,

@@ -18,7 +18,7 @@ use crate::{Sender, SenderConfig, Source, State, supported};
 pub(crate) const ETHERNET: u64 = 38;
 const UDP: u64 = 8;
 
-/// What to send.
+/// Description of a message to send.
 #[derive(Clone, Copy, Debug)]
 pub struct SendJob {
     /// The receiver.
@@ -37,12 +37,12 @@ pub struct SendJob {
     pub hops: u32,
     /// Bytes of the message.
     pub length: u64,
-    /// How long to wait for the other side.
+    /// Longest time to wait for the other side.
     pub patience: Time,
 }
 
 impl SendJob {
-    /// The path, as the algorithm is told of it.
+    /// Returns the path as the algorithm sees it.
     fn path(&self) -> Result<Path, Error> {
         let ip = if self.to.is_ipv4() { 20 } else { 40 };
         let below = ETHERNET + ip + UDP;
@@ -62,10 +62,10 @@ impl SendJob {
     }
 }
 
-/// Where sending is.
+/// Progress of sending.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
-    /// Where the sender is.
+    /// State of the sender.
     pub state: State,
     /// Bytes of the message.
     pub length: u64,
@@ -73,8 +73,8 @@ pub struct Sending {
     pub elapsed: Duration,
 }
 
-/// Sends a message through the socket that `open` makes, which is told whether switches may mark packets in place of
-/// dropping them.
+/// Sends a message through the socket that `open` makes; its argument is whether switches may mark packets in
+/// place of dropping them.
 pub(crate) fn send<S: Socket>(
     job: &SendJob,
     open: impl FnOnce(bool) -> Result<S, Error>,
@@ -170,7 +170,7 @@ pub(crate) fn send<S: Socket>(
     }
 }
 
-/// What to say of a side that does not answer.
+/// Describes a side that does not answer.
 fn about(to: &SocketAddr, refused: bool) -> String {
     if refused { format!(": nothing listens at {to}") } else { format!(" (of {to})") }
 }

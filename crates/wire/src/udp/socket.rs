@@ -15,7 +15,8 @@ use crate::format::LARGEST;
 
 /// Bytes asked for in the kernel's queue of packets that have arrived.
 const QUEUE: c_int = 4 << 20;
-/// The mark of ECN-capable packets, ECT(0), and that of those that have met congestion (RFC 3168, section 5).
+/// The mark of ECN-capable packets, ECT(0), and the mark of packets that have met congestion (RFC 3168,
+/// section 5).
 const ECT_0: c_int = 2;
 const CONGESTION_EXPERIENCED: u8 = 3;
 
@@ -174,7 +175,7 @@ pub(super) struct Arrival<'a> {
     /// `None` for an address that is neither of IPv4 nor of IPv6.
     pub(super) from: Option<SocketAddr>,
     pub(super) bytes: &'a [u8],
-    /// When, since 1970, by the kernel.
+    /// Time of arrival since 1970, by the kernel.
     pub(super) stamp: Option<Duration>,
     /// Whether it met congestion.
     pub(super) marked: bool,
@@ -303,7 +304,7 @@ mod tests {
     use super::*;
     use crate::drive::any;
 
-    /// Packets that a receiver gets, with those of the sender that is set up so.
+    /// Returns the packets that a receiver gets, among them the packets of the sender that `set_up` prepares.
     fn exchange(at: &str, to: &str, set_up: impl FnOnce(&Socket)) -> Vec<(Vec<u8>, bool)> {
         let receiver = Socket::bind(at.parse().unwrap()).unwrap();
         let port = receiver.address().unwrap().port();

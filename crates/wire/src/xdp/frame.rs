@@ -175,7 +175,7 @@ mod tests {
         })
     }
 
-    /// What a UDP sum covers.
+    /// Returns the bytes that a UDP checksum covers.
     fn covered(frame: &[u8]) -> Vec<u8> {
         [&frame[26..34], &[0, 17], &frame[38..40], &frame[34..]].concat()
     }

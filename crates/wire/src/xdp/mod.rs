@@ -33,9 +33,9 @@ use crate::{Sink, Source};
 
 /// Queues of an interface, at most.
 const MOST_QUEUES: u32 = 64;
-/// What another process had is free so long after its end, at the latest.
+/// Longest time after the end of another process until its resources are free.
 const FREE_AFTER: Duration = Duration::from_secs(2);
-/// When to try again what the kernel had no room for: it does not say when it has.
+/// Time to wait before trying again after the kernel had no room: it does not report when it has.
 const TRY_AGAIN: Duration = Duration::from_micros(50);
 
 /// Sends a message through an interface, and tells `report` ten times a second where it is; that can stop it. The
@@ -68,13 +68,13 @@ pub fn receive(
     drive::receive(job, Driver::to_receive(job, interface)?, sink, report)
 }
 
-/// Where a packet came from, and so where its answer goes.
+/// Origin of a packet, to which its answer goes.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     from: SocketAddrV4,
     /// Our address to which it came.
     to: SocketAddrV4,
-    /// Who sent the frame.
+    /// Address of the frame's sender.
     mac: Mac,
 }
 
@@ -89,12 +89,12 @@ struct Driver {
     sockets: Vec<XdpSocket>,
     /// All of them, and the UDP socket.
     polled: Vec<libc::pollfd>,
-    /// Which of them is read first.
+    /// Index of the queue to read first.
     first: usize,
     udp: UdpSocket,
     ours: Ours,
     mac: Mac,
-    /// Where it is connected to.
+    /// Way to the peer that it is connected to.
     way: Option<Way>,
     /// Bytes of the largest datagram.
     largest: usize,
@@ -230,7 +230,7 @@ impl Driver {
         Ok(Self { sockets, polled, first: 0, udp, ours, mac, way, largest, _attached: attached })
     }
 
-    /// What routers and the other side say of packets that were sent.
+    /// Returns the error that routers or the other side report for packets that were sent.
     fn error(&self) -> io::Result<()> {
         self.udp.take_error()?.map_or(Ok(()), Err)
     }
@@ -368,7 +368,7 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EEXIST))
 }
 
-/// Why the kernel does not do it: what that was, and at which interface.
+/// Makes the error for a refusal of the kernel: what it refused, and at which interface.
 fn refused(what: &str, name: &str, error: io::Error) -> Error {
     let why = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {

@@ -1,4 +1,4 @@
-//! What the kernel knows of interfaces, ways and neighbours (rtnetlink, RFC 3549).
+//! The kernel's view of interfaces, ways and neighbours (rtnetlink, RFC 3549).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,7 +24,7 @@ const KNOWN: u16 = libc::NUD_REACHABLE
     | libc::NUD_PROBE
     | libc::NUD_NOARP
     | libc::NUD_PERMANENT;
-/// How long the kernel is given to find a neighbour: it asks three times, a second apart.
+/// Longest time for the kernel to find a neighbour: it asks three times, a second apart.
 const ASKING: Duration = Duration::from_millis(3500);
 
 /// A network interface.
@@ -242,7 +242,7 @@ impl Answer {
         self.0.first_chunk().ok_or_else(nothing)
     }
 
-    /// The value of an attribute, of those that follow a header of so many bytes.
+    /// Returns the value of an attribute among those that follow a header of `after` bytes.
     fn attribute(&self, after: usize, kind: c_ushort) -> Option<&[u8]> {
         let mut rest = self.0.get(after..)?;
         loop {

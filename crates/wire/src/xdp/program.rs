@@ -11,7 +11,7 @@ use super::frame::{ETHERNET, FRAGMENT, HEADERS, IPV4, PLAIN, UDP_PROTOCOL};
 /// Bytes before a packet in which the program leaves its time of arrival, of the clock `CLOCK_MONOTONIC`. (ns)
 pub(super) const STAMP: usize = 8;
 
-/// Which datagrams are ours.
+/// Filter for the datagrams of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ours {
     /// One of these addresses, and this port.
@@ -45,7 +45,7 @@ const JUMP_IF_EQUAL: u8 = 0x16;
 const JUMP_UNLESS_EQUAL: u8 = 0x56;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
-/// A number of 64 bits, in two instructions; that of a map by its descriptor.
+/// Loads a number of 64 bits, or a map by its descriptor, in two instructions.
 const SET_DOUBLE: u8 = 0x18;
 const MAP: u8 = 1;
 
@@ -53,16 +53,16 @@ const MAP: u8 = 1;
 const KTIME_GET_NS: i32 = 5;
 const REDIRECT_MAP: i32 = 51;
 const ADJUST_META: i32 = 54;
-/// What a program returns to let a packet pass.
+/// Return value of a program that lets a packet pass.
 pub(super) const XDP_PASS: i32 = 2;
 
-/// What the kernel gives to a program (`struct xdp_md`): where its fields are.
+/// Offsets of the fields of a program's argument (`struct xdp_md`).
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
 const QUEUE: i16 = 16;
 
-/// Where fields of the headers are.
+/// Offsets of fields of the headers.
 const ETHER_TYPE: i16 = 12;
 const IP: i16 = ETHERNET as i16;
 const FLAGS: i16 = IP + 6;
@@ -86,7 +86,7 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, number: i32) -> In
     Instruction { code, registers: to | from << 4, offset, number }
 }
 
-/// Where a jump leads that is not yet written.
+/// Target of a jump that is not yet written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// The packet is none of ours.
@@ -140,8 +140,8 @@ const fn word(address: Ipv4Addr) -> i32 {
     i32::from_ne_bytes(address.octets())
 }
 
-/// The program that sends what is `ours` to the sockets of the map with this descriptor: that of the queue at which the
-/// packet came.
+/// Returns the program that redirects packets that match `ours` to the socket of the queue at which they
+/// came, from the map with this descriptor.
 pub(super) fn program(ours: &Ours, map: i32) -> Vec<Instruction> {
     let mut p = Assembly::default();
     p.put(COPY, 6, 1, 0, 0);
@@ -203,7 +203,7 @@ mod tests {
     use crate::xdp::system;
     use crate::xdp::tests::random;
 
-    /// What the kernel says of a packet that it sends on to a socket.
+    /// The kernel's result for a packet that it redirects to a socket.
     const XDP_REDIRECT: u32 = 4;
 
     /// Whether a packet is ours, by its bytes: field by field as in RFC 791 and RFC 768.

@@ -20,7 +20,7 @@ const AF_XDP: c_int = 44;
 /// Frames for packets that arrive, and for those to be sent: a power of two, the size of the rings.
 const ARRIVING: u32 = 2048;
 const LEAVING: u32 = 1024;
-/// The kernel leaves so many bytes free before a packet that arrives.
+/// Bytes that the kernel leaves free before a packet that arrives.
 const HEADROOM: u32 = 256;
 /// Bytes of packets on their way that are still in this machine, at most.
 const QUEUE: c_int = 8 << 20;
@@ -69,7 +69,7 @@ struct Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// Makes a ring of so many entries, a power of two, and maps it.
+    /// Makes a ring of `size` entries, a power of two, and maps it.
     fn new(
         fd: &OwnedFd,
         size: u32,
@@ -147,7 +147,7 @@ impl<T: Copy> Ring<T> {
     }
 }
 
-/// Where the kernel has what in the memory of rings.
+/// Returns the offsets of the parts of rings in their memory.
 fn offsets(fd: &OwnedFd) -> io::Result<xdp_mmap_offsets> {
     let none = xdp_ring_offset { producer: 0, consumer: 0, desc: 0, flags: 0 };
     let mut offsets = xdp_mmap_offsets { rx: none, tx: none, fr: none, cr: none };
@@ -295,7 +295,7 @@ impl XdpSocket {
         Ok(())
     }
 
-    /// What happened to the interface: it went away.
+    /// Returns the error of an interface that went away.
     pub(super) fn error(&self) -> io::Result<()> {
         let (mut error, mut size): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
         // SAFETY: value and size live during the call, and the size is right.
@@ -311,8 +311,8 @@ impl XdpSocket {
         self.leaving.waiting() > 0
     }
 
-    /// Hands over frames that have arrived, at most so many, each with the time that the program left before it. Returns
-    /// how many.
+    /// Passes on frames that have arrived, at most `most`, each with the time that the program wrote before
+    /// it. Returns their number.
     pub(super) fn receive(&mut self, most: usize, take: &mut dyn FnMut(&[u8], Option<Duration>)) -> usize {
         let mut count = 0;
         while count < most

@@ -23,7 +23,8 @@ const ATTACH_XDP: u32 = 37;
 /// In the kernel's general part, not in the driver of a network card (linux/if_link.h).
 const XDP_FLAGS_SKB_MODE: u32 = 2;
 
-/// What the kernel is told of the program; it matters only for functions that are reserved for the GPL: there are none.
+/// Licence of the program for the kernel; it matters only for functions that are reserved for the GPL, and
+/// the program uses none.
 const LICENCE: &[u8] = b"MIT or Apache-2.0\0";
 
 /// A result of a system call.
@@ -42,7 +43,8 @@ pub(super) fn owned(result: c_int) -> io::Result<OwnedFd> {
 ///
 /// # Safety
 ///
-/// The attributes are those of the command, and what they point to lives during the call and is as large as they say.
+/// The attributes belong to the command, and what they point to lives during the call and is as large as they
+/// say.
 unsafe fn bpf<T>(command: c_int, attributes: &mut T) -> io::Result<c_int> {
     let size = size_of::<T>() as c_long;
     // SAFETY: the attributes live during the call, and their size is right; the rest is the caller's promise.
@@ -187,7 +189,7 @@ pub(super) fn wait(sockets: &mut [libc::pollfd], longest: Duration) {
     unsafe { libc::ppoll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, &raw const time, null()) };
 }
 
-/// How [`wait`] is told of a socket.
+/// Returns the entry of a socket in the list that [`wait`] polls.
 pub(super) const fn awaited(socket: RawFd, events: i16) -> libc::pollfd {
     libc::pollfd { fd: socket, events, revents: 0 }
 }

@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// What the network does. Shares are in percent.
+/// Faults of the network. Shares are in percent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Faults {
     pub(crate) loss: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Case {
     pub(crate) mark_above: u64,
     /// Delay of each way. (ns)
     pub(crate) delays: [u64; 2],
-    /// How much the receiver's clock is ahead. (ns)
+    /// Time by which the receiver's clock is ahead. (ns)
     pub(crate) ahead: u64,
     pub(crate) seed: u64,
 }
@@ -80,20 +80,20 @@ pub(crate) fn path(payload: u64) -> Path {
     }
 }
 
-/// What became of it.
+/// Outcome of a run.
 pub(crate) struct Done {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) sent: Vec<u8>,
     pub(crate) arrived: Vec<u8>,
-    /// When the receiver had everything, and when both were over. (ns)
+    /// Times at which the receiver had everything, and at which both sides were done. (ns)
     pub(crate) complete: u64,
     pub(crate) over: u64,
     /// Longest time that a packet waited before the slow link. (ns)
     pub(crate) longest_wait: u64,
 }
 
-/// A packet under way, with the time and a number that keeps the order of those at the same time.
+/// A packet in the network, with its time and a number that keeps packets of the same time in order.
 type InFlight = Reverse<(u64, u64, usize, bool, Vec<u8>)>;
 
 const START: u64 = 1_700_000_000_000_000_000;

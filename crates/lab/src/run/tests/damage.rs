@@ -59,7 +59,8 @@ fn a_flipped_bit_is_noticed_or_does_not_matter() {
     assert!(noticed > 1000 + bytes * 8 / 53, "{noticed}");
 }
 
-/// The same of a run that was killed: its parts, its scenario, and what `result.json` says so far.
+/// A flipped bit in the remains of a killed run is noticed: in its parts, its scenario, and the `result.json`
+/// so far.
 #[test]
 fn a_flipped_bit_in_what_a_killed_run_leaves_is_noticed() {
     let scratch = Scratch::new("bits-killed");

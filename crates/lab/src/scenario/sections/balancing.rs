@@ -39,7 +39,7 @@ section! {
         /// With `"reps"`: how long a sender keeps to the entropies that it has stored after a timeout; by
         /// default it does not.
         freeze: Option<Time> = None; Bound::Positive,
-        /// How acknowledgements of flows that are spread travel.
+        /// Path of the acknowledgements of flows that are spread.
         acknowledgements: Acknowledgements = Acknowledgements::Balanced => "the public UEC simulator",
         /// With `"adaptive"`: the three queue lengths at which a port falls into the next worse class; by
         /// default 5, 10 and 20 % of the limit that `switch.buffer` or `switch.trimming` gives each port.

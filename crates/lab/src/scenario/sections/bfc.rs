@@ -21,18 +21,18 @@ section! {
         queues: u8; Bound::Count(1, MAX_QUEUES as u64 - 1) => "OSCAR's paper, BFC-32; the authors' simulator has 31",
         /// A queue is paused when it holds more than this times 2 × delay of the link by which the packet came ×
         /// rate of the port, divided by the number of queues with data that are not paused.
-        factor: Fixed; Bound::Positive => "the authors' simulator; that of OSCAR's authors: 1",
-        /// How the far end of a link is told.
-        signal: Signal => "the authors' simulator; that of OSCAR's authors: at-once",
+        factor: Fixed; Bound::Positive => "the authors' simulator; OSCAR's: 1",
+        /// Way to tell the far end of a link.
+        signal: Signal => "the authors' simulator; OSCAR's: at-once",
         /// With signal = "map": time between two maps; by default the delay of the link.
         interval: Option<Time>; Bound::Positive,
         /// Entries of a port's table of flows for each queue. Flows with the same entry have the same queue.
-        entries: u32; Bound::Count(1, 1_000_000) => "the authors' simulator; that of OSCAR's authors: 100",
+        entries: u32; Bound::Count(1, 1_000_000) => "the authors' simulator; OSCAR's: 100",
         /// A flow without packets in the port keeps its queue for this times 2 × delay of the link by which its
         /// next packet comes.
-        sticky: u32; Bound::Count(0, 1_000_000) => "the authors' simulator; that of OSCAR's authors: 2",
+        sticky: u32; Bound::Count(0, 1_000_000) => "the authors' simulator; OSCAR's: 2",
         /// Whether a packet causes no pause if its flow has no other in the port.
-        single_packet: bool => "the authors' simulator; that of OSCAR's authors: false",
+        single_packet: bool => "the authors' simulator; OSCAR's: false",
     }
 }
 

@@ -41,7 +41,7 @@ section! {
         between: Vec<String>,
         /// Each of these links changes with this probability, drawn by the scenario's seed; by default all do.
         probability: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
-        /// Which of several links between the same two nodes, from 0 in the order of the topology; by
+        /// Number of one of several links between the same two nodes, from 0 in the order of the topology; by
         /// default all of them.
         number: Option<u16> = None; Bound::Count(0, 65_535),
         /// Rate in each direction, for packets whose transmission begins after the change.
@@ -173,7 +173,7 @@ fn states(resolved: &[(network::Change, bool, usize)], fabric: &Fabric, reading:
 }
 
 impl Change {
-    /// What is wrong with it, apart from its links.
+    /// Returns its problems, apart from its links.
     fn faults(&self, scope: &Scope<'_>) -> Vec<Problem> {
         let mut faults = Vec::new();
         if self.rate.is_none() && self.delay.is_none() && self.state.is_none() {

@@ -67,22 +67,22 @@ section! {
         /// Largest size of the messages of each unscheduled level but the last; by default so that each level
         /// carries about the same number of unscheduled bytes of the scenario's flows.
         cutoffs: Vec<Bytes>; Bound::Positive,
-        /// Which of the scheduled levels are used while fewer messages are granted than there are levels.
+        /// Choice of the scheduled levels while fewer messages are granted than there are levels.
         scheduled: ScheduledOrder => "the Homa paper; the highest: a public ns-3 port",
-        /// The level of those of a message's last RTTbytes that need a grant.
+        /// The level of those packets of a message's last RTTbytes that need a grant.
         last_rtt_bytes: LastRttBytes => "unscheduled: an option of the simulator of Homa's authors",
         /// A receiver that has received nothing new of a message for this long, although more of it may be sent,
         /// requests what is missing; a sender that has heard nothing for twice this long sends the first packet
         /// again.
         resend_timeout: Time; Bound::Positive => "chosen here",
-        /// How often in a row they do so.
+        /// Largest number of such requests, or of such retransmissions, in a row.
         resend_tries: u32; Bound::Count(1, 1_000_000) => "the kernel module of Homa's authors",
         /// No grants while more than this is granted or unscheduled and has not arrived, over all messages to a
         /// host; by default there is no such limit.
         cap: Option<Bytes>; Bound::Positive,
         /// The part of what a receiver grants that goes to the oldest message, whatever is missing of it.
         oldest_share: Fixed; Bound::Ratio(Fixed::ZERO, Fixed::ratio(1, 2)) => "none: the Homa paper; the kernel module of Homa's authors has 0.05",
-        /// How much the oldest message is granted at a time.
+        /// Amount that the oldest message is granted at a time.
         oldest_step: Bytes; Bound::Positive => "the kernel module of Homa's authors",
     }
 }

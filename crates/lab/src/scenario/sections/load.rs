@@ -1,4 +1,4 @@
-//! How much the traffic offers to each link, on average and before anything runs.
+//! Load that the traffic offers to each link, on average and before anything runs.
 //!
 //! Counted are blocks that are processes with a rate (Poisson traffic, repeated requests). What a block
 //! offers is spread evenly over its receivers and over all shortest paths, as ECMP does on average; so it is
@@ -84,18 +84,18 @@ fn worst(
     worst
 }
 
-/// Where hosts are attached: the switches at the far ends of their links, sorted.
+/// Place where hosts are attached: the switches at the far ends of their links, sorted.
 type Place = Vec<NodeId>;
 
 /// An offer by the places of hosts.
 struct Spread {
-    /// How much the hosts of a place send to each of the receivers.
+    /// Rate that the hosts of a place send to each of the receivers.
     sent: BTreeMap<Place, f64>,
     /// Receivers at each place.
     received: BTreeMap<Place, f64>,
 }
 
-/// What each port has to send.
+/// Computes the load of each port.
 fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Loads {
     let nodes = fabric.network.nodes.len();
     let mut loads: Loads = (0..nodes).map(|node| vec![0.0; fabric.ports(node as NodeId).len()]).collect();
@@ -177,7 +177,7 @@ fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Load
     loads
 }
 
-/// How many links a host at a place has to a switch.
+/// Returns the number of links from a host at a place to a switch.
 fn links(place: &Place, switch: NodeId) -> f64 {
     place.iter().filter(|other| **other == switch).count().max(1) as f64
 }

@@ -61,7 +61,7 @@ macro_rules! root {
 root! {
     /// A scenario: everything that determines the result of a run.
     keys {
-        /// Its name; by default that of the file.
+        /// Its name; by default the name of the file.
         name: Option<String> = None,
         /// Seed of every random draw.
         seed: u64 = 1,
@@ -81,9 +81,9 @@ root! {
         cc: Option<Cc> = None,
         /// The flows.
         traffic: Vec<Block>,
-        /// What to record in addition to totals and flow completions.
+        /// Records to write in addition to totals and flow completions.
         probe: Probe = defaults()?,
-        /// When the run ends.
+        /// End of the run.
         run: Run = defaults()?,
     }
 }
@@ -152,7 +152,7 @@ impl Idle {
     }
 }
 
-/// What a section is checked against.
+/// Context against which a section is checked.
 pub(crate) struct Scope<'a> {
     pub(super) root: &'a Root,
     /// The network, where it could be built.

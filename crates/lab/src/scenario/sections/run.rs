@@ -9,7 +9,7 @@ use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 
 section! {
-    /// When the run ends.
+    /// End of the run.
     pub(crate) struct Run {
         /// Simulated time at which the run ends even if flows are unfinished; by default it ends with the last
         /// flow.

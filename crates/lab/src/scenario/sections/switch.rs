@@ -90,10 +90,10 @@ section! {
         quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
         /// Packets that each queue sends in its turn under `"wrr"`, from queue 0 on; 1 for queues not listed.
         weights: Vec<u32> = Vec::new(); Bound::Count(1, 1_000_000),
-        /// So many queues, from queue 0 on, are served by strict priority before the scheduler serves the
-        /// others.
+        /// Number of queues, from queue 0 on, that are served by strict priority before the scheduler serves
+        /// the others.
         strict: u8 = 0; Bound::Count(0, MAX_QUEUES as u64),
-        /// How a switch chooses among equal-cost ports.
+        /// Hash by which a switch chooses among equal-cost ports.
         path: PathPolicy = PathPolicy::Ecmp,
         /// The order in which equal-cost ports are numbered.
         next_hops: NextHops = NextHops::Ascending,
@@ -110,7 +110,7 @@ section! {
         /// With PFC too, drop a packet if its egress queue would exceed `egress_alpha` times the free part
         /// of the whole buffer.
         egress_limit: bool = false,
-        /// Priority flow control; without it the fabric drops packets.
+        /// Priority flow control; if it is absent, the fabric drops packets.
         pfc: Option<Pfc> = None,
         /// ECN marking.
         ecn: Option<Ecn> = None,
@@ -125,9 +125,9 @@ section! {
     for Trimming with its defaults {
         /// Limit of the data queue of each port.
         data: Bytes; Bound::Positive => "NDP: 8 packets of 9,000 B",
-        /// Limit of its queue of headers and control packets; by default that of its data queue.
+        /// Limit of its queue of headers and control packets; by default the same as of its data queue.
         headers: Option<Bytes>; Bound::Positive,
-        /// While both queues hold packets: at most so many headers are sent after each data packet.
+        /// Largest number of headers after each data packet while both queues hold packets.
         ratio: u32; Bound::Count(1, 4_000_000_000) => "NDP; its authors' simulator",
         /// Size of a header without its payload.
         size: Bytes; Bound::Positive => "public simulators of NDP",
@@ -175,12 +175,12 @@ section! {
         /// The port rate to which `kmin` and `kmax` apply; they scale with a port's rate. By default they
         /// are the same at every rate.
         reference: Option<Rate> = None; Bound::Positive,
-        /// When it is decided whether to mark a packet.
+        /// Moment of the decision whether to mark a packet.
         at: MarkingPoint = MarkingPoint::Dequeue => "HPCC's public artifact",
     }
 }
 
-/// How large the buffer is and who shares it.
+/// Size of the buffer, and how ports share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BufferSize {
     Unlimited,
@@ -239,7 +239,7 @@ impl OwnBuffer {
 }
 
 impl Switch {
-    /// The same for the simulator.
+    /// Describes the section for the simulator.
     fn describe(&self, fabric: Option<&Fabric>) -> switch::Switch {
         let own = |own: &OwnBuffer| {
             let nodes = own.switches.iter().flat_map(|text| fabric.map(|f| OwnBuffer::named(text, f)));

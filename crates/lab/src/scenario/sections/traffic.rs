@@ -117,7 +117,7 @@ fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Rea
     reaches
 }
 
-/// Why an algorithm finds nothing here of what it is made for, and what would change that.
+/// Returns why an algorithm finds nothing here of what it is made for, and what would change that.
 fn unfit(root: &Root, cc: &Cc, blocks: &[usize]) -> Option<(String, &'static str)> {
     let name = cc.name();
     if cc.signals().contains(Signals::CIRCUIT) && !matches!(root.topology, Topology::Rotor(_)) {
@@ -127,7 +127,7 @@ fn unfit(root: &Root, cc: &Cc, blocks: &[usize]) -> Option<(String, &'static str
     if cc.is_for_spraying() { without_spraying(root, name, blocks) } else { None }
 }
 
-/// The same for an algorithm for packets that are spread over paths, and overtake each other.
+/// Returns the same for an algorithm that is made for packets spread over paths, which overtake each other.
 fn without_spraying(root: &Root, name: &str, blocks: &[usize]) -> Option<(String, &'static str)> {
     let usual = root.balancing.policy;
     let mut policies = blocks.iter().map(|&block| root.traffic[block].common.balancing.unwrap_or(usual));
@@ -225,7 +225,7 @@ mod tests {
         Scenario::from_toml(&text, "star.toml", &[]).unwrap()
     }
 
-    /// The warnings whose key is that of the algorithm.
+    /// Returns the warnings whose key is the algorithm's.
     fn about_the_algorithm(scenario: &Scenario) -> Vec<&str> {
         let about = |warning: &&Problem| warning.key.as_deref() == Some("cc.algorithm");
         scenario.warnings().iter().filter(about).map(|warning| warning.problem.as_str()).collect()

@@ -66,12 +66,12 @@ section! {
         repair: Repair => "chosen here; the usual rule of TCP (RFC 6675)",
         /// Number of packets with higher numbers that must have arrived, with repair = "threshold".
         repair_threshold: u32; Bound::Count(1, 16_384) => "RFC 6675, DupThresh",
-        /// How much later a packet must have been sent that has arrived, with repair = "lazy"; by default the
-        /// base RTT of the flow's path.
+        /// With repair = "lazy": a packet is lost when one that was sent this much later has arrived; by
+        /// default the base RTT of the flow's path.
         repair_delay: Option<Time>; Bound::Positive,
         /// The base RTT that algorithms are given: each flow's own, the network's largest, or a value.
         base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
-        /// Which bytes of a packet count against a window.
+        /// Bytes of a packet that count against a window.
         counting: Counting => "OSCAR's public artifact; HPCC's counts payload",
         /// The packet whose send time, and other values on record at the sender, an acknowledgement is a sample of.
         sample: Sample => "chosen here, as OSCAR's header has it; its public artifact takes the cumulative number's",
@@ -89,7 +89,7 @@ section! {
         ack_every: u32; Bound::Count(1, 255) => "public artifacts of HPCC and OSCAR",
         /// Longest time for which an acknowledgement is held.
         ack_delay: Time; Bound::Positive => "chosen here",
-        /// Queue of acknowledgements; by default that of their flow.
+        /// Queue of acknowledgements; by default their flow's queue.
         ack_queue: Option<u8>,
         /// Queue of congestion notification packets.
         cnp_queue: u8,

@@ -1,5 +1,6 @@
-//! Loss recovery: which packet a flow sends next, and which packets an acknowledgement covers or reports lost.
-//! The recoveries are those of [`incast_transport`]; here they have names, and a flow has one of them.
+//! Loss recovery: the choice of the packet that a flow sends next, and of the packets that an acknowledgement
+//! covers or reports lost. The recoveries are implemented in [`incast_transport`]; here they have names, and
+//! a flow has one of them.
 //!
 //! To add one, write its file in `crates/transport/src` and a line in `recoveries!` below.
 

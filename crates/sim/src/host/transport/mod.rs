@@ -31,7 +31,7 @@ pub(crate) use homa::Priorities;
 /// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
-    /// How it controls congestion by itself; `None` with an algorithm at the sender.
+    /// Its own congestion control; `None` if an algorithm at the sender controls it.
     const OWN_CONTROL: Option<OwnControl> = None;
 
     /// The transport of one host, without flows.
@@ -67,8 +67,8 @@ pub(crate) trait Transport {
     /// The state of an active flow from this host.
     fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample>;
 
-    /// The internal quantities of the congestion control of an active flow from this host, each with its
-    /// index among those of the algorithm; none for a transport without congestion control.
+    /// Returns the internal quantities of the congestion control of an active flow from this host, each with
+    /// its index in the algorithm's list; none for a transport without congestion control.
     fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
         Vec::new()
     }
@@ -144,7 +144,7 @@ macro_rules! transports {
                 self.own_control().is_none()
             }
 
-            /// How it controls congestion by itself; `None` with an algorithm at the sender.
+            /// Returns its own congestion control; `None` if an algorithm at the sender controls it.
             #[must_use]
             pub const fn own_control(self) -> Option<OwnControl> {
                 match self { $($(#[cfg($cfg)])? Self::$variant => <$transport as Transport>::OWN_CONTROL,)+ }

@@ -3,7 +3,7 @@
 /// For every node, the nodes to which edges lead.
 #[derive(Debug)]
 pub(super) struct Edges {
-    /// Where the edges of each node begin, and where the last ones end.
+    /// Start of the edges of each node, and the end of the last ones.
     first: Vec<u32>,
     to: Vec<u32>,
 }

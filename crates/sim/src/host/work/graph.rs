@@ -14,14 +14,14 @@ const NONE: u32 = u32::MAX;
 /// Maximum number of operations of a cycle that a message names.
 const NAMED: usize = 8;
 
-/// Which operations there are at each host and for each flow.
+/// Operations at each host and for each flow.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     /// For each flow the operation that sends it and the one that receives it; empty without operations.
     ends: Vec<[u32; 2]>,
     /// The operations of each host, in order; empty without operations.
     by_host: Vec<Vec<u32>>,
-    /// The position of each operation among those of its host.
+    /// Position of each operation among the operations of its host.
     places: Vec<u32>,
 }
 
@@ -81,7 +81,8 @@ impl Graph {
         Ok(graph)
     }
 
-    /// What may be left out at one host must not be waited for at another, which does not learn of it.
+    /// Refuses an operation that may be left out at one host while another, which does not learn of it, waits
+    /// for it.
     fn check_left_out(&self, operations: &[Operation], order: &[u32]) -> Result<(), String> {
         let mut may = vec![false; operations.len()];
         for index in order.iter().filter(|event| **event % 2 == 0).map(|event| event / 2) {
@@ -121,12 +122,13 @@ impl Graph {
         self.by_host.get(host as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The position of an operation among those of its host.
+    /// Returns the position of an operation among the operations of its host.
     pub(super) fn place(&self, operation: u32) -> u32 {
         self.places[operation as usize]
     }
 
-    /// What must happen before an event: event 2i is the start of operation i, and 2i + 1 its end.
+    /// Returns the events that must happen before an event: event 2i is the start of operation i, and 2i + 1
+    /// its end.
     pub(crate) fn before(&self, event: u32, operations: &[Operation]) -> impl Iterator<Item = u32> {
         let operation = &operations[event as usize / 2];
         let is_end = event % 2 == 1;
@@ -188,7 +190,7 @@ impl Graph {
     }
 }
 
-/// Why a host cannot send (0) or receive (1) a flow by an operation.
+/// Returns why a host cannot send (0) or receive (1) a flow by an operation.
 fn misfit(flow: &Flow, side: usize, host: NodeId) -> Option<String> {
     if [flow.source, flow.destination][side] != host {
         return Some(format!("goes from host {} to {}", flow.source, flow.destination));

@@ -277,7 +277,7 @@ impl Work {
         }
     }
 
-    /// When an operation may start at the earliest, whatever it depends on. (ps)
+    /// Returns the earliest time at which an operation may start, whatever it depends on. (ps)
     fn earliest(&self, place: u32, world: &World) -> u64 {
         match self.operations[place as usize].what {
             What::Send { flow } => world.flows[flow as usize].start.ps(),

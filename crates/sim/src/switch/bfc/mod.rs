@@ -45,29 +45,29 @@ const STREAM: u64 = 0x6266_635f_7175_6575;
 pub(crate) struct BackpressureSwitch {
     switch: Switch,
     bfc: Bfc,
-    /// What belongs to each of the switch's ports.
+    /// State of each of the switch's ports.
     hops: Vec<Hop>,
     /// The bits of a packet's hash that name its flow: those that hold no entropy.
     flow_bits: u32,
-    /// Stream of the hashes of flows: the same for every seed, as that of paths is.
+    /// Stream of the hashes of flows: the same for every seed, like the stream of paths.
     hashes: u64,
     /// Stream of the random draws about queues.
     stream: u64,
 }
 
-/// What a port has besides its queues.
+/// State of a port besides its queues.
 #[derive(Debug)]
 struct Hop {
     /// As a port by which packets leave: the flows, and of the packets in each queue what is known of them.
     flows: FlowTable,
     notes: Box<[VecDeque<Note>]>,
-    /// As a port by which packets come: what the far end is to be told.
+    /// Signals to the far end, for a port by which packets come.
     signals: Signals,
     /// Time between two maps. (ps)
     interval: u64,
 }
 
-/// What is known of a data packet in a queue.
+/// Note about a data packet in a queue.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     /// The entry of its flow.

@@ -1,4 +1,4 @@
-//! What a port with backpressure flow control tells the far end of its link.
+//! Signals of a port with backpressure flow control to the far end of its link.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ enum Waiting {
     AtOnce(VecDeque<u16>),
 }
 
-/// What a change of the paused queues asks for.
+/// Request that a change of the paused queues leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Nothing,

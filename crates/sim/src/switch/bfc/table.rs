@@ -5,7 +5,7 @@
 pub(super) struct FlowTable {
     /// Of each entry the packets in the port, and the queue: `packets << 8 | queue`; 0 before the first packet.
     states: Vec<u64>,
-    /// When a packet of it last came or left. (ps)
+    /// Time at which a packet of it last came or left. (ps)
     touched: Vec<u64>,
 }
 

@@ -32,7 +32,7 @@ impl Policy for Ecmp {
     }
 }
 
-/// The hash of a flow's data packets and that of its acknowledgements.
+/// Returns the hashes of a flow's data packets and of its acknowledgements.
 pub(crate) fn hashes(key: u64) -> (u32, u32) {
     ((mix(key) >> 32) as u32, (mix(!key) >> 32) as u32)
 }

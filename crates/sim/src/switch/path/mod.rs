@@ -30,7 +30,7 @@ pub(crate) trait Policy {
 
 macro_rules! policies {
     ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
-        /// How a switch chooses among equal-cost ports.
+        /// Hash by which a switch chooses among equal-cost ports.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum PathPolicy {
             $(#[doc = $meaning] $variant,)+
@@ -103,7 +103,7 @@ impl Paths {
         Self { policy, next_hops: description.next_hops, tuples }
     }
 
-    /// The hash that a flow's data packets carry and that of its acknowledgements.
+    /// Returns the hashes that a flow's data packets and its acknowledgements carry.
     pub(crate) fn hashes(&self, index: u32, flow: &Flow) -> (u32, u32) {
         if self.policy == PathPolicy::FiveTuple { five_tuple::names(index) } else { ecmp::hashes(flow.key) }
     }

@@ -14,7 +14,7 @@ use crate::describe::switch::Switch as Description;
 #[derive(Debug)]
 pub(crate) struct DeficitRoundRobin {
     quanta: Box<[u64]>,
-    /// What each queue may send beyond the quantum of its next visit. (bytes)
+    /// Bytes that each queue may send beyond the quantum of its next visit.
     deficits: Box<[u64]>,
     /// The queue visited last.
     current: u8,
@@ -23,9 +23,8 @@ pub(crate) struct DeficitRoundRobin {
 }
 
 impl DeficitRoundRobin {
-    /// The visit is over. A queue stops when its first packet is larger than its counter; one that was
-    /// stopped by a pause carries no more than that either, otherwise it could accumulate credit without
-    /// limit.
+    /// Ends the visit. A queue stops when its first packet is larger than its counter; one that was stopped
+    /// by a pause carries no more than that over either, or it could accumulate credit without limit.
     fn end_visit(&mut self, queues: &Queues) {
         if self.visiting {
             let deficit = &mut self.deficits[usize::from(self.current)];

@@ -45,7 +45,7 @@ macro_rules! schedulers {
         #[derive(Debug)]
         pub(crate) enum Any {
             $($variant($state),)+
-            /// That of ports which trim; not to be chosen otherwise.
+            /// Scheduler of ports that trim; it cannot be chosen for others.
             HeadersFirst(headers_first::HeadersFirst),
         }
 

@@ -8,7 +8,7 @@ pub(crate) struct WeightedRoundRobin {
     weights: Box<[u32]>,
     /// The queue served last.
     current: u8,
-    /// How many packets more it may send in its turn.
+    /// Number of packets that it may still send in its turn.
     left: u32,
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use crate::describe::switch::Scheduler;
     use crate::packet::{IntRecords, Kind, Packet};
 
-    /// Serves queues with so many packets; the order.
+    /// Serves queues with these numbers of packets and returns the order.
     fn order(weights: &[u32], packets: &[usize]) -> Vec<u8> {
         let mut scheduler = WeightedRoundRobin::new(&Description {
             queues: packets.len() as u8,

@@ -62,7 +62,7 @@ impl Transport for Homa {
         self.senders.poll_send(now, source, &self.priorities, cx)
     }
 
-    /// What else waits was made ready when the packet was taken.
+    /// Does nothing: other packets that wait became ready when this one was taken.
     #[inline(never)]
     fn sent<E: Effects>(&mut self, _source: Source, _done: u64, _cx: &mut Context<'_, E>) {}
 

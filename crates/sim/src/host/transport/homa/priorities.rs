@@ -21,7 +21,7 @@ pub(crate) struct Priorities {
     pub(super) rtt_packets: u32,
     pub(super) overcommitment: usize,
     pub(super) levels: u8,
-    /// How many of them are unscheduled.
+    /// Number of them that are unscheduled.
     pub(super) unscheduled: u8,
     /// Largest size of the messages of each unscheduled level but the last.
     cutoffs: Vec<u64>,
@@ -31,10 +31,11 @@ pub(crate) struct Priorities {
     pub(super) resend_tries: u32,
     /// The cap on granted packets that have not arrived.
     pub(super) cap: u64,
-    /// How many packets the oldest message is granted at a time, and after how many others.
+    /// Number of packets that the oldest message is granted at a time, and number of other packets granted
+    /// before that.
     pub(super) oldest_step: u64,
     pub(super) oldest_every: u64,
-    /// How many packets at the end of a message have its unscheduled level.
+    /// Number of packets at the end of a message that have its unscheduled level.
     pub(super) last_packets: u32,
 }
 
@@ -120,8 +121,8 @@ impl Priorities {
         })
     }
 
-    /// How long a sender waits for a packet of the receiver: longer than a receiver waits for data, so that a
-    /// receiver that lacks only a part of a message requests that part first. (ps)
+    /// Returns the time that a sender waits for a packet of the receiver. It is longer than a receiver waits
+    /// for data, so that a receiver that lacks only a part of a message requests that part first. (ps)
     pub(super) fn sender_timeout(&self) -> u64 {
         self.resend_timeout.saturating_mul(2)
     }
@@ -152,7 +153,7 @@ fn between(step: u64, share: Fixed) -> u64 {
     others.checked_div(2 * share).map_or(u64::MAX, |others| u64::try_from(others).unwrap_or(u64::MAX).max(1))
 }
 
-/// Why a flow is no message that Homa can send, if so.
+/// Returns why Homa cannot send this flow, if it cannot.
 fn no_message(flow: &Flow, payload: u64) -> Option<String> {
     if flow.size == Bytes::UNLIMITED || flow.stop != incast_units::Time::NEVER {
         return Some(

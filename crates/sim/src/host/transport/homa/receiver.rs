@@ -25,7 +25,8 @@ pub(super) struct Receivers {
     /// Those of them that need or needed grants and are not given up: by bytes that have not arrived, index,
     /// and position.
     scheduled: BTreeSet<(u64, u32, u32)>,
-    /// Packets that may be sent by grant or without one and have not arrived, of messages that are not given up.
+    /// Packets that may be sent, granted or unscheduled, and have not arrived, of messages that are not given
+    /// up.
     outstanding: u64,
     /// Packets granted to active messages since the oldest one was last granted its share.
     since_oldest: u64,
@@ -92,7 +93,7 @@ impl Message {
         }
     }
 
-    /// What a grant or a request says of it.
+    /// Returns the content of a grant or a request for it.
     fn control(&self, now: u64, peer: u32) -> Control {
         Control { sent: now, slot: peer, limit: self.limit, first: 0, arrived: self.count, level: self.level }
     }
@@ -249,7 +250,8 @@ impl Receivers {
         }
     }
 
-    /// Grants a message so many packets more, as far as the cap permits, at a level. Returns how many.
+    /// Grants a message up to `more` packets more at a level, as the cap permits. Returns the number
+    /// granted.
     fn raise<E: Effects>(
         &mut self,
         now: u64,

@@ -30,7 +30,7 @@ pub(super) struct Senders {
     free: Vec<u32>,
     /// Position of each message by its index, while it is being sent.
     places: Vec<u32>,
-    /// What waits for each network card.
+    /// Data that waits for each network card.
     outboxes: Vec<Outbox>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Senders {
 struct Outbox {
     /// By bytes left, index, and position.
     waiting: BTreeSet<(u64, u32, u32)>,
-    /// How many of them wait at each level.
+    /// Number of them that wait at each level.
     count: Vec<u32>,
     /// Levels that are in the card's list of ready sources.
     ready: QueueSet,
@@ -88,13 +88,13 @@ struct Message {
     last: u32,
     /// Packets below this number may be sent.
     limit: u32,
-    /// Level of its unscheduled packets, and by the last grant that of the others.
+    /// Level of its unscheduled packets, and the level that the last grant gave to the others.
     unscheduled_level: u8,
     level: u8,
     /// Packets to be sent again, and their payload.
     again: Ranges,
     again_bytes: u64,
-    /// What it has waiting: its bytes left and its level.
+    /// Its bytes left and its level, if it has something waiting.
     offered: Option<(u64, u8)>,
     /// Whether its receiver is known to know it.
     heard: bool,
@@ -174,7 +174,7 @@ impl Message {
         Some((self.bytes(self.next, self.packets) + self.again_bytes, level))
     }
 
-    /// Adds those of the packets `from..to` that were sent to those to be sent again.
+    /// Adds the packets in `from..to` that were sent to those to be sent again.
     fn send_again(&mut self, from: u32, to: u32) {
         for packet in from..to.min(self.next) {
             if self.again.add(packet, packet + 1) == 1 {
@@ -256,7 +256,7 @@ impl Message {
         }
     }
 
-    /// What it waits for, as text.
+    /// Describes the event for which it waits.
     fn waits_for(&self, nics: &[Nic]) -> String {
         let reason = match self.offered {
             Some((_, level)) if nics[usize::from(self.port)].wire.is_paused(level) => {

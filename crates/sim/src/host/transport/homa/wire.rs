@@ -10,7 +10,7 @@ use crate::packet::{Body, high, joined, low};
 pub(super) struct Data {
     /// Position of its first payload byte.
     pub(super) sequence: u64,
-    /// When its first bit left the sender. (ps)
+    /// Time at which its first bit left the sender. (ps)
     pub(super) sent: u64,
     /// The receiver's index of the message.
     pub(super) slot: u32,
@@ -49,7 +49,7 @@ impl Data {
 /// The body of a grant or of a request to send packets again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Control {
-    /// When it was made. (ps)
+    /// Time at which it was made. (ps)
     pub(super) sent: u64,
     /// The sender's index of the message.
     pub(super) slot: u32,

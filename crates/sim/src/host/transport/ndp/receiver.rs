@@ -189,7 +189,7 @@ impl Receivers {
     }
 }
 
-/// The time between two pulls: that of a full data packet at the pull rate. (ps)
+/// Returns the time between two pulls: one full data packet at the pull rate. (ps)
 fn spacing<E>(cx: &Context<'_, E>) -> u64 {
     let (world, sizes) = (cx.world, cx.world.sizes(0));
     let line = world.routes.ports[cx.host as usize][0].rate;
@@ -235,7 +235,8 @@ fn to_sender(kind: Kind, incoming: &Incoming, (hash, flags): (u32, u8), world: &
     }
 }
 
-/// What such a packet says; the number of pulls stands where the window transport has bytes in flight.
+/// Returns the body of such a packet; the number of pulls has the place of the bytes in flight of the window
+/// transport.
 fn told(incoming: &Incoming, sent: u64, received: u64, expected: u64) -> Ack {
     Ack {
         sent,

@@ -13,7 +13,7 @@ use crate::host::transport::Context;
 use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
-/// What a flow waits for.
+/// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Being served by its network card.
@@ -57,9 +57,9 @@ pub(super) struct Sender {
     credit: u64,
     /// The largest number of a pull that has arrived.
     pulled: u32,
-    /// Acknowledgements and NACKs that have arrived, each of which stands for a pull, less the pulls.
+    /// Acknowledgements and NACKs that have arrived, each of which is worth a pull, less the pulls.
     expected: i64,
-    /// When it last sent a packet or received one. (ps)
+    /// Time at which it last sent a packet or received one. (ps)
     active: u64,
     /// Time of the valid pending [`EventKind::Retransmit`].
     timer_event: u64,
@@ -315,7 +315,7 @@ impl Sender {
         }
     }
 
-    /// What the flow waits for, as text.
+    /// Describes the event for which the flow waits.
     pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
         let (acknowledged, known) = (Bytes::new(self.acknowledged(world)), &self.packets_known);
         let reason = match self.state {

@@ -38,7 +38,7 @@ const NOWHERE: u32 = u32::MAX;
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
-/// Which packets of a flow have arrived.
+/// Record of the packets of a flow that have arrived.
 #[derive(Debug)]
 enum Order {
     InOrder(InOrder),
@@ -177,7 +177,7 @@ impl Receivers {
         }
     }
 
-    /// The header of a data packet without its payload has arrived: the sender is told of exactly this packet.
+    /// Reports exactly this packet to the sender: its header has arrived without its payload.
     pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
         let incoming = &self.incoming[data.slot as usize];
@@ -352,8 +352,9 @@ fn acknowledgement(
     (reply, ack)
 }
 
-/// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
-/// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
+/// Returns, for a flow that is spread, the hash of the acknowledgement of a packet, with the packet's
+/// entropy, and the bits of its flags by which switches handle it. `hash` is the hash of acknowledgements
+/// without entropy.
 #[inline(never)]
 pub(in crate::host::transport) fn path_back(
     packet: &Packet,

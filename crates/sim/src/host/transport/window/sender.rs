@@ -15,7 +15,7 @@ use crate::host::transport::window::history::History;
 use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::record::{FlowRecord, FlowSample};
 
-/// What a flow waits for.
+/// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Being served by its network card.
@@ -59,7 +59,7 @@ pub(super) struct Sender {
     /// With [`Sample::Cumulative`](crate::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
     timeouts: u32,
-    /// Index of its congestion control among those of its algorithm.
+    /// Index of its congestion control among the controllers of its algorithm.
     pub(super) controller: u32,
     recovery: AnyRecovery,
     /// Payload to send.
@@ -317,7 +317,8 @@ impl Sender {
         self.obey(now, place, directive, world, effects);
     }
 
-    /// What a NACK with a bitmap, or a header that was returned, reports to [`trimmed`](Self::trimmed).
+    /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
+    /// returned.
     pub(super) fn trim_of(&self, now: u64, packet: &Packet, world: &World) -> (u32, u64, u16) {
         let (data, back) = world.hashes(self.flow);
         if packet.kind == Kind::Returned {
@@ -466,7 +467,7 @@ impl Sender {
         }
     }
 
-    /// What the flow waits for, as text.
+    /// Describes the event for which the flow waits.
     pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
         let acknowledged = Bytes::new(self.acknowledged_bytes(world));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));

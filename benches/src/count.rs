@@ -1,0 +1,144 @@
+//! Instructions per packet-hop, under callgrind.
+//!
+//! Times vary with the machine and its neighbours; instructions of one build do not. So they decide whether a
+//! change costs or saves, and `--count --check` can stand in a pipeline.
+
+use std::collections::BTreeMap;
+
+use incast_sim::Outcome;
+use incast_sim::Simulation;
+
+use crate::{Silence, folder, measure, workload};
+
+/// A workload as it is counted: its name, the override that makes it small enough for callgrind and large enough
+/// that queues, marks and pauses occur as in the workload itself, and the override that leaves almost nothing but
+/// building the network. The difference of both is what the hops cost.
+type Counted = (&'static str, &'static str, &'static str);
+
+const SIZES: [Counted; 10] = [
+    ("permutation-128", "traffic.0.size=250KB", NOTHING),
+    ("permutation-1024", "traffic.0.size=60KB", NOTHING),
+    ("websearch-320", "traffic.0.flows=60", "traffic.0.flows=1"),
+    ("incast-1000", "traffic.0.size=100KB", NOTHING),
+    ("allreduce-64-spray", "traffic.0.passes=1", NOTHING),
+    ("homa-256", "traffic.0.flows=60", "traffic.0.flows=1"),
+    ("bfc-320", "traffic.0.flows=60", "traffic.0.flows=1"),
+    ("lone-star-16", "traffic.0.size=4MB", NOTHING),
+    ("lone-star-60000", "traffic.0.size=4MB", NOTHING),
+    ("lone-edge-8192", "traffic.0.size=4MB", NOTHING),
+];
+
+/// Ends a run before the first packet has crossed a link.
+const NOTHING: &str = "run.until=1ps";
+
+/// Largest difference from the record that `--check` accepts, as a share.
+const TOLERANCE: f64 = 0.005;
+
+/// Runs a workload in this process and prints its hops. Callgrind counts inside [`counted`] only.
+pub(crate) fn run_small(name: &str, overrides: &[&str]) -> Result<(), String> {
+    let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
+    println!("{}", counted(&workload(name, &overrides)?)?.hops);
+    Ok(())
+}
+
+/// The run that is counted. Never inlined: callgrind finds it by its name.
+#[inline(never)]
+fn counted(simulation: &Simulation) -> Result<Outcome, String> {
+    incast_sim::run(simulation, &mut Silence).map_err(|e| e.to_string())
+}
+
+/// Prints the instructions per packet-hop of `names` (of all workloads, if there are none), and compares them
+/// with `base`, or with the newest record in the history if `check`.
+pub(crate) fn print(names: &[&str], base: Option<&str>, check: bool) -> Result<(), String> {
+    let program = crate::this()?;
+    let recorded = if check { newest()? } else { BTreeMap::new() };
+    let mut worse = Vec::new();
+    println!(
+        "instructions per packet-hop  {}",
+        if base.is_some() || check { "before     now" } else { "now" }
+    );
+    for counted in chosen(names)? {
+        let name = counted.0;
+        let now = per_hop(&program, counted)?;
+        let before = match base {
+            Some(base) => Some(per_hop(base, counted)?),
+            None => recorded.get(name).copied(),
+        };
+        let Some(before) = before else {
+            println!("{name:<28} {}{now:>7.1}", if check { "      -  " } else { "" });
+            continue;
+        };
+        let change = now / before - 1.0;
+        println!("{name:<28} {before:>7.1} {now:>7.1}  {:+.2} %", change * 100.0);
+        if change.abs() > TOLERANCE {
+            worse.push(format!("{name} {:+.2} %", change * 100.0));
+        }
+    }
+    match check && !worse.is_empty() {
+        true => Err(format!(
+            "more than {} % from the newest record in history.csv: {}. Another compiler may be the cause; \
+             `--record` keeps the new numbers.",
+            TOLERANCE * 100.0,
+            worse.join(", ")
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Counts every workload: its name and the number, for the history. Empty without valgrind.
+pub(crate) fn all() -> Result<BTreeMap<&'static str, f64>, String> {
+    if measure::first_line("valgrind", &["--version"]) == "-" {
+        println!("\ninstructions per packet-hop: valgrind is not installed");
+        return Ok(BTreeMap::new());
+    }
+    println!();
+    let program = crate::this()?;
+    let mut found = BTreeMap::new();
+    for counted in SIZES {
+        let (name, count) = (counted.0, per_hop(&program, counted)?);
+        println!("{name}: {count:.1} instructions per packet-hop");
+        found.insert(name, count);
+    }
+    Ok(found)
+}
+
+fn chosen(names: &[&str]) -> Result<Vec<Counted>, String> {
+    if names.is_empty() {
+        return Ok(SIZES.to_vec());
+    }
+    let find = |name: &&str| SIZES.iter().find(|(known, ..)| known == name).copied();
+    names.iter().map(|name| find(name).ok_or_else(|| format!("{name} is not counted"))).collect()
+}
+
+/// Instructions per packet-hop of one workload.
+fn per_hop(program: &str, (name, small, nothing): Counted) -> Result<f64, String> {
+    let count = |change: &str| -> Result<(f64, f64), String> {
+        let (hops, instructions) = measure::instructions(
+            program,
+            &["--toggle-collect=*count*counted*"],
+            &["--small", name, change],
+        )?;
+        let hops: f64 = hops.trim().parse().map_err(|e| format!("{name}: {e}"))?;
+        match instructions {
+            0 => Err(format!("{name}: callgrind counted nothing; the build has no function `counted`")),
+            _ => Ok((hops, instructions as f64)),
+        }
+    };
+    let ((hops, whole), (none, building)) = (count(small)?, count(nothing)?);
+    Ok((whole - building) / (hops - none))
+}
+
+/// The newest recorded number of each workload.
+fn newest() -> Result<BTreeMap<String, f64>, String> {
+    let path = folder().join("history.csv");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap_or_default();
+    let column = |name: &str| {
+        header.iter().position(|&c| c == name).ok_or_else(|| format!("{}: no column {name}", path.display()))
+    };
+    let (name, count) = (column("workload")?, column("instructions_per_hop")?);
+    let numbers =
+        lines.filter_map(|line| Some((line.get(name)?.to_string(), line.get(count)?.parse().ok()?)));
+    Ok(numbers.collect())
+}

@@ -1,0 +1,280 @@
+"""Definitions of all statistics.
+
+**Percentile.** The percentile ``p`` of ``n`` values is the smallest of them that at least ``p`` % of them do
+not exceed: in rising order, the value of rank ``⌈p·n/100⌉`` ("nearest rank", "inverted CDF", type 1 of
+Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996). It is always a value that occurred. Of
+``1, 2, 4, 8, 16`` the 50th is 4 (rank ⌈2.5⌉ = 3), the 60th is 4 (rank 3) and the 61st is 8 (rank ⌈3.05⌉ = 4).
+The median is the 50th percentile: of an even number of values the lower of the two in the middle.
+
+**Mean over seeds.** Its confidence interval is ``mean ± t · s / √n`` with ``s`` the standard deviation
+(``n - 1`` in the denominator) and ``t`` the quantile of Student's distribution with ``n - 1`` degrees of
+freedom: 95 % of such intervals contain the true mean if runs with different seeds are independent and their
+values are normally distributed.
+
+**Slowdown** is completion time divided by the ideal one; flows that did not finish have none.
+
+**Fairness** is Jain's index, ``(Σx)² / (n · Σx²)``.
+
+The summary of a result (``result.json``), the tables of commands, reports, sweeps, pictures and the ledger
+use these definitions and no others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+"""The percentiles that tables have."""
+
+SIZE_EDGES = (0, 10_000, 100_000, 1_000_000, 10_000_000)
+"""Lower ends of bins of flow sizes, in bytes, by default. The last has no upper end."""
+
+
+@dataclass(frozen=True)
+class FlowTimes:
+    """Sizes and completion times of the flows that transferred all of their size.
+
+    Attributes:
+        size_bytes: Their sizes.
+        fct_ps: Their completion times in picoseconds.
+        slowdown: Completion time over that on the idle path.
+    """
+
+    size_bytes: npt.NDArray[np.int64]
+    fct_ps: npt.NDArray[np.int64]
+    slowdown: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SizeBin:
+    """The slowdowns of the flows of some sizes.
+
+    Attributes:
+        over_bytes: Exclusive lower bound of their sizes (the first bin begins at 0 B, which no flow has).
+        upto_bytes: Inclusive upper bound of their sizes; None for no bound.
+        flows: Number of flows.
+        mean: Their mean slowdown; NaN without flows, as are the percentiles.
+        percentiles: Percentiles of their slowdown, by rank in percent.
+    """
+
+    over_bytes: int
+    upto_bytes: int | None
+    flows: int
+    mean: float
+    percentiles: Mapping[float, float]
+
+
+def percentile(values: npt.ArrayLike, rank: float, counts: npt.ArrayLike | None = None) -> float:
+    """A percentile by nearest rank, as defined in this module; NaN without values.
+
+    Args:
+        values: Numbers.
+        rank: In percent, 0 to 100.
+        counts: How often each of them counts, at least once; by default once.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not array.size:
+        return math.nan
+    order = np.argsort(array)
+    ranks = np.cumsum(np.ones(array.size, dtype=np.int64) if counts is None else np.asarray(counts)[order])
+    # Exactly: in floating point 99.9 % of 1000 is a little more than 999.
+    place = math.ceil(Fraction(str(float(rank))) * int(ranks[-1]) / 100)
+    return float(array[order[np.searchsorted(ranks, min(max(place, 1), int(ranks[-1])))]])
+
+
+def median(values: npt.ArrayLike) -> float:
+    """The 50th percentile; NaN without values."""
+    return percentile(values, 50)
+
+
+def slowdown_by_size(
+    times: FlowTimes, edges: Sequence[int] = SIZE_EDGES, ranks: Sequence[float] = PERCENTILES
+) -> list[SizeBin]:
+    """Slowdowns in bins of flow sizes.
+
+    Args:
+        times: The flows that transferred their whole size: :meth:`incast.Result.flow_times`.
+        edges: Lower bounds of the bins, in bytes, increasing; a bin contains sizes above its bound, up to
+            the next one.
+        ranks: Percentiles to give, in percent.
+
+    Raises:
+        ValueError: When the edges do not increase.
+    """
+    if list(edges) != sorted(set(edges)) or not edges:
+        raise ValueError(f"edges of bins must rise: {list(edges)}")
+    bins = []
+    for low, high in zip(edges, [*edges[1:], None], strict=True):
+        inside = times.size_bytes > low
+        if high is not None:
+            inside &= times.size_bytes <= high
+        values = times.slowdown[inside]
+        mean = float(np.mean(values)) if len(values) else math.nan
+        bins.append(SizeBin(low, high, len(values), mean, {rank: percentile(values, rank) for rank in ranks}))
+    return bins
+
+
+def equal_bins(times: FlowTimes, bins: int = 10) -> list[int]:
+    """Edges of bins with about equally many flows, for :func:`slowdown_by_size`.
+
+    Args:
+        times: The flows.
+        bins: How many, at most: sizes that many flows share stay in one bin.
+    """
+    if not len(times.size_bytes):
+        return [0]
+    inner = (percentile(times.size_bytes, 100 * i / bins) for i in range(1, bins))
+    return sorted({0, *(int(edge) for edge in inner)} - {int(times.size_bytes.max())})
+
+
+def jain(shares: npt.ArrayLike) -> float:
+    """Jain's fairness index of shares, ``(Σx)² / (n · Σx²)``: 1 if all are equal, 1/n if only one is not 0.
+
+    Jain, Chiu, Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984. NaN when all are zero.
+
+    Args:
+        shares: The shares, zero or more.
+    """
+    array = np.asarray(shares, dtype=np.float64)
+    squares = array.size * float(np.sum(array**2))
+    return float(np.sum(array)) ** 2 / squares if squares else math.nan
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a number over seeds, with its confidence interval.
+
+    Attributes:
+        mean: The mean.
+        half_width: Half the width of the interval around it; None with a single value.
+        values: The value of each seed, in their order.
+        confidence: The share of such intervals that contain the true mean.
+    """
+
+    mean: float
+    half_width: float | None
+    values: tuple[float, ...]
+    confidence: float = 0.95
+
+    @classmethod
+    def of(cls, values: Iterable[float], confidence: float = 0.95) -> Estimate:
+        """From the values of the seeds: ``mean ± t · s / √n``.
+
+        Raises:
+            ValueError: Without any value, or with a confidence that is not between 0 and 1.
+        """
+        known = tuple(float(value) for value in values)
+        if not known or not 0 < confidence < 1:
+            raise ValueError("an estimate needs at least one value, and a confidence between 0 and 1")
+        n = len(known)
+        mean = math.fsum(known) / n
+        if n < 2 or any(math.isnan(value) for value in known):
+            return cls(mean, None, known, confidence)
+        if min(known) == max(known):
+            return cls(known[0], 0.0, known, confidence)
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
+        return cls(mean, student(confidence, n - 1) * deviation / math.sqrt(n), known, confidence)
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval; the mean if there is none."""
+        return self.mean - (self.half_width or 0.0)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval; the mean if there is none."""
+        return self.mean + (self.half_width or 0.0)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
+
+
+def student(confidence: float, freedom: int) -> float:
+    """The ``t`` for which a given share of Student's distribution lies between ``-t`` and ``t``.
+
+    Found by bisection on the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+    and 26.7.4).
+
+    Args:
+        confidence: The share, from 0 to 1.
+        freedom: Degrees of freedom, at least 1.
+    """
+    low, high = 0.0, 1.0
+    while _inside(high, freedom) < confidence:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if _inside(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _inside(t: float, freedom: int) -> float:
+    """The share of Student's distribution between -t and t."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    term = total = cosine if freedom % 2 else 1.0
+    for k in range(2 if freedom % 2 else 1, freedom - 1, 2):
+        term *= cosine * cosine * k / (k + 1)
+        total += term
+    if freedom % 2:
+        return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    return sine * total
+
+
+class Summarised(Protocol):
+    """A result, as far as its numbers are concerned."""
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The contents of its ``result.json``."""
+
+
+SIZE_CLASSES = ("small", "large", "all")
+"""Classes of flow sizes in the summary of a result: up to 150 KB, above it, and all."""
+
+METRICS = (
+    *(f"slowdown_{name}_{statistic}" for name in SIZE_CLASSES for statistic in ("mean", "p50", "p99")),
+    "queue_mean_bytes",
+    "queue_peak_bytes",
+    "flows_finished",
+    "packets_dropped",
+)
+"""The numbers of a run that sweeps and replications average over seeds. Slowdowns have no unit; queues are
+the probed ports', as sampled: the mean over all of them, and the longest."""
+
+
+def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a run that sweeps and replications average over seeds.
+
+    Args:
+        of: A result, or what its ``result.json`` says.
+
+    Returns:
+        Those of :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
+        and no queue without a probed port.
+    """
+    info = of if isinstance(of, Mapping) else of.info
+    by_class = {s["class"]: s["slowdown"] for s in info["summary"]["slowdowns"] if s["group"] is None}
+    found: dict[str, float] = {}
+    for name in SIZE_CLASSES:
+        if slowdown := by_class.get(name):
+            found |= {
+                f"slowdown_{name}_{statistic}": slowdown[statistic] for statistic in ("mean", "p50", "p99")
+            }
+    queues = [port["queue"] for port in info["summary"]["ports"] if port["queue"]]
+    if queues:
+        found["queue_mean_bytes"] = math.fsum(queue["mean_bytes"] for queue in queues) / len(queues)
+        found["queue_peak_bytes"] = max(float(queue["max_bytes"]) for queue in queues)
+    found["flows_finished"] = float(info["outcome"]["flows_finished"])
+    found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
+    return found

@@ -1,0 +1,151 @@
+"""A batch of runs: existing results are reused, the others are computed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast.progress import Failure, State
+from incast.results.result import Result, is_sound
+from incast.runs import store
+from incast.runs.runner.executor import Done, Executor, Task
+from incast.runs.runner.local import Local
+from incast.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be made.
+
+    Attributes:
+        label: Its name in messages.
+        scenario: What to run.
+        folder: Where its result is or will be; None to keep the result in memory.
+    """
+
+    label: str
+    scenario: Scenario
+    folder: Path | None
+
+
+class Batch:
+    """Several runs. When repeated after a stop or kill, only the missing ones are made.
+
+    Attributes:
+        jobs: The runs.
+        state: Their progress.
+        infos: The contents of ``result.json`` of each run that has a result, by its index.
+        errors: Why a run has no result, by its index.
+        results: Results that were kept in memory, by their index.
+        causes: The exceptions behind ``errors``, of runs that were made within this process.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = tuple(jobs)
+        self.state = State(len(self.jobs))
+        self.infos: dict[int, dict[str, Any]] = {}
+        self.errors: dict[int, str] = {}
+        self.results: dict[int, Result] = {}
+        self.causes: dict[int, Exception] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        executor: Executor | None = None,
+        *,
+        fresh: bool = False,
+        watch: Callable[[State], None] | None = None,
+        progressed: Callable[[Batch], None] | None = None,
+    ) -> None:
+        """Makes the runs without existing results. A run that fails does not stop the others.
+
+        Args:
+            executor: Where they are made; None takes processes of this machine, one for each core.
+            fresh: Make all runs again.
+            watch: Called when something has changed, from any thread.
+            progressed: Called from this thread, once before the first run is made and after each one.
+
+        Raises:
+            ResultError: When the executor cannot make runs at all.
+            KeyboardInterrupt: After Ctrl-C; finished runs are kept.
+        """
+        tasks = [task for task in map(self._task, range(len(self.jobs)), [fresh] * len(self.jobs)) if task]
+        if progressed:
+            progressed(self)
+        if not tasks:
+            return
+
+        def changed(index: int | None = None, share: float = 0.0) -> None:
+            with self._lock:
+                if index is not None:
+                    self.state.shares[index] = share
+                if watch:
+                    watch(self.state)
+
+        finished = (executor or Local()).run(tasks, changed)
+        try:
+            for done in finished:
+                self._take(done)
+                changed()
+                if progressed:
+                    progressed(self)
+        finally:
+            # Stops what is under way when something went wrong here, like Ctrl-C.
+            close = getattr(finished, "close", None)
+            if close:
+                close()
+
+    def result(self, index: int) -> Result:
+        """The result of a run that has one.
+
+        Raises:
+            ResultError: When it cannot be read any more.
+        """
+        folder = self.jobs[index].folder
+        return self.results[index] if folder is None else Result.open(folder)
+
+    def _task(self, index: int, fresh: bool) -> Task | None:
+        """The task of a job; None if its result exists."""
+        job = self.jobs[index]
+        if job.folder is not None and not fresh:
+            info = store.read_info(job.folder, job.scenario)
+            if info is not None:
+                self.infos[index] = info
+                self.state.reused += 1
+                return None
+        folder = "" if job.folder is None else os.fspath(job.folder)
+        return Task(
+            index, job.scenario.to_toml(), str(Path(job.scenario.file).with_suffix(".toml")), folder, fresh
+        )
+
+    def _take(self, done: Done) -> None:
+        job = self.jobs[done.index]
+        info = None
+        if done.error is None:
+            read = store.read_info(job.folder, job.scenario) if job.folder is not None else None
+            info = done.result.info if done.result is not None else read
+        with self._lock:
+            self.state.shares.pop(done.index, None)
+            if info is not None:
+                self.infos[done.index] = info
+                self.state.reused += done.reused
+                self.state.made += not done.reused
+            else:
+                self.errors[done.index] = done.error or f"its result is not in {job.folder}"
+            if done.result is not None:
+                self.results[done.index] = done.result
+            if done.cause is not None:
+                self.causes[done.index] = done.cause
+            self.state.failures = self._failures()
+
+    def _failures(self) -> list[Failure]:
+        found = dict(self.errors)
+        for n, info in self.infos.items():
+            if not is_sound(info):
+                outcome = info["outcome"]
+                found[n] = "; ".join([outcome["why"], *outcome["violations"]])
+        return [Failure(self.jobs[n].label, found[n]) for n in sorted(found)]

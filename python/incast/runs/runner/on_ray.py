@@ -1,0 +1,160 @@
+"""Runs on a Ray cluster: ``pip install 'incast[ray]'``."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from incast._build import __version__
+from incast.algorithm import PLUGINS, load_plugin
+from incast.errors import PluginError, ResultError, ScenarioError
+from incast.runs import store
+from incast.runs.runner.executor import Done, Task, Watch, execute
+
+
+class Ray:
+    """Makes runs as tasks of a Ray cluster, one core each.
+
+    The machines of the cluster need the same version of Incast and need no file system shared with this
+    one: a complete result is sent back and moved into place atomically. Plugins are sent to the cluster;
+    files that the scenario names must exist there at the same paths.
+
+    Args:
+        where: ``ray`` for the cluster given by ``RAY_ADDRESS`` or, if that is not set, a local one;
+            ``ray://HOST:PORT`` for another.
+        jobs: Maximum number of concurrent runs; None takes one per core of the cluster.
+
+    Raises:
+        ResultError: When Ray is not installed, or the cluster cannot be reached.
+    """
+
+    def __init__(self, where: str = "ray", jobs: int | None = None) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise ResultError(
+                "--on ray needs Ray, which is not installed\n    help: pip install 'incast[ray]'"
+            ) from None
+        self._ray: Any = ray
+        if not ray.is_initialized():
+            # Ray sends usage statistics to its developers unless this is switched off.
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            address = where if where.startswith("ray://") else os.environ.get("RAY_ADDRESS", "local")
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            except Exception as error:
+                raise ResultError(f"no Ray cluster at {where}: {error}") from None
+        self._jobs = jobs or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+
+    @property
+    def jobs(self) -> int:
+        """Runs at the same time."""
+        return self._jobs
+
+    def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
+        """Makes runs; see :meth:`incast.runs.runner.Executor.run`. Progress within a run is not reported."""
+        ray = self._ray
+        remote = ray.remote(num_cpus=1, max_retries=2)(make)
+        plugins = _plugins()
+        waiting = list(reversed(tasks))
+        pending: dict[Any, Task] = {}
+        try:
+            while waiting or pending:
+                while waiting and len(pending) < self._jobs:
+                    task = waiting.pop()
+                    # Its files are packed there, and have no folder until they are here.
+                    pending[remote.remote(replace(task, folder=""), __version__, plugins)] = task
+                    watch(task.index, 0.0)
+                ready, _ = ray.wait(list(pending), num_returns=1)
+                task = pending.pop(ready[0])
+                try:
+                    error, packed = ray.get(ready[0])
+                except Exception as lost:
+                    error, packed = f"Ray: {type(lost).__name__}: {str(lost).splitlines()[0]}", b""
+                yield Done(task.index, error) if error else _receive(task, packed)
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+
+
+def _plugins() -> list[tuple[str, bytes]]:
+    """The plugin files in use here, by name, each with its contents."""
+    files = map(Path, filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)))
+    return [(file.name, file.read_bytes()) for file in files]
+
+
+@functools.cache
+def _load(name: str, contents: bytes) -> None:
+    """Loads a plugin that was sent here, once in each process."""
+    folder = Path(tempfile.mkdtemp(prefix="incast-plugin-"))
+    (folder / name).write_bytes(contents)
+    load_plugin(folder / name)
+
+
+def make(task: Task, version: str, plugins: Sequence[tuple[str, bytes]]) -> tuple[str | None, bytes]:
+    """Makes a run on a machine of the cluster.
+
+    Args:
+        task: The run.
+        version: The version of Incast where it comes from.
+        plugins: Names and contents of the plugin files that it may need.
+
+    Returns:
+        The error, if any, and the folder of the result as a tar archive.
+    """
+    if version != __version__:
+        return f"the cluster has Incast {__version__}, this machine {version}", b""
+    for name, contents in plugins:
+        _load(name, contents)
+    with tempfile.TemporaryDirectory(prefix="incast-") as name:
+        folder = Path(name) / "result"
+        try:
+            execute(replace(task, folder=str(folder)))
+        except (ScenarioError, ResultError, PluginError) as error:
+            return str(error), b""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(folder, ".")
+        return None, packed.getvalue()
+
+
+def unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Unpacks what :func:`make` has packed."""
+    # Python 3.10.11, 3.11.3 and older know of no filters; later ones want to be told.
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, filter="data")
+    else:
+        archive.extractall(folder)
+
+
+def _receive(task: Task, packed: bytes) -> Done:
+    """Puts a result into its folder atomically."""
+    folder = Path(task.folder)
+    arriving = folder.with_name(f".{folder.name}.arriving")
+    old = folder.with_name(f".{folder.name}.old")
+    try:
+        with store.claim(folder):
+            for left in (arriving, old):
+                shutil.rmtree(left, ignore_errors=True)
+            arriving.mkdir()
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                unpack(archive, arriving)
+            if folder.exists():
+                folder.rename(old)
+            arriving.rename(folder)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        shutil.rmtree(arriving, ignore_errors=True)
+        return Done(task.index, f"cannot write {folder}: {error}")
+    return Done(task.index)

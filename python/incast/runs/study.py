@@ -1,0 +1,178 @@
+"""Several runs of one scenario: with other seeds, with other algorithms."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast import algorithm
+from incast.errors import ResultError
+from incast.results import stats
+from incast.results.result import Result
+from incast.results.stats import Estimate
+from incast.runs import store
+from incast.scenario import Scenario, template
+from incast.scenario.choice import choose
+
+if TYPE_CHECKING:
+    from incast.runs.runner import Executor
+
+
+@dataclass(frozen=True)
+class Replications:
+    """Runs of one scenario that differ in their seed.
+
+    Attributes:
+        seeds: The seeds.
+        results: The result of each, by its seed; empty unless ``keep`` was set.
+        metrics: The mean of each number over the seeds, with its interval.
+    """
+
+    seeds: tuple[int, ...]
+    metrics: Mapping[str, Estimate]
+    results: Mapping[int, Result] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.metrics), default=0)
+        rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
+        return "\n".join([f"{len(self.seeds)} seeds", *rows])
+
+
+def replicate(
+    scenario: Scenario,
+    seeds: int | Sequence[int] = 5,
+    *,
+    measure: Callable[[Result], Mapping[str, float]] = stats.metrics,
+    confidence: float = 0.95,
+    jobs: int = 1,
+    keep: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+) -> Replications:
+    """Runs a scenario with several seeds, and gives the mean of each number with its interval.
+
+    Args:
+        scenario: What to run.
+        seeds: The seeds, or how many: then the scenario's own and the ones after it.
+        measure: Gives the numbers of a result by name. A name that a result lacks is left out.
+        confidence: The share of intervals that contain the true mean.
+        jobs: Number of concurrent runs, in threads of this process.
+        keep: Whether to keep the results; if not, only their numbers stay in memory.
+        folder: A folder of results, like ``"incast-results"``: existing results are reused, the others are
+            saved there, so that replications that were stopped continue where they were.
+        executor: Where the runs are made instead, like ``incast.runner.Local()`` (processes) or
+            ``incast.runs.runner.on_ray.Ray("ray://head:10001")``.
+
+    Raises:
+        ValueError: Without seeds, or when one is given twice.
+        ScenarioError: When the scenario cannot be built with one of the seeds.
+        ResultError: When a run failed: it has no result, stalled, or violated an invariant.
+    """
+    from incast.runs.runner import Batch, Job, Threads
+
+    chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
+    known = tuple(chosen)
+    if not known or len(set(known)) < len(known):
+        raise ValueError(f"seeds must be at least one, each once: {list(known)}")
+    scenarios = [scenario.with_seed(seed) for seed in known]
+    numbers: dict[int, Mapping[str, float]] = {}
+    results: dict[int, Result] = {}
+    with tempfile.TemporaryDirectory(prefix="incast-") as temporary:
+        # Other processes hand results over in folders.
+        where = Path(folder) if folder is not None else Path(temporary) if executor else None
+
+        def place(one: Scenario) -> Path | None:
+            files = store.named_files(one)
+            return None if where is None else store.place(where, one, files)
+
+        def take(batch: Batch) -> None:
+            for cause in batch.causes.values():
+                raise cause
+            for failure in batch.state.failures:
+                raise ResultError(f"{failure.label}: {failure.why}")
+            for n in batch.infos.keys() - numbers.keys():
+                result = batch.result(n)
+                numbers[n] = measure(result)
+                if keep:
+                    results[n] = result if folder is not None else result.in_memory()
+                batch.results.pop(n, None)
+
+        scenarios = [scenario.with_seed(seed) for seed in known]
+        batch = Batch([Job(f"seed {one.seed}", one, place(one)) for one in scenarios])
+        batch.run(executor or Threads(jobs), progressed=take)
+    order = range(len(known))
+    names = [name for name in numbers[0] if all(name in numbers[n] for n in order)]
+    estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence) for name in names}
+    return Replications(known, estimates, {known[n]: results[n] for n in order if keep})
+
+
+class Comparison(dict[str, Result]):
+    """The result for each algorithm, by its name.
+
+    Reading the result of a run that failed raises what it failed with.
+
+    Attributes:
+        left_out: The reasons for which algorithms of ``"all"`` were left out, by their names.
+        failed: What a run failed with, by the name of its algorithm.
+    """
+
+    def __init__(self, left_out: Mapping[str, str]) -> None:
+        super().__init__()
+        self.left_out = dict(left_out)
+        self.failed: dict[str, Exception] = {}
+
+    def __missing__(self, name: str) -> Result:
+        if name in self.failed:
+            raise self.failed[name]
+        why = f"{name} was left out: {self.left_out[name]}" if name in self.left_out else name
+        raise KeyError(why)
+
+
+def compare(
+    scenario: Scenario | str | os.PathLike[str],
+    cc: str | Iterable[str | Callable[..., Any]],
+    **options: Any,  # noqa: ANN401 - those of Scenario.run
+) -> Comparison:
+    """Runs one scenario with several algorithms: same flows, same seed.
+
+    ```python
+    results = incast.compare("examples/incast.toml", cc="all")
+    results.left_out  # {"constant": "no control: …", …}
+    ```
+
+    A run that fails does not stop the others: there is a warning (``RuntimeWarning``), and the exception is
+    in ``failed``. Only if every run fails is the first exception raised.
+
+    Args:
+        scenario: What to run; or a scenario file, which then needs no section ``[cc]``.
+        cc: Names like ``"oscar"`` and ``"swift:oscar"``, in a list or with commas between them, and classes
+            of your own. ``"all"`` means every algorithm, including registered ones, that the scenario
+            permits: not those that control nothing, nor those whose signals the network does not give.
+        **options: Those of :meth:`incast.Scenario.run` other than ``out``.
+
+    Returns:
+        The result for each algorithm, by its name, in their order: what the pictures of
+        :mod:`incast.plot` take.
+
+    Raises:
+        ScenarioError: When there is no such algorithm, or one that is named is incompatible with the rest.
+    """
+    of = scenario if isinstance(scenario, Scenario) else template(scenario)
+    labels = [label.strip() for label in cc.split(",")] if isinstance(cc, str) else cc
+    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
+    chosen = choose(of, names)
+    results = Comparison(chosen.left_out)
+    for name, each in chosen.scenarios.items():
+        try:
+            results[name] = each.run(**options)
+        except Exception as error:
+            results.failed[name] = error
+            if len(results.failed) == len(chosen.scenarios):
+                raise next(iter(results.failed.values())) from None
+            warnings.warn(f"{name} failed: {error}", RuntimeWarning, stacklevel=2)
+    return results

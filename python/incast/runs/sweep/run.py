@@ -1,0 +1,151 @@
+"""Running a sweep: its runs, its tables, its manifest."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast._build import build
+from incast.errors import ResultError
+from incast.progress import State
+from incast.runs import store
+from incast.runs.runner import Batch, Executor, Job
+from incast.runs.sweep.plan import Plan
+from incast.runs.sweep.tables import Sheet, summary, table, write_whole
+
+FORMAT = "incast-sweep"
+MANIFEST = "manifest.json"
+
+MANIFEST_EVERY_S = 2.0
+"""Seconds of wall time between two versions of the manifest."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that is over.
+
+    Attributes:
+        plan: What it ran.
+        folder: Where its tables are.
+        table: One row for each run that has a result.
+        summary: One row for each combination, over its seeds.
+        state: What was reused and made, and what failed.
+        files: The files that were written.
+    """
+
+    plan: Plan
+    folder: Path
+    table: Sheet
+    summary: Sheet
+    state: State
+    files: list[Path]
+
+
+def default_folder(plan: Plan) -> Path:
+    """Returns the default folder of a sweep's tables."""
+    return store.DEFAULT / store.folder_name(plan.name) / f"sweep-{plan.key}"
+
+
+def run(
+    plan: Plan,
+    *,
+    folder: Path | None = None,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    watch: Callable[[State], None] | None = None,
+) -> Sweep:
+    """Makes the runs of a sweep and its tables.
+
+    Killed at any time and begun again, it makes only the runs that are missing, and ends with the same
+    tables. A run that fails does not stop the others.
+
+    Args:
+        plan: What to run.
+        folder: Where to put the tables and the manifest; None takes :func:`default_folder`.
+        executor: Where the runs are made; None takes processes of this machine, one for each core.
+        fresh: Make all runs again.
+        watch: Called when something has changed, from any thread.
+
+    Raises:
+        ResultError: When the folder holds something else, or cannot be written.
+        KeyboardInterrupt: After Ctrl-C; what is done stays.
+    """
+    where = default_folder(plan) if folder is None else folder
+    _prepare(where, plan, fresh)
+    batch = Batch([Job(run.label, run.scenario, run.folder) for run in plan.runs])
+    written = -math.inf
+
+    def progressed(batch: Batch) -> None:
+        nonlocal written
+        if time.monotonic() - written > MANIFEST_EVERY_S:
+            _write_manifest(where, plan, batch)
+            written = time.monotonic()
+
+    try:
+        batch.run(executor, fresh=fresh, watch=watch, progressed=progressed)
+    finally:
+        _write_manifest(where, plan, batch)
+    rows, means = table(plan, batch.infos), summary(plan, batch.infos)
+    files = [*rows.save(where / "table"), *means.save(where / "summary"), where / MANIFEST]
+    return Sweep(plan, where, rows, means, batch.state, files)
+
+
+def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
+    """Makes the folder of a sweep, and refuses one that holds anything else."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise ResultError(f"cannot create {folder}: {error.strerror}") from None
+    if not names:
+        return
+    try:
+        said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        of = said["key"] if said["format"] == FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        of = None
+    if of is None:
+        # Left by a sweep that was killed before it wrote anything else.
+        others = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
+        if others:
+            raise ResultError(
+                f'{folder} holds "{others[0]}", which is not part of a sweep\n'
+                "    help: name a new or empty folder"
+            )
+    elif of != plan.key and not fresh:
+        raise ResultError(
+            f"{folder} already holds another sweep\n"
+            "    help: --fresh replaces its tables, --out names another folder"
+        )
+
+
+def _write_manifest(folder: Path, plan: Plan, batch: Batch) -> None:
+    def state(n: int) -> dict[str, str]:
+        if n in batch.infos:
+            return {"state": "done"}
+        return {"state": "failed", "error": batch.errors[n]} if n in batch.errors else {"state": "missing"}
+
+    said = {
+        "format": FORMAT,
+        "key": plan.key,
+        "incast": build(),
+        "scenario": plan.name,
+        "vary": {a.key: list(a.values) for a in plan.axes},
+        "seeds": plan.seeds,
+        **({"left_out": dict(plan.left_out)} if plan.left_out else {}),
+        "runs": [
+            {
+                **dict(zip((a.key for a in plan.axes), run.values, strict=True)),
+                "seed": run.scenario.seed,
+                "result": os.path.relpath(run.folder, folder),
+                **state(n),
+            }
+            for n, run in enumerate(plan.runs)
+        ],
+    }
+    write_whole(folder / MANIFEST, json.dumps(said, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,149 @@
+"""The tables of a sweep: one row for each run, and one for each combination over its seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast._core import write_parquet
+from incast.errors import ResultError
+from incast.results import stats
+from incast.results.result import is_sound
+from incast.runs.sweep.plan import Plan, Run
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its values.
+
+    Attributes:
+        name: Its name; a quantity's ends in its unit.
+        kind: ``text``, ``unsigned`` or ``number``.
+        values: One for each row; None where there is none.
+    """
+
+    name: str
+    kind: str
+    values: list[Any]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table in memory."""
+
+    columns: list[Column]
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        return next(column.values for column in self.columns if column.name == name)
+
+    def save(self, path: Path) -> list[Path]:
+        """Writes it as Parquet and as CSV; each file appears only once it is whole.
+
+        Args:
+            path: Where, without an ending.
+
+        Returns:
+            The files.
+
+        Raises:
+            ResultError: When one of them cannot be written.
+        """
+        parquet, text = path.with_suffix(".parquet"), path.with_suffix(".csv")
+        write_parquet(os.fspath(parquet), [(c.name, c.kind, c.values) for c in self.columns])
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([column.name for column in self.columns])
+        for n in range(len(self)):
+            writer.writerow(["" if c.values[n] is None else c.values[n] for c in self.columns])
+        write_whole(text, out.getvalue())
+        return [parquet, text]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a text file that appears under its name only once it is whole and on the disk.
+
+    Raises:
+        ResultError: When it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ResultError(f"cannot write {path}: {error.strerror}") from None
+
+
+def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
+    """One row for each run that has a result, in the order of the plan.
+
+    What differs between machines, like wall time, is not in it: the same sweep gives the same table.
+
+    Args:
+        plan: The sweep.
+        infos: What ``result.json`` says, by the number of the run.
+    """
+    rows = [(plan.runs[n], infos[n]) for n in range(len(plan.runs)) if n in infos]
+    numbers = [stats.metrics(info) for _, info in rows]
+    outcomes = [info["outcome"] for _, info in rows]
+    return Sheet(
+        [
+            *_axes(plan, [run for run, _ in rows]),
+            Column("seed", "unsigned", [run.scenario.seed for run, _ in rows]),
+            Column("end", "text", [o["end"] for o in outcomes]),
+            *(Column(name, "number", [n.get(name) for n in numbers]) for name in stats.METRICS),
+            Column("flows", "unsigned", [o["flows"] for o in outcomes]),
+            Column("hops", "unsigned", [o["hops"] for o in outcomes]),
+            Column("fingerprint", "text", [o["fingerprint"] for o in outcomes]),
+            Column("result", "text", [run.folder.name for run, _ in rows]),
+        ]
+    )
+
+
+def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
+    """One row for each combination of values.
+
+    It says how many of its runs ended as they should, and over these the mean of each number and half the
+    width of its 95 % confidence interval.
+
+    Args:
+        plan: The sweep.
+        infos: As for :func:`table`.
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for n, run in enumerate(plan.runs):
+        groups.setdefault(run.values, [])
+        if n in infos and is_sound(infos[n]):
+            groups[run.values].append(n)
+    firsts = [next(run for run in plan.runs if run.values == values) for values in groups]
+    columns = [
+        *_axes(plan, firsts),
+        Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
+    ]
+    known = {n: stats.metrics(info) for n, info in infos.items()}
+    for name in stats.METRICS:
+        means: list[float | None] = []
+        halves: list[float | None] = []
+        for numbers in groups.values():
+            values = [known[n][name] for n in numbers if name in known[n]]
+            estimate = stats.Estimate.of(values) if values else None
+            means.append(estimate.mean if estimate else None)
+            halves.append(estimate.half_width if estimate else None)
+        columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
+    return Sheet(columns)
+
+
+def _axes(plan: Plan, runs: Sequence[Run]) -> list[Column]:
+    return [Column(a.key, "text", [run.values[n] for run in runs]) for n, a in enumerate(plan.axes)]

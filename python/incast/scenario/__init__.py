@@ -1,0 +1,5 @@
+"""Scenarios: their texts and descriptions, and the choice of the algorithms that they permit."""
+
+from incast.scenario.scenario import Interrupted, Progress, Scenario, Size, schema, template
+
+__all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]

@@ -1,0 +1,404 @@
+"""Scenarios: what to simulate, read and checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast import _core, algorithm
+from incast._build import build
+from incast._core import Size
+from incast.progress import Progress, ProgressLine
+from incast.results.result import Result
+from incast.scenario import _toml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Origin of a scenario."""
+
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
+
+    def read(self) -> Scenario:
+        core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
+        return Scenario(core, self)
+
+    def changed(self, *overrides: str) -> _Origin:
+        return _Origin(self.text, self.file, (*self.overrides, *overrides))
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped by Ctrl-C. The result up to that point is kept.
+
+    Attributes:
+        result: The result so far.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self) -> str:
+        """Says where the run was and where its result is."""
+        outcome = self.result.info["outcome"]
+        where = (
+            f"what there is was saved in {self.result.folder}" if self.result.folder else "nothing was saved"
+        )
+        done = f"{outcome['flows_finished']:,} of {outcome['flows']:,} flows finished"
+        return f"stopped at {outcome['now_ps'] / 1e6:,.1f} us of simulated time, {done}; {where}"
+
+
+class Scenario:
+    """A checked scenario. It is immutable; methods that change it return a new one.
+
+    Create one with :meth:`load` (a TOML file), :meth:`from_toml` (a string), :meth:`from_dict` or
+    :meth:`build` (Python objects). Two scenarios are equal when they describe the same run. Scenarios can
+    be pickled; files that they name, and algorithms of your own, must exist where they are unpickled.
+    """
+
+    def __init__(self, core: _core.Scenario, origin: _Origin | None = None) -> None:
+        self._core = core
+        self._origin = origin or _Origin(core.to_toml(), f"{core.name}.toml")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
+        """Reads a scenario file.
+
+        Args:
+            path: A TOML file.
+            overrides: Keys to set before the file is checked, like ``"topology.rate=400Gbps"``.
+
+        Raises:
+            ScenarioError: When something in the file or in an override is wrong; its text names every
+                problem with file, line and key, and what would be right.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            text = ""  # what is wrong with the file is reported below
+        core = _core.Scenario.load(os.fspath(path), list(overrides))
+        return cls(core, _Origin(text, os.fspath(path), tuple(overrides)))
+
+    @classmethod
+    def from_toml(cls, text: str, name: str = "scenario.toml", overrides: Sequence[str] = ()) -> Scenario:
+        """Reads a scenario from a string.
+
+        Args:
+            text: The contents of a scenario file.
+            name: The file's name for messages; paths in the scenario are relative to its folder.
+            overrides: As in :meth:`load`.
+
+        Raises:
+            ScenarioError: As in :meth:`load`.
+        """
+        return _Origin(text, name, tuple(overrides)).read()
+
+    @classmethod
+    def from_dict(cls, sections: Mapping[str, Any], name: str = "scenario.toml") -> Scenario:
+        """Reads a scenario from a dictionary with the sections and keys of a scenario file.
+
+        Args:
+            sections: Like ``{"topology": {"kind": "star", ...}, "traffic": [{...}], "cc": {...}}``. Values
+                are what TOML has, quantities of :mod:`incast.units` and descriptions of
+                :mod:`incast.sections`. Keys whose value is None are left out.
+            name: As in :meth:`from_toml`. Lines in messages refer to the TOML that is generated from it.
+
+        Raises:
+            ScenarioError: As in :meth:`load`.
+            TypeError: When a value has a type that is not allowed in a scenario.
+        """
+        return cls.from_toml(_toml.document(sections), name)
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        topology: object,
+        traffic: object,
+        cc: object = None,
+        change: object = None,
+        switch: object = None,
+        transport: object = None,
+        balancing: object = None,
+        probe: object = None,
+        run: object = None,
+        seed: int = 1,
+        name: str = "scenario",
+        **others: object,
+    ) -> Scenario:
+        """Makes a scenario from its sections.
+
+        ```python
+        from incast.sections import Flows, Probe, Star
+
+        incast.Scenario.build(
+            topology=Star(hosts=4, rate="100Gbps", delay="3us"),
+            traffic=[Flows(from_=["h0", "h1"], to="h3", size="600KB")],
+            cc="oscar",
+            probe=Probe(ports=["to h3"]),
+        )
+        ```
+
+        Args:
+            topology: The network, of :mod:`incast.sections` or a mapping; so are all sections.
+            traffic: A block of traffic, or several.
+            cc: The algorithm: a name (``"oscar"``, ``"oscar:artifact"``), a class of your own, or a
+                mapping with its parameters. None if every block has its own.
+            change: Changes of links during the run: one block (:class:`~incast.sections.Change`), or
+                several.
+            switch: Behaviour of every switch.
+            transport: Behaviour of every host.
+            balancing: How the packets of a flow are spread over equal paths.
+            probe: What to record in addition to totals and flow completions.
+            run: When the run ends.
+            seed: Seed of every random draw.
+            name: Its name.
+            **others: Any other section, by its name.
+
+        Raises:
+            ScenarioError: As in :meth:`load`.
+            TypeError: As in :meth:`from_dict`.
+        """
+        sections = {
+            "name": name,
+            "seed": seed,
+            "topology": topology,
+            "change": None if change is None else _blocks(change),
+            "switch": switch,
+            "transport": transport,
+            "balancing": balancing,
+            "cc": cc if cc is None or not (isinstance(cc, str) or callable(cc)) else _chosen(cc, {}),
+            "traffic": _blocks(traffic),
+            "probe": probe,
+            "run": run,
+            **others,
+        }
+        return cls.from_dict(sections, f"{name}.toml")
+
+    @property
+    def name(self) -> str:
+        """Its name: the one in the file, or the file's name without extension."""
+        return self._core.name
+
+    @property
+    def file(self) -> str:
+        """The file that it was read from, or the name it was given; paths in it start from its folder."""
+        return self._origin.file
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random draw."""
+        return self._core.seed
+
+    @property
+    def algorithm(self) -> str | None:
+        """The algorithm, with its preset, of all traffic blocks without their own: ``oscar:paper``."""
+        return self._core.algorithm
+
+    @property
+    def payload_bytes(self) -> int:
+        """Payload of a full data packet, in bytes."""
+        return self._core.payload_bytes
+
+    @property
+    def files(self) -> list[str]:
+        """The files in the format of another program that it names, as absolute paths."""
+        return [os.fspath(path) for path in self._core.files()]
+
+    @property
+    def warnings(self) -> list[_core.Problem]:
+        """Warnings: what is possible but probably not intended, like a link that the traffic overloads."""
+        return self._core.warnings()
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
+        """Returns the scenario with some keys changed, as if they had been written that way in the file.
+
+        ```python
+        scenario.with_({"topology.rate": "400Gbps", "traffic.burst.size": KB(300)}, seed=2)
+        ```
+
+        Args:
+            changes: Values by the path of their key; a step into a list is a number or a block's name.
+            **keys: Changes of keys at the top; two underscores mean the dot of a path.
+
+        Raises:
+            ScenarioError: When the changed scenario is wrong.
+            TypeError: When a value has a type that is not allowed in a scenario.
+        """
+        paths = {**(changes or {}), **{key.replace("__", "."): thing for key, thing in keys.items()}}
+        return self._origin.changed(*(f"{path}={_toml.value(it, path)}" for path, it in paths.items())).read()
+
+    def with_algorithm(self, algorithm: str | Callable[..., Any], **parameters: object) -> Scenario:
+        """Returns the scenario with another algorithm; parameters that are not given have their defaults.
+
+        Args:
+            algorithm: A name like ``"oscar"``, name and preset like ``"oscar:artifact"``, or a class of
+                your own (see :class:`incast.CongestionControl`).
+            **parameters: Its parameters, like ``eta=0.95`` or ``target="12us"``.
+
+        Raises:
+            ScenarioError: When there is no such algorithm, preset or parameter, or it is incompatible with
+                the rest.
+        """
+        chosen = _chosen(algorithm, parameters)
+        name = ":".join(str(chosen[key]) for key in ("algorithm", "preset") if key in chosen)
+        texts = [f"{key}={_toml.value(thing, key)}" for key, thing in parameters.items()]
+        origin = self._origin.changed(f"cc={_toml.value(chosen, 'cc')}")
+        return Scenario(self._core.with_algorithm(name, texts), origin)
+
+    def with_seed(self, seed: int) -> Scenario:
+        """Returns the scenario with another seed (0 to 2⁶⁴ − 1)."""
+        return Scenario(self._core.with_seed(seed), self._origin.changed(f"seed={seed}"))
+
+    def to_toml(self) -> str:
+        """The effective scenario as a file, with all defaults."""
+        return self._core.to_toml()
+
+    def size(self) -> Size:
+        """The size of the scenario: its network, algorithms, flows and their bytes.
+
+        Raises:
+            ScenarioError: When it cannot be built.
+        """
+        return self._core.size()
+
+    def run(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        threads: int = 1,
+        fresh: bool = False,
+        progress: Callable[[Progress], None] | bool | None = None,
+    ) -> Result:
+        """Runs the scenario.
+
+        Other Python threads continue during the run, and several runs in one process are independent.
+
+        Args:
+            out: Folder in which the result is saved during the run; None saves nothing.
+            threads: Number of threads; more than one helps on large networks with idle cores. The result is
+                the same, bit for bit, for any number. Algorithms in Python use one.
+            fresh: Replace an existing complete result in the folder.
+            progress: Called a few times a second. An exception of it stops the run and is raised again.
+                True shows a line in a terminal or under a notebook's cell.
+
+        Returns:
+            The result.
+
+        Raises:
+            ScenarioError: When the scenario cannot be built.
+            ResultError: When the result cannot be saved.
+            Interrupted: After Ctrl-C, with the result so far. What was saved is kept.
+            Exception: The exception of an algorithm of your own, with its traceback. What was saved is kept,
+                with the state ``interrupted``.
+        """
+        if progress is True:
+            with ProgressLine(self.name) as line:
+                return self.run(out, threads=threads, fresh=fresh, progress=line)
+        folder = None if out is None else Path(out)
+
+        def report(now_ps: int, until_ps: int | None, flows_finished: int, flows: int, hops: int) -> None:
+            if callable(progress):
+                progress(Progress(now_ps, until_ps, flows_finished, flows, hops))
+
+        core, stop = self._core.run(
+            None if folder is None else os.fspath(folder),
+            threads,
+            fresh,
+            report if progress else None,
+            build(),
+        )
+        if isinstance(stop, KeyboardInterrupt):
+            raise Interrupted(Result(core)) from None
+        if stop is not None:
+            raise stop
+        return Result(core)
+
+    def __eq__(self, other: object) -> bool:
+        return self._core == other._core if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[_Origin, list[Any]]]:
+        # Files that it names are found from its own folder, whatever the current one is then.
+        file = str(Path(self._origin.file).absolute())
+        origin = _Origin(self._origin.text, file, self._origin.overrides)
+        names = {label.partition(":")[0] for label in self._core.algorithms()}
+        return (_unpickled, (origin, algorithm.carried(sorted(names))))
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"
+
+
+def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
+    """Reads a scenario file whose algorithm is still to be chosen with :meth:`Scenario.with_algorithm`.
+
+    It needs no section ``[cc]``: if there is none, the returned scenario has the algorithm ``constant``.
+
+    Args:
+        path: As in :meth:`Scenario.load`.
+        overrides: As in :meth:`Scenario.load`.
+
+    Raises:
+        ScenarioError: As in :meth:`Scenario.load`.
+    """
+    if "cc" in _document(path) or any(re.match(r"\s*cc\s*[.=]", text) for text in overrides):
+        return Scenario.load(path, overrides)
+    try:
+        return Scenario.load(path, ['cc={algorithm="constant"}', *overrides])
+    except _core.ScenarioError as error:
+        # A transport without an algorithm at the sender refuses one.
+        if any(problem.key == "cc" for problem in error.problems):
+            return Scenario.load(path, overrides)
+        raise
+
+
+def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """The sections of a scenario file; none where it cannot be read, which :meth:`Scenario.load` reports."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of scenario files: TOML, seen as JSON.
+
+    It is generated from the declarations by which scenarios are read, and includes registered algorithms.
+    Errors that depend on the whole scenario are only found by :class:`Scenario`.
+    """
+    made: dict[str, Any] = json.loads(_core.schema())
+    return made
+
+
+def _blocks(of: object) -> list[object]:
+    """Blocks of traffic or changes: one by itself is a list of one."""
+    return list(of) if isinstance(of, Sequence) and not isinstance(of, str) else [of]
+
+
+def _chosen(of: str | Callable[..., Any] | object, parameters: Mapping[str, object]) -> dict[str, object]:
+    """The section of an algorithm."""
+    name = of if isinstance(of, str) else algorithm.name_of(of)  # type: ignore[arg-type]
+    name, _, preset = name.partition(":")
+    return {"algorithm": name, **({"preset": preset} if preset else {}), **parameters}
+
+
+def _unpickled(origin: _Origin, algorithms: list[Any]) -> Scenario:
+    algorithm.register_carried(algorithms)
+    return origin.read()
