@@ -401,7 +401,7 @@ def test_delays_decide_what_forwards() -> None:
 
 
 def marks(found: plan.Plan) -> dict[tuple[int, int], tuple[int, int, float]]:
-    """Where each port begins to mark, where it marks all, and the probability just below."""
+    """Returns the queues at which each port begins to mark and marks all, and the probability just below."""
     return {
         (link.node, link.port): (link.marks.low_bytes, link.marks.high_bytes, link.marks.probability)
         for link in found.links
@@ -426,7 +426,7 @@ def test_pauses_are_those_of_the_switch_in_user_space() -> None:
 
 
 def pausing(found: plan.Plan) -> dict[tuple[int, int], tuple[int | None, int, int, int, int]]:
-    """The rule of each port that is paused: threshold, part of what is free, offset, headroom, reserve."""
+    """Returns each paused port with its threshold, part of what is free, offset, headroom and reserve."""
     return {
         (link.node, link.port): (
             rule.xoff_bytes,

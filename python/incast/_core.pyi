@@ -338,7 +338,7 @@ class Plan:
         """Limit of the buffer of a switch, or of each port, in bytes; none: unlimited."""
     @property
     def buffer_alpha(self) -> float | None:
-        """The part of the free buffer that a queue may have; none: the limit is that of each port."""
+        """The part of the free buffer that a queue may have; none: each port has a limit of its own."""
     @property
     def marks(self) -> bool:
         """Whether switches mark packets."""

@@ -42,7 +42,7 @@ const DIRECT: Time = Time::from_us(10);
 const HEADER: Bytes = Bytes::new(54);
 /// The smallest payload of a full packet.
 const SMALLEST_PAYLOAD: Bytes = Bytes::new(500);
-/// The largest payload: that of a packet of 9000 bytes, which the bucket lets pass.
+/// The largest payload: a packet then has 9000 bytes, which the bucket lets pass.
 const LARGEST_PAYLOAD: Bytes = Bytes::new(8946);
 
 /// Bytes that the kernel's tbf lets pass at once: its clock is as late as other work keeps it.
@@ -622,7 +622,7 @@ fn changed(params: AnyParams) -> Option<&'static str> {
     found
 }
 
-/// Returns the key of the algorithm of each traffic block: its own, or that of the scenario.
+/// Returns the key of the algorithm of each traffic block: its own, or the scenario's.
 #[must_use]
 pub fn keys_of_algorithms(scenario: &Scenario) -> Vec<String> {
     let blocks = scenario.root().traffic.iter();

@@ -224,7 +224,7 @@ pub(crate) struct Plan {
     operations: Vec<Py<PlannedOperation>>,
     /// Limit of the buffer of a switch, or of each port, in bytes; none: unlimited.
     pub(crate) buffer_bytes: Option<u64>,
-    /// The part of the free buffer that a queue may have; none: the limit is that of each port.
+    /// The part of the free buffer that a queue may have; none: each port has a limit of its own.
     pub(crate) buffer_alpha: Option<f64>,
     /// Whether switches mark packets.
     marks: bool,
