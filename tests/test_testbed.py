@@ -6,7 +6,6 @@ import json
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from helpers import Incast
 from incast import ScenarioError, _core, captures, store, testbed
 from incast._build import build
 from incast.cli.plot import labelled
+from incast.ledger.figure import find, ids
 from incast.real.kernel import KernelError
 from incast.real.kernel import machine as kernel_machine
 from incast.real.testbed import machine, plan, telemetry
@@ -125,6 +125,52 @@ def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
     assert said in problems.get(key, str(problems))
 
 
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("transport.ack_size=70B", "transport.ack_size"),
+        ("transport.ack_extra=20B", "transport.ack_extra"),
+        ("transport.smallest=100B", "transport.smallest"),
+        ("transport.cnp_interval=1ms", "transport.cnp_interval"),
+        ("transport.ack_queue=0", "transport.ack_queue"),
+        ("transport.nack_interval=1ms", "transport.nack_interval"),
+        ("switch.path=five-tuple", "switch.path"),
+        ("switch.next_hops=descending", "switch.next_hops"),
+        ("switch.scheduler=drr", "switch.scheduler"),
+    ],
+)
+def test_keys_that_a_testbed_would_ignore_are_refused(override: str, key: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        plan.read(scenario(override))
+    (problem,) = refused.value.problems
+    assert (problem.file, problem.key) == (f"--set {override}", key)
+    assert problem.hint is not None
+
+
+def test_defaults_that_are_written_out_are_accepted() -> None:
+    found = scenario("traffic.two.balancing=ecmp")
+    again = incast.Scenario.from_toml(found.to_toml(), "again.toml")
+    assert [flow.number for flow in plan.read(again).flows] == [0, 1]
+
+
+PAPERS = Path(__file__).parent.parent / "papers"
+MEASURED = [name for name in ids(PAPERS) if "testbed = true" in (PAPERS / name / "claims.toml").read_text()]
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_figures_on_a_testbed_are_accepted(name: str) -> None:
+    (figure,) = find(PAPERS, [name])
+    specs = [spec for spec in figure.runs if spec.testbed]
+    assert specs
+    for spec in specs:
+        assert plan.read(spec.load(None)).flows
+
+
+def test_the_example_is_accepted() -> None:
+    example = incast.Scenario.load(PAPERS.parent / "examples" / "testbed.toml")
+    assert len(plan.read(example).flows) == 4
+
+
 def test_everything_is_refused_at_once_and_placed_in_the_file() -> None:
     text = STAR.replace("100Mbps", "1Gbps").replace("switch = {", "switch = { queues = 2,")
     with pytest.raises(ScenarioError) as refused:
@@ -194,7 +240,7 @@ def test_each_connection_is_told_of_its_own_path() -> None:
     assert links["incast_swif3"].base_rtt_ps == 4 * 10**9 + (1054 + 64) * (160_000 + 80_000)
     assert [links[name].hops for name in ("incast_swift", "incast_swif3")] == [3, 2]
     assert [links[name].line_rate_bps for name in ("incast_swift", "incast_swif3")] == [10**8, 5 * 10**7]
-    assert found.user
+    assert found.core.user
 
 
 def rate_of_all(rate: str) -> str:
@@ -261,7 +307,7 @@ def test_graphs_that_a_testbed_cannot_make_are_refused(text: str, key: str, said
 
 def test_a_graph_of_links_without_delay_is_forwarded_by_the_kernel() -> None:
     near = GRAPH.replace("ms", "us")
-    assert not plan.read(scenario(text=near)).user
+    assert not plan.read(scenario(text=near)).core.user
     text = GRAPH.replace('delay = "1ms"\nlinks', "links").replace('"] }', '"], delay = "1ms" }')
     text = text.replace('rate = "50Mbps" }', 'rate = "50Mbps", delay = "1ms" }')
     with pytest.raises(ScenarioError, match=r"topology\.links: the kernel cannot delay packets"):
@@ -271,7 +317,7 @@ def test_a_graph_of_links_without_delay_is_forwarded_by_the_kernel() -> None:
 def test_packets_are_captured_where_there_is_a_host() -> None:
     found = plan.read(scenario('probe.captures=["left->h0", "h1"]', text=GRAPH))
     assert len(found.core.captured_ports) == 2
-    assert any("captured by the kernels of hosts" in note for note in found.notes)
+    assert any("captured by the kernels of hosts" in note for note in found.core.deviations)
     with pytest.raises(ScenarioError, match=r"probe\.captures: .* none at either end of left:\d->right"):
         plan.read(scenario('probe.captures=["left->right", "left->h0"]', text=GRAPH))
 
@@ -279,7 +325,7 @@ def test_packets_are_captured_where_there_is_a_host() -> None:
 def test_telemetry_comes_from_either_switch() -> None:
     near = plan.read(scenario("cc.algorithm=hpcc"))
     far = plan.read(scenario("cc.algorithm=hpcc", "topology.delay=1ms"))
-    assert (near.user, far.user) == (False, True)
+    assert (near.core.user, far.core.user) == (False, True)
     for found in (near, far):
         control = found.controls["incast_hpcc"]
         assert control.telemetry
@@ -287,8 +333,8 @@ def test_telemetry_comes_from_either_switch() -> None:
         # 1000 B and 54 B of headers: the option's room is taken from the payload. The simulator adds 42 B.
         assert (control.wanted.link.packet_bytes, control.wanted.link.payload_bytes) == (1054, 1000)
     # A tenth of a millisecond is 1250 B, and a bucket of 20 KB more than any window.
-    assert any("20 KB" in note and "telemetry" in note for note in near.notes)
-    assert not any("telemetry" in note for note in far.notes)
+    assert any("20 KB" in note and "telemetry" in note for note in near.core.deviations)
+    assert not any("telemetry" in note for note in far.core.deviations)
 
 
 def test_records_are_read_from_acknowledgements() -> None:
@@ -344,30 +390,54 @@ def test_round_trips_are_those_of_packets_whose_last_byte_was_acknowledged() -> 
 
 
 def test_delays_decide_what_forwards() -> None:
-    assert not plan.read(scenario()).user
-    assert plan.read(scenario("topology.delay=1ms")).user
-    assert plan.read(scenario(), "user").user
+    assert not plan.read(scenario()).core.user
+    assert plan.read(scenario("topology.delay=1ms")).core.user
+    assert plan.read(scenario(), "user").core.user
     with pytest.raises(ScenarioError, match=r"topology\.delay: the kernel cannot delay packets"):
         plan.read(scenario("topology.delay=1ms"), "kernel")
     # With it marks between two thresholds are possible too.
     found = plan.read(scenario("switch.ecn.kmax=60KB", "switch.ecn.pmax=0.5"), "user")
-    assert found.marks(10**8) == (30_000, 60_000, 0.5)
+    assert marks(found) == {(3, port): (30_000, 60_000, 0.5) for port in range(3)}
+
+
+def marks(found: plan.Plan) -> dict[tuple[int, int], tuple[int, int, float]]:
+    """Returns the queues at which each port begins to mark and marks all, and the probability just below."""
+    return {
+        (link.node, link.port): (link.marks.low_bytes, link.marks.high_bytes, link.marks.probability)
+        for link in found.links
+        if link.marks is not None
+    }
 
 
 def test_pauses_are_those_of_the_switch_in_user_space() -> None:
     found = plan.read(scenario(text=PAUSES))
-    assert found.user
-    assert any("network card" in note for note in found.notes)
+    assert found.core.user
+    assert any("network card" in note for note in found.core.deviations)
     # Of each host's link into the switch: 1/4 of what is free; headroom for two delays of 5 us at 12.5 B/us,
     # a packet of 1054 B, a frame of 64 B, and two packets (docs/network/pfc.md).
     headroom = 125 + 1054 + 64 + 2 * 1054
-    assert found.core.pausing == [(host, 0, None, 1 << 30, 3072, headroom, 4096) for host in range(3)]
+    assert pausing(found) == {(host, 0): (None, 1 << 30, 3072, headroom, 4096) for host in range(3)}
     text = PAUSES.replace("pfc = {}", 'pfc = { xoff = "20KB", headroom = "9KB" }')
-    assert plan.read(scenario(text=text)).core.pausing[0][2:] == (20_000, 1 << 30, 3072, 9_000, 4096)
+    assert pausing(plan.read(scenario(text=text)))[0, 0] == (20_000, 1 << 30, 3072, 9_000, 4096)
     with pytest.raises(ScenarioError, match=r"switch\.pfc: the kernel switch does not support PFC"):
         plan.read(scenario(text=PAUSES), "kernel")
     with pytest.raises(ScenarioError, match=r"probe\.pauses: pauses are counted for each port"):
         plan.read(scenario("probe.pauses=true", text=PAUSES))
+
+
+def pausing(found: plan.Plan) -> dict[tuple[int, int], tuple[int | None, int, int, int, int]]:
+    """Returns each paused port with its threshold, part of what is free, offset, headroom and reserve."""
+    return {
+        (link.node, link.port): (
+            rule.xoff_bytes,
+            rule.alpha,
+            rule.xon_offset_bytes,
+            rule.headroom_bytes,
+            rule.reserve_bytes,
+        )
+        for link in found.links
+        if (rule := link.pausing) is not None
+    }
 
 
 def test_paths_of_algorithms_are_those_of_the_simulator() -> None:
@@ -384,7 +454,7 @@ def test_paths_of_algorithms_are_those_of_the_simulator() -> None:
 
 def test_marks_scale_with_the_reference_rate() -> None:
     found = plan.read(scenario("switch.ecn.reference=200Mbps"))
-    assert found.marks(100_000_000) == (15_000, 15_000, 1.0)
+    assert marks(found) == {(3, port): (15_000, 15_000, 1.0) for port in range(3)}
 
 
 def test_missing_rights_and_tools_are_one_sentence_each(
@@ -437,30 +507,97 @@ def test_what_commands_say_is_explained(said: str, meaning: str) -> None:
     assert meaning in machine.reason("ip", said)
 
 
+def measured_flow(
+    flow: int,
+    start: int,
+    finish: int | None,
+    delivered: int | None,
+    acked: int,
+    *,
+    packets: int,
+    resent: int = 0,
+    marked: int = 0,
+) -> _core.MeasuredFlow:
+    return _core.MeasuredFlow(
+        flow=flow,
+        start_ps=start,
+        finish_ps=finish,
+        delivered_ps=delivered,
+        acked_bytes=acked,
+        packets=packets,
+        resent_packets=resent,
+        marked_packets=marked,
+        timeouts=0,
+    )
+
+
 @dataclass
 class Measurement:
     """A measurement of the two flows as a testbed could make it."""
 
-    ending: tuple[str, int, int, list[Any], list[Any]] = ("finished", 200 * 10**9, 1, [], [])
-    flows: list[Any] = field(
+    end: str = "finished"
+    now_ps: int = 200 * 10**9
+    dropped_packets: int = 1
+    waiting_flows: list[_core.Waiting] = field(default_factory=list)
+    waiting_operations: list[_core.Waiting] = field(default_factory=list)
+    flows: list[_core.MeasuredFlow] = field(
         default_factory=lambda: [
-            (0, 0, 200 * 10**9, 199 * 10**9, 1_000_000, 1001, 1, 300, 0),
-            (1, 0, 160 * 10**9, 159 * 10**9, 1_000_000, 1000, 0, 200, 0),
+            measured_flow(0, 0, 200 * 10**9, 199 * 10**9, 1_000_000, packets=1001, resent=1, marked=300),
+            measured_flow(1, 0, 160 * 10**9, 159 * 10**9, 1_000_000, packets=1000, resent=0, marked=200),
         ]
     )
-    port_samples: list[Any] = field(
-        default_factory=lambda: [(k * 10**9, 3, 2, 10_000 * k, 12_500 * k, 0, k, k == 1) for k in range(4)]
+    port_samples: list[_core.PortSample] = field(
+        default_factory=lambda: [
+            _core.PortSample(
+                time_ps=k * 10**9,
+                node_id=3,
+                port=2,
+                queue_bytes=10_000 * k,
+                transmitted_bytes=12_500 * k,
+                dropped_bytes=0,
+                marked_packets=k,
+                paused=k == 1,
+            )
+            for k in range(4)
+        ]
     )
-    flow_samples: list[Any] = field(
-        default_factory=lambda: [(10**9, 0, 20_000, None, 300_000_000, 9_000, 5_000)]
+    flow_samples: list[_core.FlowSample] = field(
+        default_factory=lambda: [
+            _core.FlowSample(
+                time_ps=10**9,
+                flow=0,
+                window_bytes=20_000,
+                rate_bps=None,
+                rtt_ps=300_000_000,
+                inflight_bytes=9_000,
+                acked_bytes=5_000,
+            )
+        ]
     )
     # The first internal quantity of DCTCP, alpha, as a ratio in units of 2^-32.
-    internals: list[Any] = field(default_factory=lambda: [(10**9, 1, 0, 3, 3 << 30)])
-    ports: list[Any] = field(
-        default_factory=lambda: [(3, 2, 2_109_054, 2001, 1, 1054, 500, 31_000, 10**9, 7)]
+    internals: list[_core.InternalSample] = field(
+        default_factory=lambda: [
+            _core.InternalSample(time_ps=10**9, flow=1, internal=0, kind=3, bits=3 << 30)
+        ]
     )
-    operations: list[Any] = field(default_factory=list)
-    frames: list[Any] = field(default_factory=list)
+    ports: list[_core.MeasuredPort] = field(
+        default_factory=lambda: [
+            _core.MeasuredPort(
+                node_id=3,
+                port=2,
+                transmitted_bytes=2_109_054,
+                transmitted_packets=2001,
+                dropped_bytes=1054,
+                dropped_packets=1,
+                marked_packets=500,
+                peak_queue_bytes=31_000,
+                paused_ps=10**9,
+                pauses_sent=7,
+            )
+        ]
+    )
+    operations: list[_core.MeasuredOperation] = field(default_factory=list)
+    frames: list[_core.CapturedPacket] = field(default_factory=list)
     testbed: str = json.dumps(
         {
             "switch": "kernel",
@@ -474,10 +611,13 @@ class Measurement:
 
 def test_packets_of_a_testbed_are_in_the_capture(tmp_path: Path) -> None:
     frames = [
-        (5_000_999, 0, 0, 1054, bytes(range(94))),
-        (6_000_000, 3, 2, 60, b"short"),
-        # Of a port that is not captured.
-        (7_000_000, 1, 0, 1054, b"other"),
+        _core.CapturedPacket(time_ps=time, node_id=node, port=port, length_bytes=length, data=data)
+        for time, node, port, length, data in (
+            (5_000_999, 0, 0, 1054, bytes(range(94))),
+            (6_000_000, 3, 2, 60, b"short"),
+            # Of a port that is not captured.
+            (7_000_000, 1, 0, 1054, b"other"),
+        )
     ]
     captured = scenario('probe.captures=["h0", "to h2"]')
     result = incast.Result(
@@ -522,6 +662,21 @@ def test_what_is_measured_is_in_the_result() -> None:
     assert recorded().fingerprint == result.fingerprint
 
 
+def test_measurements_are_named_as_the_columns_that_they_become() -> None:
+    result = recorded()
+
+    def fields(measured: object) -> set[str]:
+        return {name for name in dir(measured) if not name.startswith("_")}
+
+    made = Measurement()
+    assert fields(made.flows[0]) <= set(result.flows.columns)
+    assert fields(made.port_samples[0]) <= set(result.port_series.columns)
+    assert fields(made.ports[0]) <= set(result.ports.columns)
+    assert fields(made.flow_samples[0]) <= set(result.flow_series.columns)
+    operation = _core.MeasuredOperation(operation=0, start_ps=0, end_ps=None)
+    assert fields(operation) <= set(result.operations.columns)
+
+
 def test_internals_are_in_the_table_of_the_simulator() -> None:
     table = recorded().internals
     assert [table.column(name).tolist() for name in ("time_ps", "flow", "value", "samples")] == [
@@ -532,7 +687,8 @@ def test_internals_are_in_the_table_of_the_simulator() -> None:
     ]
     simulated = scenario("probe.internals=true").run().internals
     assert table.column("name").tolist() == [simulated.column("name").tolist()[0]]
-    made = Measurement(internals=[(10**9, 1, 0, 9, 0)])
+    unknown = _core.InternalSample(time_ps=10**9, flow=1, internal=0, kind=9, bits=0)
+    made = Measurement(internals=[unknown])
     with pytest.raises(ValueError, match="no kind of values has the number 9"):
         _core.record(scenario()._core, made, None, False, build())
 
@@ -550,22 +706,36 @@ def ring(end: str) -> incast.Result:
     """
     ms = 10**9
     run = incast.Scenario.from_toml(RING, "ring.toml")
-    rows: list[tuple[int, int, int | None]] = []
+    rows = []
     began = {0: 0, 1: 0}
-    for number, (host, what, *_) in enumerate(_core.plan(run._core).operations):
+    for number, operation in enumerate(_core.plan(run._core).operations):
+        start: int
+        done: int | None
         # As the simulator numbers them: a host's computation is behind its first flows.
-        if what == "compute":
-            began[host] = 14 * ms
-            rows.append((number, 10 * ms, 14 * ms))
+        if operation.kind == "compute":
+            began[operation.host] = 14 * ms
+            start, done = 10 * ms, 14 * ms
         else:
-            ends = began[host] == 0 or end == "finished"
-            rows.append((number, began[host], began[host] + 10 * ms if ends else None))
+            start = began[operation.host]
+            done = start + 10 * ms if start == 0 or end == "finished" else None
+        rows.append(_core.MeasuredOperation(operation=number, start_ps=start, end_ps=done))
     flows = []
     for flow, start in enumerate((0, 0, 14 * ms, 14 * ms)):
         done = start + 10 * ms if start == 0 or end == "finished" else None
-        flows.append((flow, start, done, done, 100_000, 100, 0, 0, 0))
-    waiting = [(4, "waits for the end of its flow 2")] if end == "stalled" else []
-    measured = Measurement((end, 30 * ms, 0, [], waiting), flows, [], [], [], [], rows)
+        flows.append(measured_flow(flow, start, done, done, 100_000, packets=100))
+    waiting = [_core.Waiting(number=4, waits_for="waits for the end of its flow 2")]
+    measured = Measurement(
+        end,
+        30 * ms,
+        0,
+        waiting_operations=waiting if end == "stalled" else [],
+        flows=flows,
+        port_samples=[],
+        flow_samples=[],
+        internals=[],
+        ports=[],
+        operations=rows,
+    )
     return incast.Result(_core.record(run._core, measured, None, False, build()))
 
 

@@ -502,17 +502,19 @@ def test_operations_start_after_what_they_wait_for(delay: str) -> None:
     rows = {int(flow): row for row, flow in enumerate(flows.column("flow"))}
     plan = _core.plan(run._core)
     passes: dict[int, list[tuple[int, int]]] = {}
-    for number, (_, what, of, computes, after, after_start, _) in enumerate(plan.operations):
+    planned = plan.flows
+    for number, operation in enumerate(plan.operations):
+        of = operation.number
         start, end = times[number]
-        assert all(times[other][1] <= start for other in after)
-        assert all(times[other][0] <= start for other in after_start)
-        if what == "compute":
-            assert end - start == computes == 10**10
-        elif what == "send":
+        assert all(times[other][1] <= start for other in operation.after)
+        assert all(times[other][0] <= start for other in operation.after_start)
+        if operation.kind == "compute":
+            assert end - start == operation.time_ps == 10**10
+        elif operation.kind == "send":
             # Its flow's times are its own.
             row = rows[of]
             assert (start, end) == (flows.column("start_ps")[row], flows.column("finish_ps")[row])
-            if plan.flows[of][2] == 60_000:
+            if planned[of].size_bytes == 60_000:
                 passes.setdefault(sum(len(ends) for ends in passes.values()) // 6, []).append((start, end))
         else:
             assert start <= end

@@ -18,9 +18,10 @@ import pytest
 
 import incast
 from incast import _core
+from incast._core import PlannedOperation
 from incast.real.testbed import flows as sending
 from incast.real.testbed import plan as planning
-from incast.real.testbed.work import Described, Work
+from incast.real.testbed.work import Work
 
 HEAD = """\
 topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }
@@ -41,7 +42,7 @@ BLOCKS = {
 
 
 def run_with(
-    described: Sequence[Described], earliest: Sequence[int], took: Callable[[int], tuple[int, int]]
+    described: Sequence[PlannedOperation], earliest: Sequence[int], took: Callable[[int], tuple[int, int]]
 ) -> Work:
     """Runs operations where it is known how long each flow takes: to the end at its sender, and to arrive."""
     work = Work(described, earliest)
@@ -73,7 +74,7 @@ def follows_the_simulator(scenario: incast.Scenario) -> int:
         for row, flow in enumerate(flows.column("flow"))
     }
     plan = _core.plan(scenario._core)
-    work = run_with(plan.operations, [flow[3] for flow in plan.flows], took.__getitem__)
+    work = run_with(plan.operations, [flow.start_ps for flow in plan.flows], took.__getitem__)
     table = result.operations
     known = {
         int(number): (int(table.column("start_ps")[row]), int(table.column("end_ps")[row]))
@@ -139,23 +140,23 @@ def test_a_barrier_of_three_hosts_by_hand() -> None:
         + 'compute = "10us"\n'
     )
     plan = _core.plan(incast.Scenario.from_toml(text, "it.toml")._core)
+    flows = plan.flows
     us = 10**6
 
     def took(flow: int) -> tuple[int, int]:
         # Messages of a byte take 3 us and 1 us back, flows from h1 15 us and 5 us, others 11 us and 5 us.
-        source, _, size, *_ = plan.flows[flow]
-        if size == 1:
+        if flows[flow].size_bytes == 1:
             return 4 * us, 3 * us
-        return (20 * us, 15 * us) if source == 1 else (16 * us, 11 * us)
+        return (20 * us, 15 * us) if flows[flow].source == 1 else (16 * us, 11 * us)
 
-    work = run_with(plan.operations, [flow[3] for flow in plan.flows], took)
+    work = run_with(plan.operations, [flow.start_ps for flow in flows], took)
     sends: dict[tuple[int, bool], list[int]] = {}
     computed: dict[int, tuple[int, int]] = {}
     for operation in work.operations:
         assert operation.start_ps is not None
         assert operation.end_ps is not None
         if operation.what == "send":
-            small = plan.flows[operation.number][2] == 1
+            small = flows[operation.number].size_bytes == 1
             sends.setdefault((operation.host, small), []).append(operation.start_ps // us)
         elif operation.what == "compute":
             computed[operation.host] = operation.start_ps // us, operation.end_ps // us
@@ -179,10 +180,10 @@ def test_what_is_learned_of_late_has_happened_when_it_did() -> None:
     # A computation of 10 after the ends of two flows, and a flow after it.
     work = Work(
         [
-            (0, "send", 0, 0, [], [], None),
-            (0, "send", 1, 0, [], [], None),
-            (0, "compute", 0, 10, [0, 1], [], None),
-            (0, "send", 2, 0, [2], [], None),
+            PlannedOperation(0, "send", 0),
+            PlannedOperation(0, "send", 1),
+            PlannedOperation(0, "compute", 0, time_ps=10, after=[0, 1]),
+            PlannedOperation(0, "send", 2, after=[2]),
         ],
         [0, 0, 0],
     )
@@ -203,9 +204,9 @@ def test_what_is_learned_of_late_has_happened_when_it_did() -> None:
 def test_a_flow_may_arrive_before_it_is_waited_for() -> None:
     work = Work(
         [
-            (0, "compute", 0, 50, [], [], None),
-            (0, "receive", 0, 0, [0], [], None),
-            (0, "compute", 0, 5, [1], [], None),
+            PlannedOperation(0, "compute", 0, time_ps=50),
+            PlannedOperation(0, "receive", 0, after=[0]),
+            PlannedOperation(0, "compute", 0, time_ps=5, after=[1]),
         ],
         [0],
     )
@@ -215,11 +216,11 @@ def test_a_flow_may_arrive_before_it_is_waited_for() -> None:
 
 
 def test_what_could_start_too_late_is_left_out_with_what_depends_on_it() -> None:
-    described: list[Described] = [
-        (0, "send", 0, 0, [], [], 100),
-        (0, "compute", 0, 30, [0], [], 100),
-        (0, "send", 1, 0, [1], [], 100),
-        (0, "compute", 0, 30, [2], [], None),
+    described = [
+        PlannedOperation(0, "send", 0, before_ps=100),
+        PlannedOperation(0, "compute", 0, time_ps=30, after=[0], before_ps=100),
+        PlannedOperation(0, "send", 1, after=[1], before_ps=100),
+        PlannedOperation(0, "compute", 0, time_ps=30, after=[2]),
     ]
     for end, left_out in ((69, []), (70, [1])):
         work = Work(described, [0, 0])

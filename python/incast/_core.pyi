@@ -107,120 +107,610 @@ class Scenario:
         build: str | None = None,
     ) -> tuple[Result, BaseException | None]: ...
 
-class Plan:
-    """A scenario's requests to a testbed. Times are in ps, rates in bit/s."""
+class PortKey:
+    """The name of a port: its node, and its number there."""
 
+    def __new__(cls, node: int, port: int) -> PortKey: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __lt__(self, other: PortKey) -> bool: ...
+    @property
+    def node(self) -> int:
+        """The node."""
+    @property
+    def port(self) -> int:
+        """The port."""
+
+class PlannedMarks:
+    """Random early marking at a port, scaled to its rate."""
+
+    @property
+    def low_bytes(self) -> int:
+        """No marks up to this queue, in bytes."""
+    @property
+    def high_bytes(self) -> int:
+        """All packets are marked from this queue on, in bytes."""
+    @property
+    def probability(self) -> float:
+        """Probability just below that."""
+    @property
+    def at_dequeue(self) -> bool:
+        """Whether a packet is marked when it leaves its queue, and not when it comes."""
+
+class PlannedPausing:
+    """The rule by which a link into a switch is paused."""
+
+    @property
+    def xoff_bytes(self) -> int | None:
+        """The threshold in bytes, if it is fixed."""
+    @property
+    def alpha(self) -> int:
+        """The part of what is free that is the threshold, out of 2^32."""
+    @property
+    def xon_offset_bytes(self) -> int:
+        """It resumes this far below, in bytes."""
+    @property
+    def headroom_bytes(self) -> int:
+        """Room for packets that arrive after a pause was triggered, in bytes."""
+    @property
+    def reserve_bytes(self) -> int:
+        """Bytes that the link always has."""
+
+class PlannedLink:
+    """One direction of a link."""
+
+    @property
+    def key(self) -> PortKey:
+        """The port that sends on it."""
+    @property
+    def node(self) -> int:
+        """The node that sends on it."""
+    @property
+    def port(self) -> int:
+        """Its port there."""
+    @property
+    def peer(self) -> int:
+        """The node at its end."""
+    @property
+    def rate_bps(self) -> int:
+        """Its rate in bit/s."""
+    @property
+    def delay_ps(self) -> int:
+        """Its delay in ps."""
+    @property
+    def limit_bytes(self) -> int | None:
+        """The longest queue in bytes of a switch's port that alone fills the buffer; none without a limit."""
+    @property
+    def marks(self) -> PlannedMarks | None:
+        """The marks of a switch's port."""
+    @property
+    def pausing(self) -> PlannedPausing | None:
+        """The rule by which the switch at its end pauses it."""
+
+class PlannedPath:
+    """The path of a flow, as its algorithm is given it."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    @property
+    def base_rtt_ps(self) -> int:
+        """Round-trip time without queues in ps."""
+    @property
+    def base_owd_ps(self) -> int:
+        """The part of it on the way there in ps."""
+    @property
+    def line_rate_bps(self) -> int:
+        """Rate of the sender's link in bit/s."""
+    @property
+    def packet_bytes(self) -> int:
+        """A full packet on the wire in bytes."""
+    @property
+    def payload_bytes(self) -> int:
+        """Its payload in bytes."""
+    @property
+    def hops(self) -> int:
+        """Links from sender to receiver."""
+
+class PlannedFlow:
+    """A flow."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+    @property
+    def source(self) -> int:
+        """The host that sends."""
+    @property
+    def destination(self) -> int:
+        """The host that receives."""
+    @property
+    def size_bytes(self) -> int | None:
+        """Its payload in bytes; none for a flow that sends until it stops."""
+    @property
+    def start_ps(self) -> int:
+        """Start in ps; of a flow that an operation sends, the earliest."""
+    @property
+    def stop_ps(self) -> int | None:
+        """Time in ps at which it stops sending; none if it does not."""
+    @property
+    def group(self) -> int:
+        """Number of its traffic block."""
+    @property
+    def algorithm(self) -> int:
+        """Number of its algorithm."""
+    @property
+    def path(self) -> PlannedPath:
+        """The path that its algorithm is given."""
+
+class PlannedAlgorithm:
+    """An algorithm."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def label(self) -> str:
+        """Its name with its preset."""
+    @property
+    def parameters(self) -> list[str]:
+        """All of its parameters, like ``eta=0.95``."""
+    @property
+    def offered(self) -> str | None:
+        """Its name in Linux, of one that Linux has itself."""
+    @property
+    def changed(self) -> str | None:
+        """The first parameter that is set away from its default."""
+
+class PlannedOperation:
+    """An operation of a host."""
+
+    def __new__(
+        cls,
+        host: int,
+        kind: str,
+        number: int,
+        *,
+        time_ps: int = 0,
+        after: Sequence[int] = ...,
+        after_start: Sequence[int] = ...,
+        before_ps: int | None = None,
+    ) -> PlannedOperation: ...
+    @property
+    def host(self) -> int:
+        """Its host."""
+    @property
+    def kind(self) -> str:
+        """``send``, ``receive`` or ``compute``."""
+    @property
+    def number(self) -> int:
+        """The flow that it sends or receives, or the processor on which it computes."""
+    @property
+    def time_ps(self) -> int:
+        """Time for which it computes in ps."""
+    @property
+    def after(self) -> list[int]:
+        """Operations that must have ended before it starts."""
+    @property
+    def after_start(self) -> list[int]:
+        """Operations that must have started before it starts."""
+    @property
+    def before_ps(self) -> int | None:
+        """Time in ps from which on it is left out; none for no such limit."""
+
+class Plan:
+    """A scenario's requests to a testbed."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything of the scenario that a testbed cannot do."""
+    @property
+    def deviations(self) -> list[str]:
+        """Deviations from the scenario, in sentences."""
+    @property
+    def user(self) -> bool:
+        """Whether a switch in user space forwards, and not the kernel."""
     @property
     def nodes(self) -> list[str]:
         """Names of the nodes, hosts first."""
     @property
     def hosts(self) -> int:
-        """Number of nodes that are hosts."""
+        """Number of hosts."""
     @property
-    def links(self) -> list[tuple[int, int, int, int, int, int]]:
-        """Links: node and port of either end, rate, delay."""
+    def links(self) -> list[PlannedLink]:
+        """Both directions of every link, in the order of the links."""
     @property
-    def flows(self) -> list[tuple[int, int, int | None, int, int | None, int, int]]:
-        """Flows: source, destination, size if it has one, start, stop if it has one, group, algorithm."""
-    @property
-    def paths(self) -> list[tuple[int, int, int, int, int, int]]:
-        """Path of each flow for its algorithm: base RTT, one-way delay, rate, packet, payload, links."""
+    def flows(self) -> list[PlannedFlow]:
+        """The flows, by number."""
     @property
     def groups(self) -> list[str]:
         """Names of the traffic blocks."""
     @property
-    def algorithms(self) -> list[str]:
-        """Algorithms with their presets."""
+    def keys(self) -> list[str]:
+        """For each traffic block the key of its algorithm: ``cc``, or its own."""
     @property
-    def operations(self) -> list[tuple[int, str, int, int, list[int], list[int], int | None]]:
-        """Operations with dependencies.
-
-        Host, what it does (``send``, ``receive``, ``compute``), its flow or processor, how long it computes,
-        operations that must have ended and that must have started before, and from when on it is left out.
-        """
+    def algorithms(self) -> list[PlannedAlgorithm]:
+        """The algorithms, by number."""
     @property
-    def longest_job_ps(self) -> int:
-        """Least time of the longest job."""
+    def operations(self) -> list[PlannedOperation]:
+        """Operations with dependencies, by number."""
     @property
     def buffer_bytes(self) -> int | None:
-        """Limit of the buffer of a switch, or of each port; None: unlimited."""
+        """Limit of the buffer of a switch, or of each port, in bytes; none: unlimited."""
     @property
     def buffer_alpha(self) -> float | None:
-        """The part of the free buffer that a queue may have; None: each port has a limit."""
+        """The part of the free buffer that a queue may have; none: each port has a limit of its own."""
     @property
-    def ecn(self) -> tuple[int, int, float, int | None, bool] | None:
-        """Marks: kmin and kmax in bytes, pmax, reference rate, whether at dequeue."""
+    def marks(self) -> bool:
+        """Whether switches mark packets."""
     @property
-    def pausing(self) -> list[tuple[int, int, int | None, int, int, int, int]]:
-        """Rules by which switches pause links into them.
-
-        Node and port; fixed threshold, part of what is free out of 2^32, how far below it resumes, headroom,
-        reserve.
-        """
+    def payload_bytes(self) -> int:
+        """Payload of a full packet in bytes."""
+    @property
+    def packet_bytes(self) -> int:
+        """A full packet on the wire in bytes."""
+    @property
+    def bucket_bytes(self) -> int:
+        """Bytes that a link of the kernel lets pass at once."""
+    @property
+    def rto_ps(self) -> int:
+        """The shortest retransmission timeout in ps."""
     @property
     def until_ps(self) -> int | None:
-        """Latest time of its end."""
+        """Time in ps at which it ends at the latest; none without a limit."""
     @property
     def stall_after_ps(self) -> int:
-        """Time without progress after which it is given up."""
+        """Time in ps without progress after which it is given up."""
     @property
-    def probed_ports(self) -> list[tuple[int, int]]:
-        """Ports that are sampled: node and port."""
+    def probed_ports(self) -> list[PortKey]:
+        """Ports that are sampled."""
     @property
     def port_interval_ps(self) -> int:
-        """Time between two samples of a port."""
+        """Time in ps between two samples of a port."""
     @property
     def probed_flows(self) -> list[int]:
         """Flows that are sampled."""
     @property
     def flow_interval_ps(self) -> int:
-        """Time between two samples of a flow."""
+        """Time in ps between two samples of a flow."""
     @property
     def internals(self) -> bool:
         """Whether internal quantities of the algorithms are sampled with their flows."""
     @property
-    def captured_ports(self) -> list[tuple[int, int]]:
-        """Ports whose packets are captured: node and port."""
+    def captured_ports(self) -> list[PortKey]:
+        """Ports whose packets are captured."""
     @property
     def probe_from_ps(self) -> int:
-        """Time of the first sample."""
+        """Time in ps of the first sample."""
     @property
     def probe_until_ps(self) -> int | None:
-        """After which no sample is taken."""
+        """Time in ps after which no sample is taken; none without a limit."""
+
+class MeasuredFlow:
+    """A flow that has started."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        flow: int,
+        start_ps: int,
+        finish_ps: int | None,
+        delivered_ps: int | None,
+        acked_bytes: int,
+        packets: int,
+        resent_packets: int,
+        marked_packets: int,
+        timeouts: int,
+    ) -> MeasuredFlow: ...
+    @property
+    def flow(self) -> int:
+        """Its number."""
+    @property
+    def start_ps(self) -> int:
+        """Start in ps."""
+    @property
+    def finish_ps(self) -> int | None:
+        """Time in ps at which its last byte was acknowledged; none if it was not."""
+    @property
+    def delivered_ps(self) -> int | None:
+        """Time in ps at which its last byte arrived; none if it did not."""
+    @property
+    def acked_bytes(self) -> int:
+        """Payload acknowledged in bytes."""
+    @property
+    def packets(self) -> int:
+        """Data packets sent, including retransmissions."""
+    @property
+    def resent_packets(self) -> int:
+        """Data packets retransmitted."""
+    @property
+    def marked_packets(self) -> int:
+        """Acknowledged packets that carried a mark."""
+    @property
+    def timeouts(self) -> int:
+        """Retransmission timeouts."""
+
+class PortSample:
+    """A sample of a port."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        time_ps: int,
+        node_id: int,
+        port: int,
+        queue_bytes: int,
+        transmitted_bytes: int,
+        dropped_bytes: int,
+        marked_packets: int,
+        paused: bool,
+    ) -> PortSample: ...
+    @property
+    def time_ps(self) -> int:
+        """Time in ps."""
+    @property
+    def node_id(self) -> int:
+        """The node."""
+    @property
+    def port(self) -> int:
+        """Its port."""
+    @property
+    def queue_bytes(self) -> int:
+        """Bytes in its queue."""
+    @property
+    def transmitted_bytes(self) -> int:
+        """Bytes transmitted since the start."""
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes dropped since the start."""
+    @property
+    def marked_packets(self) -> int:
+        """Packets marked since the start."""
+    @property
+    def paused(self) -> bool:
+        """Whether the far end has it paused."""
+
+class FlowSample:
+    """A sample of a flow."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        time_ps: int,
+        flow: int,
+        window_bytes: int,
+        rate_bps: int | None,
+        rtt_ps: int,
+        inflight_bytes: int,
+        acked_bytes: int,
+    ) -> FlowSample: ...
+    @property
+    def time_ps(self) -> int:
+        """Time in ps."""
+    @property
+    def flow(self) -> int:
+        """Its number."""
+    @property
+    def window_bytes(self) -> int:
+        """Window in bytes."""
+    @property
+    def rate_bps(self) -> int | None:
+        """Rate in bit/s; none if only the link limits it."""
+    @property
+    def rtt_ps(self) -> int:
+        """Round-trip time in ps."""
+    @property
+    def inflight_bytes(self) -> int:
+        """Bytes in flight."""
+    @property
+    def acked_bytes(self) -> int:
+        """Payload acknowledged in bytes."""
+
+class InternalSample:
+    """A sample of an internal quantity of a flow's algorithm."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        time_ps: int,
+        flow: int,
+        internal: int,
+        kind: int,
+        bits: int,
+    ) -> InternalSample: ...
+    @property
+    def time_ps(self) -> int:
+        """Time in ps."""
+    @property
+    def flow(self) -> int:
+        """The flow."""
+    @property
+    def internal(self) -> int:
+        """Its place in the algorithm's list."""
+    @property
+    def kind(self) -> int:
+        """Kind of its value."""
+    @property
+    def bits(self) -> int:
+        """Bits of its value."""
+
+class MeasuredPort:
+    """Totals of a port."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        node_id: int,
+        port: int,
+        transmitted_bytes: int,
+        transmitted_packets: int,
+        dropped_bytes: int,
+        dropped_packets: int,
+        marked_packets: int,
+        peak_queue_bytes: int,
+        paused_ps: int,
+        pauses_sent: int,
+    ) -> MeasuredPort: ...
+    @property
+    def node_id(self) -> int:
+        """The node."""
+    @property
+    def port(self) -> int:
+        """Its port."""
+    @property
+    def transmitted_bytes(self) -> int:
+        """Bytes transmitted."""
+    @property
+    def transmitted_packets(self) -> int:
+        """Packets transmitted."""
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes dropped."""
+    @property
+    def dropped_packets(self) -> int:
+        """Packets dropped."""
+    @property
+    def marked_packets(self) -> int:
+        """Packets marked."""
+    @property
+    def peak_queue_bytes(self) -> int:
+        """Longest queue in bytes."""
+    @property
+    def paused_ps(self) -> int:
+        """Time paused in ps."""
+    @property
+    def pauses_sent(self) -> int:
+        """Pauses sent."""
+
+class MeasuredOperation:
+    """An operation that has started."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        operation: int,
+        start_ps: int,
+        end_ps: int | None,
+    ) -> MeasuredOperation: ...
+    @property
+    def operation(self) -> int:
+        """Its number."""
+    @property
+    def start_ps(self) -> int:
+        """Start in ps."""
+    @property
+    def end_ps(self) -> int | None:
+        """End in ps; none if it has not ended."""
+
+class CapturedPacket:
+    """A packet of a captured port."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        time_ps: int,
+        node_id: int,
+        port: int,
+        length_bytes: int,
+        data: bytes,
+    ) -> CapturedPacket: ...
+    @property
+    def time_ps(self) -> int:
+        """Time in ps from the start of the scenario."""
+    @property
+    def node_id(self) -> int:
+        """The node that sent it."""
+    @property
+    def port(self) -> int:
+        """The port there."""
+    @property
+    def length_bytes(self) -> int:
+        """Its length in bytes."""
+    @property
+    def data(self) -> bytes:
+        """Its first bytes."""
+
+class Waiting:
+    """A flow or an operation that waits, of a stall."""
+
+    def __eq__(self, other: object) -> bool: ...
+    def __new__(
+        cls,
+        *,
+        number: int,
+        waits_for: str,
+    ) -> Waiting: ...
+    @property
+    def number(self) -> int:
+        """Its number."""
+    @property
+    def waits_for(self) -> str:
+        """The thing that it waits for."""
+
+class Forwarded:
+    """Totals of a switch."""
+
+    @property
+    def samples(self) -> list[PortSample]:
+        """Samples of ports, by time."""
+    @property
+    def ports(self) -> list[MeasuredPort]:
+        """Totals of ports."""
+    @property
+    def delivered(self) -> int:
+        """Frames to hosts."""
+    @property
+    def late(self) -> int:
+        """Of these, the ones that were more than 100 microseconds late."""
+    @property
+    def very_late(self) -> int:
+        """Of these, the ones that were more than a millisecond late."""
+    @property
+    def latest_ps(self) -> int:
+        """The most that one was late, in ps."""
+    @property
+    def refused(self) -> int:
+        """Frames that devices did not take."""
 
 class Switch:
     """A switch in user space, which forwards from its making on, in a thread of its own. Linux only."""
 
-    def __new__(
-        cls,
-        sockets: Sequence[int],
-        ports: Sequence[tuple[int, int, int, int, int, tuple[int, int, float, bool] | None, bool]],
-        buffer: tuple[int | None, float | None],
-        seed: int,
-        pausing: Sequence[tuple[int, int, int | None, int, int, int, int]],
-    ) -> Switch: ...
+    def __new__(cls, sockets: Sequence[int], plan: Plan, telemetry: bool, seed: int) -> Switch: ...
     def begin(
         self,
         start_ns: int,
-        sampled: Sequence[tuple[int, int]],
+        sampled: Sequence[PortKey],
         from_ps: int,
         interval_ps: int,
         until_ps: int | None,
     ) -> None:
         """Counts, and samples ports, from a time of the monotonic clock on."""
-    def stop(
-        self,
-    ) -> tuple[
-        list[tuple[int, int, int, int, int, int, int, bool]],
-        list[tuple[int, int, int, int, int, int, int, int, int, int]],
-        tuple[int, int, int, int, int],
-    ]:
-        """Stops forwarding. Samples and totals of ports, and what of its frames to hosts was late."""
+    def stop(self) -> Forwarded:
+        """Stops forwarding."""
 
-def plan(scenario: Scenario) -> Plan: ...
+def plan(scenario: Scenario, switch: str = "auto") -> Plan:
+    """Makes the plan of a testbed, whose switch is ``kernel``, ``user`` or ``auto``.
+
+    ``problems`` has everything that a testbed cannot do.
+
+    Raises:
+        ScenarioError: When the scenario makes no flows or too many, or has no congestion control.
+    """
+
 def record(
     scenario: Scenario, measured: object, out: str | None, fresh: bool, build: str | None = None
-) -> Result: ...
+) -> Result:
+    """Makes the result of a scenario's measurements: anything with the attributes of these.
+
+    Raises:
+        ResultError: When it cannot be saved.
+    """
 
 class Size:
     """Size of a scenario."""

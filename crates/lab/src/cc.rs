@@ -87,6 +87,13 @@ impl Cc {
         }
     }
 
+    /// Returns the keys and values of its section.
+    pub(crate) fn written(&self) -> Vec<(String, Out)> {
+        let mut out = Vec::new();
+        self.write_fields(&mut out);
+        out
+    }
+
     /// Describes the algorithm for the simulator.
     pub(crate) fn describe(&self) -> Algorithm {
         match self {
@@ -278,9 +285,7 @@ impl Setting for Cc {
     }
 
     fn write(&self) -> Option<Out> {
-        let mut out = Vec::new();
-        self.write_fields(&mut out);
-        Some(Out::Table(out))
+        Some(Out::Table(self.written()))
     }
 }
 

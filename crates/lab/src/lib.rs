@@ -8,6 +8,7 @@
 //! * [`files`]: reading files that a user names.
 //! * [`formats`]: files of other programs, read and written.
 //! * [`plugin`]: registered algorithms in addition to the built-in ones.
+//! * [`backend`]: which keys of a scenario the simulator honours, and which a testbed does.
 //! * [`problem`]: errors in user input, with their position.
 //! * [`limits`]: how large a scenario may be.
 //! * [`run`]: running a simulation.
@@ -16,6 +17,7 @@
 //! * [`summary`]: the numbers of a comparison table.
 //! * [`sizes`]: distributions of flow sizes.
 
+pub mod backend;
 mod cc;
 pub mod files;
 pub mod formats;

@@ -62,11 +62,15 @@ mod _core {
     use crate::table::Table;
 
     #[pymodule_export]
-    use crate::testbed::{Plan, plan, record};
+    use crate::testbed::{
+        CapturedPacket, FlowSample, InternalSample, MeasuredFlow, MeasuredOperation, MeasuredPort, Plan,
+        PlannedAlgorithm, PlannedFlow, PlannedLink, PlannedMarks, PlannedOperation, PlannedPath,
+        PlannedPausing, PortKey, PortSample, Waiting, plan, record,
+    };
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::testbed::Switch;
+    use crate::testbed::{Forwarded, Switch};
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]

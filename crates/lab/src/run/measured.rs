@@ -51,11 +51,12 @@ pub fn record(job: &Job<'_>, options: &RunOptions, measured: &Measured) -> Resul
 }
 
 impl Measured {
-    /// Stands in for the simulator.
+    /// Passes the measurements to the tables, as the simulator passes its records.
     fn pass_to(&self, simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
         let mut flows = self.flows.clone();
         add_idle_times(simulation, &mut flows)?;
         flows.sort_unstable_by_key(|record| (record.finish, record.flow));
+        let fingerprint = self.fingerprint(&flows);
         let unfinished = flows.split_off(flows.partition_point(|record| record.finish != Time::NEVER));
         let mut operations = self.operations.clone();
         operations.sort_unstable_by_key(|record| (record.end, record.operation));
@@ -67,7 +68,7 @@ impl Measured {
         let known: u64 = all().map(|record| record.bytes.get().div_ceil(payload)).sum();
         let delivered =
             if unfinished.is_empty() { sent.saturating_sub(self.dropped) } else { known.min(sent) };
-        let mut outcome = Outcome {
+        let outcome = Outcome {
             end: self.end.clone(),
             now: self.now,
             flows_finished: flows.len() as u64,
@@ -83,10 +84,9 @@ impl Measured {
             deadlock: Vec::new(),
             operations_ended: operations.len() as u64,
             unfinished_operations: open,
-            fingerprint: 0,
+            fingerprint,
             violations: Vec::new(),
         };
-        outcome.fingerprint = self.fingerprint();
         sink.flows(&flows);
         sink.operations(&operations);
         sink.port_samples(&self.port_samples);
@@ -95,34 +95,168 @@ impl Measured {
         Ok(outcome)
     }
 
-    /// A hash of everything that was measured.
-    fn fingerprint(&self) -> u64 {
-        let mut digest = Digest::default();
-        let mut add = |values: &[u64]| values.iter().for_each(|v| digest.update(&v.to_le_bytes()));
-        add(&[self.now.ps(), self.dropped]);
-        for r in &self.flows {
-            add(&[u64::from(r.flow), r.start.ps(), r.finish.ps(), r.delivered.ps(), r.bytes.get()]);
-            add(&[r.packets, r.resent, r.marked, u64::from(r.timeouts)]);
+    /// Returns a hash of all measurements, with the base RTT and the ideal times of these flows.
+    fn fingerprint(&self, flows: &[FlowRecord]) -> u64 {
+        // The records of flows that were measured lack what is computed. The testbed and why it ended are texts
+        // beside the tables.
+        let Self {
+            testbed: _,
+            end: _,
+            now,
+            dropped,
+            flows: _,
+            operations,
+            port_samples,
+            flow_samples,
+            internals,
+            ports,
+            frames,
+        } = self;
+        let mut hash = Hash::default();
+        hash.add(&[now.ps(), *dropped]);
+        flows.iter().for_each(|record| hash.flow(record));
+        operations.iter().for_each(|record| hash.operation(record));
+        port_samples.iter().for_each(|sample| hash.port_sample(sample));
+        flow_samples.iter().for_each(|sample| hash.flow_sample(sample));
+        internals.iter().for_each(|sample| hash.internal(sample));
+        ports.iter().for_each(|totals| hash.port(totals));
+        frames.iter().for_each(|frame| hash.frame(frame));
+        u64::from_str_radix(&hash.0.finish(), 16).unwrap_or(0)
+    }
+}
+
+/// The hash of measurements. Every record is taken apart, so that a field cannot be forgotten.
+#[derive(Default)]
+struct Hash(Digest);
+
+impl Hash {
+    fn add(&mut self, values: &[u64]) {
+        values.iter().for_each(|value| self.0.update(&value.to_le_bytes()));
+    }
+
+    fn flow(&mut self, record: &FlowRecord) {
+        let FlowRecord {
+            flow,
+            start,
+            finish,
+            delivered,
+            bytes,
+            packets,
+            resent,
+            marked,
+            timeouts,
+            base_rtt,
+            ideal,
+            ideal_plain,
+        } = *record;
+        self.add(&[u64::from(flow), start.ps(), finish.ps(), delivered.ps(), bytes.get()]);
+        self.add(&[packets, resent, marked, u64::from(timeouts)]);
+        self.add(&[base_rtt.ps(), ideal.ps(), ideal_plain.ps()]);
+    }
+
+    fn operation(&mut self, record: &OperationRecord) {
+        let OperationRecord { operation, start, end } = *record;
+        self.add(&[u64::from(operation), start.ps(), end.ps()]);
+    }
+
+    fn port_sample(&mut self, sample: &PortSample) {
+        let PortSample { time, node, port, queue, transmitted, dropped, marked, paused, samples } = *sample;
+        self.add(&[time.ps(), u64::from(node), u64::from(port), queue.get(), transmitted.get()]);
+        self.add(&[dropped.get(), marked, u64::from(paused), samples]);
+    }
+
+    fn flow_sample(&mut self, sample: &FlowSample) {
+        let FlowSample { time, flow, window, rate, rtt, inflight, acked, samples } = *sample;
+        self.add(&[time.ps(), u64::from(flow), window.get(), rate.bps(), rtt.ps()]);
+        self.add(&[inflight.get(), acked.get(), samples]);
+    }
+
+    fn internal(&mut self, sample: &InternalSample) {
+        let InternalSample { time, flow, internal, value, samples } = *sample;
+        let (kind, bits) = value.bits();
+        self.add(&[time.ps(), u64::from(flow), u64::from(internal), u64::from(kind), bits, samples]);
+    }
+
+    fn port(&mut self, totals: &PortTotals) {
+        let PortTotals {
+            node,
+            port,
+            transmitted,
+            packets,
+            drops,
+            dropped,
+            marked,
+            trimmed,
+            peak_queue,
+            paused,
+            pauses_sent,
+        } = *totals;
+        self.add(&[u64::from(node), u64::from(port), transmitted.get(), packets, drops]);
+        self.add(&[dropped.get(), marked, trimmed, peak_queue.get(), paused.ps(), pauses_sent]);
+    }
+
+    fn frame(&mut self, frame: &Frame) {
+        let Frame { time, port: (node, port), length, bytes } = frame;
+        self.add(&[time.ps(), u64::from(*node), u64::from(*port), length.get(), bytes.len() as u64]);
+        self.0.update(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_units::Bytes;
+
+    #[test]
+    fn the_fingerprint_depends_on_computed_times_too() {
+        let measured = Measured {
+            testbed: TestbedInfo {
+                switch: "kernel".to_owned(),
+                kernel: "6.18".to_owned(),
+                controls: Default::default(),
+                notes: Vec::new(),
+                wall_s: 1.0,
+                clock_ns: 0,
+            },
+            end: End::Finished,
+            now: Time::from_us(9),
+            dropped: 0,
+            flows: Vec::new(),
+            operations: Vec::new(),
+            port_samples: Vec::new(),
+            flow_samples: Vec::new(),
+            internals: Vec::new(),
+            ports: Vec::new(),
+            frames: vec![Frame { time: Time::ZERO, port: (0, 1), length: Bytes::new(60), bytes: vec![1] }],
+        };
+        let flow = FlowRecord {
+            flow: 0,
+            start: Time::ZERO,
+            finish: Time::from_us(8),
+            delivered: Time::from_us(7),
+            bytes: Bytes::new(1000),
+            packets: 1,
+            resent: 0,
+            marked: 0,
+            timeouts: 0,
+            base_rtt: Time::from_us(2),
+            ideal: Time::from_us(3),
+            ideal_plain: Time::from_us(3),
+        };
+        let usual = measured.fingerprint(&[flow]);
+        assert_eq!(measured.fingerprint(&[flow]), usual);
+        let later = Time::from_us(4);
+        let others = [
+            FlowRecord { base_rtt: later, ..flow },
+            FlowRecord { ideal: later, ..flow },
+            FlowRecord { ideal_plain: later, ..flow },
+            FlowRecord { delivered: later, ..flow },
+        ];
+        for other in others {
+            assert_ne!(measured.fingerprint(&[other]), usual, "{other:?}");
         }
-        for o in &self.operations {
-            add(&[u64::from(o.operation), o.start.ps(), o.end.ps()]);
-        }
-        for s in &self.port_samples {
-            add(&[s.time.ps(), u64::from(s.node), u64::from(s.port), s.queue.get(), s.transmitted.get()]);
-            add(&[s.dropped.get(), s.marked, u64::from(s.paused)]);
-        }
-        for s in &self.flow_samples {
-            add(&[s.time.ps(), u64::from(s.flow), s.window.get(), s.rate.bps(), s.rtt.ps()]);
-            add(&[s.inflight.get(), s.acked.get()]);
-        }
-        for s in &self.internals {
-            let (kind, value) = s.value.bits();
-            add(&[s.time.ps(), u64::from(s.flow), u64::from(s.internal), u64::from(kind), value]);
-        }
-        for p in &self.ports {
-            add(&[u64::from(p.node), u64::from(p.port), p.transmitted.get(), p.packets, p.drops]);
-            add(&[p.dropped.get(), p.marked, p.peak_queue.get(), p.paused.ps(), p.pauses_sent]);
-        }
-        u64::from_str_radix(&digest.finish(), 16).unwrap_or(0)
+        let mut seen = measured.clone();
+        seen.frames[0].bytes = vec![2];
+        assert_ne!(seen.fingerprint(&[flow]), usual);
     }
 }

@@ -50,6 +50,8 @@ use crate::traffic::{self, Draft, hosts::World, work};
 use check::Checked;
 use sections::Root;
 
+pub(crate) use sections::transport::name_of as transport_name;
+
 /// A checked scenario. Two scenarios are equal when they describe the same runs.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -221,7 +223,7 @@ impl Scenario {
     /// A problem of a key of the file, with its place: what something that uses the scenario cannot do.
     #[must_use]
     pub fn problem(&self, key: &str, problem: Problem) -> Problem {
-        let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
+        let mut reading = self.resume();
         reading.wrong_key(key, problem.clone());
         reading.into_problems().0.into_iter().next().unwrap_or(problem)
     }
@@ -247,11 +249,31 @@ impl Scenario {
     /// The scenario with every value explicit. It reads back as an equal scenario.
     #[must_use]
     pub fn effective_toml(&self) -> String {
+        write::document(&self.entries())
+    }
+
+    /// Returns its keys with their values, except those without effect.
+    pub(crate) fn entries(&self) -> Vec<(String, write::Out)> {
         let idle = check::idle(&self.root);
         let mut entries = Vec::new();
         self.root.write_fields(&mut entries);
         prune(&mut entries, "", &idle);
-        write::document(&entries)
+        entries
+    }
+
+    /// Returns its sections.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Returns the algorithms in use; a flow's `algorithm` is an index into them.
+    pub(crate) fn controls(&self) -> &[Cc] {
+        &self.checked.algorithms
+    }
+
+    /// Continues its reading, so that problems of its keys have their places.
+    pub(crate) fn resume(&self) -> Reading {
+        Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone())
     }
 
     /// Returns the scenario with another algorithm: `name` or `name:preset`, and parameters like `eta=0.95`.
@@ -302,7 +324,7 @@ impl Scenario {
     /// # Errors
     /// When the traffic turns out too large, or a probe names a flow that does not exist.
     pub fn build(&self) -> Result<Built, Problems> {
-        let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), self.places.clone());
+        let mut reading = self.resume();
         let fabric = &self.checked.fabric;
         let world = World::new(fabric);
         let setting = traffic::Setting {

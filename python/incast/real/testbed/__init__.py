@@ -7,17 +7,17 @@ under the kernel's congestion control, and measures what the simulator would hav
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from incast import _core
 from incast._build import build
@@ -26,7 +26,7 @@ from incast.real import kernel
 from incast.real.kernel import KernelError
 from incast.real.testbed import controls, flows, machine
 from incast.real.testbed import plan as planning
-from incast.real.testbed.captures import Captures, Frame
+from incast.real.testbed.captures import Captures
 from incast.real.testbed.flows import Connection, Measured
 from incast.real.testbed.forwarding import forwarding
 from incast.real.testbed.machine import RunError, TestbedError
@@ -87,15 +87,15 @@ def run(
     """
     plan = planning.read(scenario, switch)
     wanted = {name: control.wanted for name, control in plan.controls.items() if control.wanted}
-    machine.check(marks=(plan.core.ecn is not None and not plan.user) or bool(wanted))
-    machine.allow_files(4 * len(plan.flows) + 8 * len(plan.core.nodes) + 128)
+    machine.check(marks=(plan.core.marks and not plan.core.user) or bool(wanted))
+    machine.allow_files(4 * len(plan.flows) + 8 * len(plan.nodes) + 128)
     clear()
     folder = None if out is None else os.fspath(Path(out))
     with _holding() as hold:
         with controls.loaded(wanted, waiting or (lambda _: None)):
             measurement = _measure(plan, scenario.seed, progress, hold)
         result = Result(_core.record(scenario._core, measurement, folder, fresh, build()))
-        if measurement.ending[0] == "interrupted":
+        if measurement.end == "interrupted":
             raise Interrupted(result)
     return result
 
@@ -130,14 +130,18 @@ def _holding() -> Iterator[Callable[[], None]]:
 class _Measurement:
     """Measurements in the form that the core reads."""
 
-    ending: tuple[str, int, int, list[tuple[int, str]], list[tuple[int, str]]] = ("finished", 0, 0, [], [])
-    flows: list[tuple[Any, ...]] = field(default_factory=list)
-    port_samples: list[tuple[int, ...]] = field(default_factory=list)
-    flow_samples: list[tuple[int | None, ...]] = field(default_factory=list)
-    internals: list[tuple[int, ...]] = field(default_factory=list)
-    ports: list[tuple[int, ...]] = field(default_factory=list)
-    operations: list[tuple[int, int, int | None]] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
+    end: str = "finished"
+    now_ps: int = 0
+    dropped_packets: int = 0
+    waiting_flows: list[_core.Waiting] = field(default_factory=list)
+    waiting_operations: list[_core.Waiting] = field(default_factory=list)
+    flows: list[_core.MeasuredFlow] = field(default_factory=list)
+    port_samples: list[_core.PortSample] = field(default_factory=list)
+    flow_samples: list[_core.FlowSample] = field(default_factory=list)
+    internals: list[_core.InternalSample] = field(default_factory=list)
+    ports: list[_core.MeasuredPort] = field(default_factory=list)
+    operations: list[_core.MeasuredOperation] = field(default_factory=list)
+    frames: list[_core.CapturedPacket] = field(default_factory=list)
     testbed: str = ""
 
 
@@ -148,7 +152,7 @@ def _measure(
     hold: Callable[[], None],
 ) -> _Measurement:
     # Made before thousands of sockets: select() takes descriptors below 1024 only.
-    with select.epoll() as events, forwarding(plan, seed) if plan.user else network(plan) as net:
+    with select.epoll() as events, forwarding(plan, seed) if plan.core.user else network(plan) as net:
         connections = flows.connect(plan, net)
         try:
             with contextlib.ExitStack() as stack:
@@ -187,11 +191,12 @@ class _Run:
         self.states = states
         self.captures = captures
         self.read: dict[str, list[tuple[int, int, bytes]]] = {}
-        self.packet = flows.packet(plan)
+        self.packet = plan.core.packet_bytes
+        self.probed = plan.core.probed_ports
         self.made = _Measurement()
-        self.notes = list(plan.notes)
-        self.peaks: dict[tuple[int, int], int] = {}
-        self.before: dict[tuple[int, int], tuple[Totals, int]] = {}
+        self.notes = plan.core.deviations
+        self.peaks: dict[_core.PortKey, int] = {}
+        self.before: dict[_core.PortKey, tuple[Totals, int]] = {}
 
     def measure(self, progress: Callable[[Progress], None] | None, hold: Callable[[], None]) -> _Measurement:
         """Runs the flows, and collects what was measured.
@@ -227,7 +232,7 @@ class _Run:
             self._ports()
         else:
             from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
-            switch.begin(start_ns, plan.core.probed_ports, from_ps, plan.port_interval_ps, until_ps)
+            switch.begin(start_ns, self.probed, from_ps, plan.core.port_interval_ps, until_ps)
             measured = flows.measure(plan, self.connections, None, report, start_ns, self.events, look)
             hold()
             self._switched(switch, measured.now_ns * 1000)
@@ -235,14 +240,16 @@ class _Run:
         self._internals()
         self._captured(measured)
         self._operations(measured)
-        dropped = sum(row[4] for row in self.made.ports)
-        waiting = [
-            (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
-            for c in self.connections
-            if measured.end == "stalled" and c.waits
-        ]
-        computing = list(measured.work.waits()) if measured.end == "stalled" else []
-        self.made.ending = (measured.end, measured.now_ns * 1000, dropped, waiting[:20], computing[:20])
+        self.made.end, self.made.now_ps = measured.end, measured.now_ns * 1000
+        self.made.dropped_packets = sum(port.dropped_packets for port in self.made.ports)
+        if measured.end == "stalled":
+            flows_wait = (
+                (c.flow.number, f"acknowledgements of {c.given - self._acked(c):,} bytes")
+                for c in self.connections
+                if c.waits
+            )
+            self.made.waiting_flows = _waiting(flows_wait)
+            self.made.waiting_operations = _waiting(measured.work.waits())
         if measured.latest_ns > _LATE_NS:
             late_ms = measured.latest_ns / 1e6
             self.notes.append(f"samples were up to {late_ms:.0f} ms late: the machine was busy")
@@ -272,34 +279,35 @@ class _Run:
     def _switched(self, switch: _core.Switch, now_ps: int) -> None:
         """Adds the counts of the switch in user space."""
         try:
-            samples, totals, (delivered, late, very_late, latest_ps, refused) = switch.stop()
+            done = switch.stop()
         except OSError as error:
             raise TestbedError(f"the switch failed: {error}") from None
-        self.made.port_samples += [sample for sample in samples if sample[0] <= now_ps]
-        self.made.ports += sorted(totals)
-        share = 100 * late / max(delivered, 1)
+        self.made.port_samples += [sample for sample in done.samples if sample.time_ps <= now_ps]
+        self.made.ports += sorted(done.ports, key=lambda port: (port.node_id, port.port))
+        share = 100 * done.late / max(done.delivered, 1)
         self.notes.append(
-            f"{share:.1f} % of packets left the switch more than 0.1 ms late, {very_late:,} of {delivered:,} "
-            f"more than 1 ms, and none more than {latest_ps / 1e9:.2g} ms"
+            f"{share:.1f} % of packets left the switch more than 0.1 ms late, {done.very_late:,} of "
+            f"{done.delivered:,} more than 1 ms, and none more than {done.latest_ps / 1e9:.2g} ms"
         )
-        if refused:
-            self.notes.append(f"{refused:,} packets were lost between the switch and hosts")
+        if done.refused:
+            self.notes.append(f"{done.refused:,} packets were lost between the switch and hosts")
 
     def _sample(self, now_ns: int) -> None:
-        for key in self.plan.core.probed_ports:
+        for key in self.probed:
             queue = self.net.queues[key]
             state, marked = queue.read(), queue.marked()
             old, had = self.before[key]
             self.peaks[key] = max(self.peaks.get(key, 0), state.queued)
             self.made.port_samples.append(
-                (
-                    now_ns * 1000,
-                    *key,
-                    state.queued,
-                    state.transmitted - old.transmitted,
-                    (state.drops - old.drops) * self.packet,
-                    marked - had,
-                    False,
+                _core.PortSample(
+                    time_ps=now_ns * 1000,
+                    node_id=key.node,
+                    port=key.port,
+                    queue_bytes=state.queued,
+                    transmitted_bytes=state.transmitted - old.transmitted,
+                    dropped_bytes=(state.drops - old.drops) * self.packet,
+                    marked_packets=marked - had,
+                    paused=False,
                 )
             )
 
@@ -317,8 +325,13 @@ class _Run:
             states = [state for _, _, state in samples]
             told = kernel.internals(wanted.algorithm, wanted.parameters, wanted.link, states)
             for (now_ns, flow, _), values in zip(samples, told, strict=True):
-                self.made.internals += [(now_ns * 1000, flow, *value) for value in values]
-        self.made.internals.sort()
+                self.made.internals += [
+                    _core.InternalSample(
+                        time_ps=now_ns * 1000, flow=flow, internal=internal, kind=kind, bits=bits
+                    )
+                    for internal, kind, bits in values
+                ]
+        self.made.internals.sort(key=lambda sample: (sample.time_ps, sample.flow, sample.internal))
 
     def _captured(self, measured: Measured) -> None:
         """The packets of captured ports."""
@@ -345,31 +358,31 @@ class _Run:
                 delivered = min(delivered or finish, finish)
             acked = flow.size if finish is not None and flow.size is not None else info.acked - begun.acked
             self.made.flows.append(
-                (
-                    flow.number,
-                    connection.started_ns * 1000 if flow.number in measured.work else flow.start_ps,
-                    finish,
-                    delivered,
-                    acked,
-                    info.packets - begun.packets,
-                    info.resent - begun.resent,
-                    info.marked - begun.marked,
-                    info.timeouts - begun.timeouts,
+                _core.MeasuredFlow(
+                    flow=flow.number,
+                    start_ps=connection.started_ns * 1000 if flow.number in measured.work else flow.start_ps,
+                    finish_ps=finish,
+                    delivered_ps=delivered,
+                    acked_bytes=acked,
+                    packets=info.packets - begun.packets,
+                    resent_packets=info.resent - begun.resent,
+                    marked_packets=info.marked - begun.marked,
+                    timeouts=info.timeouts - begun.timeouts,
                 )
             )
         for now_ns, number, info in measured.samples:
             connection = self.connections[number]
             paced = connection.flow.control.wanted is not None
-            rate = info.pacing * 8 * self.packet // self.plan.payload if paced else None
+            rate = info.pacing * 8 * self.packet // self.plan.core.payload_bytes if paced else None
             self.made.flow_samples.append(
-                (
-                    now_ns * 1000,
-                    number,
-                    info.window * self.packet,
-                    rate if rate is not None and rate < 1 << 62 else None,
-                    info.rtt_us * 1_000_000,
-                    info.inflight * self.packet,
-                    info.acked - connection.begun.acked,
+                _core.FlowSample(
+                    time_ps=now_ns * 1000,
+                    flow=number,
+                    window_bytes=info.window * self.packet,
+                    rate_bps=rate if rate is not None and rate < 1 << 62 else None,
+                    rtt_ps=info.rtt_us * 1_000_000,
+                    inflight_bytes=info.inflight * self.packet,
+                    acked_bytes=info.acked - connection.begun.acked,
                 )
             )
 
@@ -377,7 +390,11 @@ class _Run:
         """Adds the times at which operations started and ended."""
         for number, operation in enumerate(measured.work.operations):
             if operation.start_ps is not None:
-                self.made.operations.append((number, operation.start_ps, operation.end_ps))
+                self.made.operations.append(
+                    _core.MeasuredOperation(
+                        operation=number, start_ps=operation.start_ps, end_ps=operation.end_ps
+                    )
+                )
         if late := sorted(measured.work.late_ps()):
             usual, most = late[(len(late) - 1) // 2] / 1e9, late[-1] / 1e9
             times = f"{usual:.2g} ms (median) to {most:.2g} ms"
@@ -389,15 +406,22 @@ class _Run:
             old, had = self.before[key]
             drops = state.drops - old.drops
             self.made.ports.append(
-                (
-                    *key,
-                    state.transmitted - old.transmitted,
-                    state.packets - old.packets,
-                    drops,
-                    drops * self.packet,
-                    marked - had,
-                    max(self.peaks.get(key, 0), state.queued),
-                    0,
-                    0,
+                _core.MeasuredPort(
+                    node_id=key.node,
+                    port=key.port,
+                    transmitted_bytes=state.transmitted - old.transmitted,
+                    transmitted_packets=state.packets - old.packets,
+                    dropped_bytes=drops * self.packet,
+                    dropped_packets=drops,
+                    marked_packets=marked - had,
+                    peak_queue_bytes=max(self.peaks.get(key, 0), state.queued),
+                    paused_ps=0,
+                    pauses_sent=0,
                 )
             )
+
+
+def _waiting(found: Iterable[tuple[int, str]]) -> list[_core.Waiting]:
+    """Returns the first twenty things that wait."""
+    first = itertools.islice(found, 20)
+    return [_core.Waiting(number=number, waits_for=waits_for) for number, waits_for in first]

@@ -6,14 +6,12 @@ import ctypes
 import socket
 import struct
 
+from incast._core import CapturedPacket
 from incast.real.testbed.machine import TestbedError
 from incast.real.testbed.network import Network, device
 from incast.real.testbed.plan import Plan
 
-__all__ = ["Captures", "Frame"]
-
-Frame = tuple[int, int, int, int, bytes]
-"""Time in ps from the start of the scenario, node and port that sent it, length, and its first bytes."""
+__all__ = ["Captures"]
 
 _ALL = 3
 """Frames of every protocol."""
@@ -40,7 +38,7 @@ class _Tap:
     def __init__(self, plan: Plan, network: Network, host: int) -> None:
         (link,) = (link for link in plan.links if link.node == host)
         (back,) = (link for link in plan.links if link.peer == host)
-        self.sends, self.comes = (link.node, link.port), (back.node, back.port)
+        self.sends, self.comes = link.key, back.key
         # BPF_RET | BPF_K: so many bytes of each frame.
         code = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, _KEPT), 8)
         program = struct.pack("@HP", 1, ctypes.addressof(code))
@@ -103,7 +101,7 @@ class Captures:
             host
             for host, switch in ends.items()
             for link in plan.links
-            if {link.node, link.peer} == {host, switch} and (link.node, link.port) in self._ports
+            if {link.node, link.peer} == {host, switch} and link.key in self._ports
         }
         self._taps: list[_Tap] = []
         try:
@@ -118,14 +116,14 @@ class Captures:
         for tap in self._taps:
             tap.relieve()
 
-    def read(self, epoch_ns: int, end_ns: int) -> tuple[list[Frame], int]:
+    def read(self, epoch_ns: int, end_ns: int) -> tuple[list[CapturedPacket], int]:
         """The packets of a scenario by time, and how many were lost because a buffer was full.
 
         Args:
             epoch_ns: When the scenario started, by the time of day, with which packets are stamped.
             end_ns: When it ended, from its start on.
         """
-        frames: list[Frame] = []
+        frames: list[CapturedPacket] = []
         lacking = 0
         for tap in self._taps:
             found, lost = tap.read()
@@ -133,8 +131,16 @@ class Captures:
             for at, outgoing, frame in found:
                 port = tap.sends if outgoing else tap.comes
                 if port in self._ports and 0 <= at - epoch_ns <= end_ns:
-                    frames.append(((at - epoch_ns) * 1000, *port, _length(frame), frame))
-        frames.sort(key=lambda frame: frame[:3])
+                    frames.append(
+                        CapturedPacket(
+                            time_ps=(at - epoch_ns) * 1000,
+                            node_id=port.node,
+                            port=port.port,
+                            length_bytes=_length(frame),
+                            data=frame,
+                        )
+                    )
+        frames.sort(key=lambda frame: (frame.time_ps, frame.node_id, frame.port))
         return frames, lacking
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from incast.real.testbed.machine import RunError, TestbedError
 from incast.real.testbed.network import Network, address
-from incast.real.testbed.plan import HEADER, Flow, Plan
+from incast.real.testbed.plan import Flow, Plan
 from incast.real.testbed.spaces import in_time
 from incast.real.testbed.work import Work
 
@@ -290,11 +290,11 @@ class _Loop:
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
         self.left = len(connections)
         # Whole packets: of a piece in between the kernel makes smaller ones.
-        self.piece = _AT_ONCE // plan.payload * plan.payload
+        self.payload = plan.core.payload_bytes
+        self.piece = _AT_ONCE // self.payload * self.payload
+        packet, hosts = plan.core.packet_bytes, plan.core.hosts
         self.packet_ns = {
-            link.node: packet(plan) * 8 * 10**9 // link.rate_bps
-            for link in plan.links
-            if link.node < plan.core.hosts
+            link.node: packet * 8 * 10**9 // link.rate_bps for link in plan.links if link.node < hosts
         }
         self.buffer = bytearray(1 << 18)
         self.moved_ns = 0
@@ -392,7 +392,7 @@ class _Loop:
         if connection.stopped:
             return
         due = min(_UNPACED, 1 + (self.now() - connection.started_ns) // packet_ns)
-        piece = due * self.plan.payload - connection.given
+        piece = due * self.payload - connection.given
         if flow.size is not None:
             piece = min(piece, flow.size - connection.given)
         if piece > 0:
@@ -404,7 +404,7 @@ class _Loop:
 
     def send(self, connection: Connection) -> None:
         """Gives the kernel more to send."""
-        size, payload = connection.flow.size, self.plan.payload
+        size, payload = connection.flow.size, self.payload
         while not connection.stopped:
             # To send takes about 20 us a packet. So flows that start together take turns, with as many
             # packets as before.
@@ -489,7 +489,7 @@ class _Loop:
         self.measured.latest_ns = max(self.measured.latest_ns, now - due)
         assert self.sample_ports is not None
         self.sample_ports(now)
-        self.next(now, due, self.plan.port_interval_ps // 1000, self.ports)
+        self.next(now, due, self.plan.core.port_interval_ps // 1000, self.ports)
 
     def flows(self, due: int) -> None:
         now = self.now()
@@ -499,7 +499,7 @@ class _Loop:
                 self.measured.samples.append((now, connection.flow.number, Info.of(connection.sender)))
                 if self.sample_flow is not None:
                     self.sample_flow(now, connection)
-        self.next(now, due, self.plan.flow_interval_ps // 1000, self.flows)
+        self.next(now, due, self.plan.core.flow_interval_ps // 1000, self.flows)
 
     def next(self, now: int, due: int, interval: int, act: Callable[[Any], None]) -> None:
         # A sample that is missed is left out: two at once would say nothing more.
@@ -522,8 +522,3 @@ class _Loop:
         if waiting and now - self.moved_ns > max(_PATIENCE_NS, self.plan.core.stall_after_ps // 1000):
             self.measured.end = "stalled"
         self.at(now + 10_000_000, self.check, None)
-
-
-def packet(plan: Plan) -> int:
-    """Bytes of a full packet on the wire."""
-    return plan.payload + HEADER

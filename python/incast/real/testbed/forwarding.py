@@ -44,7 +44,7 @@ def forwarding(plan: Plan, seed: int) -> Iterator[Network]:
         spaces(plan, made)
         made.middle = middle = Space("the switch")
         middle.set({"ipv6/conf/all/disable_ipv6": 1, "ipv6/conf/default/disable_ipv6": 1})
-        timer = max(1, plan.rto_ps // 10**9)
+        timer = max(1, plan.core.rto_ps // 10**9)
         with contextlib.ExitStack() as stack:
             sockets = []
             for link in sorted(plan.links, key=lambda link: link.node):
@@ -89,16 +89,7 @@ def _socket(space: Space, name: str) -> socket.socket:
 
 
 def _switch(plan: Plan, sockets: list[socket.socket], seed: int) -> _core.Switch:
-    ports = []
-    telemetry = any(control.telemetry for control in plan.controls.values())
-    for link in plan.links:
-        records = telemetry and link.node >= plan.core.hosts
-        marks = plan.marks(link.rate_bps) if link.node >= plan.core.hosts else None
-        at_dequeue = plan.core.ecn is not None and plan.core.ecn[4]
-        of = None if marks is None else (*marks, at_dequeue)
-        ports.append((link.node, link.port, link.peer, link.rate_bps, link.delay_ps, of, records))
     try:
-        buffer = (plan.core.buffer_bytes, plan.core.buffer_alpha)
-        return _core.Switch([of.fileno() for of in sockets], ports, buffer, seed, plan.core.pausing)
+        return _core.Switch([of.fileno() for of in sockets], plan.core, plan.telemetry, seed)
     except OSError as error:
         raise TestbedError(f"the switch does not start: {error}") from None

@@ -12,7 +12,7 @@ from incast.real import kernel
 from incast.real.kernel import KernelError, machine
 from incast.real.kernel.image import ImageError, patched
 from incast.real.testbed.machine import TestbedError, tool
-from incast.real.testbed.plan import BUCKET, HEADER, Link, Plan
+from incast.real.testbed.plan import Plan
 from incast.real.testbed.queues import Counter, Queue
 from incast.real.testbed.spaces import Space
 
@@ -53,14 +53,14 @@ class Network:
     Attributes:
         hosts: The namespaces of the hosts.
         switches: Those of the switches, where the kernel forwards.
-        queues: The kernel's queue of every port, by node and port; empty where a program forwards.
+        queues: The kernel's queue of every port; empty where a program forwards.
         middle: The namespace of that program's devices.
         switch: The program.
     """
 
     hosts: list[Space] = field(default_factory=list)
     switches: dict[int, Space] = field(default_factory=dict)
-    queues: dict[tuple[int, int], Queue] = field(default_factory=dict)
+    queues: dict[_core.PortKey, Queue] = field(default_factory=dict)
     middle: Space | None = None
     switch: _core.Switch | None = None
 
@@ -95,7 +95,7 @@ def network(plan: Plan) -> Iterator[Network]:
     made = Network()
     try:
         spaces(plan, made)
-        for node in range(plan.core.hosts, len(plan.core.nodes)):
+        for node in range(plan.core.hosts, len(plan.nodes)):
             made.switches[node] = space = Space(plan.name(node))
             space.set({**_QUIET, "ipv4/ip_forward": 1, "ipv4/conf/all/forwarding": 1})
         for link in plan.links:
@@ -105,7 +105,7 @@ def network(plan: Plan) -> Iterator[Network]:
         _routes(plan, made)
         for link in plan.links:
             _limit(plan, made, link)
-            if link.node >= plan.core.hosts and any(c.telemetry for c in plan.controls.values()):
+            if link.node >= plan.core.hosts and plan.telemetry:
                 _stamp(plan, made, link)
         for space in (*made.hosts, *made.switches.values()):
             _spread(space)
@@ -126,14 +126,14 @@ def of(made: Network, node: int) -> Space:
     return made.hosts[node] if node < len(made.hosts) else made.switches[node]
 
 
-def device(plan: Plan, link: Link) -> str:
+def device(plan: Plan, link: _core.PlannedLink) -> str:
     """The name of the device that sends on a link."""
     return f"to-{plan.name(link.peer)}"
 
 
 def mtu(plan: Plan) -> int:
     """The largest IP packet: a full one of the scenario."""
-    return plan.payload + HEADER - 14
+    return plan.core.packet_bytes - 14
 
 
 def pair(plan: Plan, here: Space, mine: str, there: Space, other: str) -> None:
@@ -176,7 +176,7 @@ done
 
 def _routes(plan: Plan, made: Network) -> None:
     """Gives hosts their addresses, and every namespace its ways."""
-    timer = max(1, plan.rto_ps // 10**9)
+    timer = max(1, plan.core.rto_ps // 10**9)
     for host, space in enumerate(made.hosts):
         (link,) = (link for link in plan.links if link.node == host)
         join(space, host, device(plan, link), timer)
@@ -210,17 +210,15 @@ def join(space: Space, host: int, name: str, timer_ms: int) -> None:
     )
 
 
-def _limit(plan: Plan, made: Network, link: Link) -> None:
+def _limit(plan: Plan, made: Network, link: _core.PlannedLink) -> None:
     """Makes the queue and the rate of one direction of a link."""
     space, name = of(made, link.node), device(plan, link)
-    limit = plan.limit() if link.node >= plan.core.hosts else None
-    most = UNLIMITED if limit is None else max(limit, mtu(plan) + 14)
-    tbf = f"qdisc add dev {name} root tbf rate {link.rate_bps}bit burst {BUCKET} limit {most}"
+    most = UNLIMITED if link.limit_bytes is None else max(link.limit_bytes, mtu(plan) + 14)
+    bucket = plan.core.bucket_bytes
+    tbf = f"qdisc add dev {name} root tbf rate {link.rate_bps}bit burst {bucket} limit {most}"
     space.run(["tc", "-batch", "-"], [tbf])
-    counter = None
-    if (marks := plan.marks(link.rate_bps)) and link.node >= plan.core.hosts:
-        counter = _mark(space, name, marks[0])
-    made.queues[link.node, link.port] = Queue(space, name, counter)
+    counter = None if link.marks is None else _mark(space, name, link.marks.low_bytes)
+    made.queues[link.key] = Queue(space, name, counter)
 
 
 def _object(name: str, constant: str, value: bytes) -> bytes:
@@ -236,7 +234,7 @@ def _object(name: str, constant: str, value: bytes) -> bytes:
         ) from None
 
 
-def _stamp(plan: Plan, made: Network, link: Link) -> None:
+def _stamp(plan: Plan, made: Network, link: _core.PlannedLink) -> None:
     """Writes telemetry of a port into packets that leave its queue: where they come in at the far end."""
     image = _object("stamp.bpf.o", "incast_port_kbps", (link.rate_bps // 1000).to_bytes(4, "little"))
     far = f"to-{plan.name(link.node)}"

@@ -11,11 +11,9 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Operation", "Work"]
+from incast._core import PlannedOperation
 
-Described = tuple[int, str, int, int, Sequence[int], Sequence[int], "int | None"]
-"""Host, ``send``, ``receive`` or ``compute``, flow or processor, time of a computation, operations that must
-have ended, operations that must have started, and from when on it is left out."""
+__all__ = ["Operation", "Work"]
 
 
 @dataclass
@@ -83,10 +81,12 @@ class Work:
         flows_left_out: Flows that will never start.
     """
 
-    def __init__(self, described: Sequence[Described], earliest: Sequence[int]) -> None:
+    def __init__(self, described: Sequence[PlannedOperation], earliest: Sequence[int]) -> None:
         self.operations = [
-            Operation(host, what, number, time, before, len(after) + len(after_start))
-            for host, what, number, time, after, after_start, before in described
+            Operation(
+                of.host, of.kind, of.number, of.time_ps, of.before_ps, len(of.after) + len(of.after_start)
+            )
+            for of in described
         ]
         self.open = len(self.operations)
         self.flows_left_out: list[int] = []
@@ -99,15 +99,15 @@ class Work:
         self._ready: list[int] = []
         # The time at which those became ready.
         self._instant = 0
-        for place, (_, what, number, _, after, after_start, _) in enumerate(described):
-            for other in after:
+        for place, of in enumerate(described):
+            for other in of.after:
                 self.operations[other].ends.append(place)
-            for other in after_start:
+            for other in of.after_start:
                 self.operations[other].starts.append(place)
-            if what == "send":
-                self._senders[number] = place
-            elif what == "receive":
-                self._receivers[number] = place
+            if of.kind == "send":
+                self._senders[of.number] = place
+            elif of.kind == "receive":
+                self._receivers[of.number] = place
         for place, operation in enumerate(self.operations):
             if operation.unmet == 0:
                 self._expect(place)
