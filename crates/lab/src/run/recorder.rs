@@ -212,7 +212,7 @@ impl Output {
         match &mut self.store {
             Store::Disk(writer) if self.error.is_none() => self.error = writer.part(name, batch).err(),
             Store::Memory(tables) if batch.num_rows() > 0 => {
-                tables[name as usize].batches.push(batch.clone())
+                tables[name as usize].batches.push(batch.clone());
             }
             Store::Disk(_) | Store::Memory(_) => {}
         }
