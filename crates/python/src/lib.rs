@@ -59,7 +59,7 @@ mod _core {
     use crate::signals::{Ack, IntHop, Loss, Path, Sent};
 
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{ColumnInfo, Table, TableInfo, tables};
 
     #[pymodule_export]
     use crate::testbed::{Plan, plan, record};
