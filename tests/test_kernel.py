@@ -330,9 +330,9 @@ def test_doctor_says_whether_the_kernel_takes_algorithms(able: Path, monkeypatch
     assert doctor.linux().help == "build them in a checkout: make bpf"
     for known in CONTROLS:
         (able / known.object).touch()
-    assert (doctor.linux().state, doctor.linux().found) == ("ok", "takes algorithms; loaded: none")
+    assert (doctor.linux().state, doctor.linux().found) == ("ok", "can load algorithms; loaded: none")
     answers(able, '[{"id": 3, "name": "incast_ccc"}]')
-    assert doctor.linux().found == "takes algorithms; loaded: incast_ccc"
+    assert doctor.linux().found == "can load algorithms; loaded: incast_ccc"
     # A container whose profile forbids the system call, and a user without rights.
     answers(able, "", "Error: Operation not permitted", 1)
     assert "seccomp" in doctor.linux().help

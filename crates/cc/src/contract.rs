@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn the_hold_time_is_no_part_of_the_round_trip() {
         // Sent at 80 us, received at 92, held until 95, here at 100: 20 us, of which 5 us were the
-        // receiver's. The way there took 12 us.
+        // receiver's. The forward path took 12 us.
         let us = Time::from_us;
         let ack = Ack { received: us(92), held: us(5), ..ack(us(100), us(20), 0, 0) };
         assert_eq!(ack.sent, us(80));

@@ -313,7 +313,7 @@ mod tests {
         Dctcp::new(&Setup::new(*params, PATH), Time::ZERO)
     }
 
-    /// An acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
+    /// Delivers an acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
     fn acked(flow: &mut Dctcp, params: &DctcpParams, sequence: u64, next_sequence: u64, marked: bool) {
         let ack = Ack { marked: u32::from(marked), ..ack(us(100), us(12), sequence, next_sequence) };
         flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);

@@ -195,7 +195,7 @@ impl CongestionControl for MSwift {
         } else {
             Time::from_ps(params.age_limit.scale(self.srtt.ps()))
         };
-        self.delays.take(rtt, ack.now, self.samples(setup), age);
+        self.delays.push(rtt, ack.now, self.samples(setup), age);
         let delay = self.delays.percentile(params.percentile).unwrap_or(rtt);
         self.lswift.acknowledged(setup.into(), params.lswift.trigger, ack, delay);
     }

@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(Value::from_bits(7, 0), None);
     }
 
-    /// A value of each kind.
+    /// Returns a value of each kind.
     fn one(x: u64) -> [Value; 5] {
         [
             Value::Time(Time::from_ps(x)),

@@ -521,7 +521,7 @@ impl Swift {
         self.timeouts = 0;
     }
 
-    /// The retransmission timer has expired.
+    /// Shrinks the window after the retransmission timer has expired.
     pub(crate) fn time_out(&mut self, law: Law<'_>, now: Time) {
         self.timeouts = self.timeouts.saturating_add(1);
         if u64::from(self.timeouts) < law.params.retx_reset {

@@ -82,7 +82,7 @@ impl Table {
         self.0.schema.fields().iter().map(|f| f.name().as_str()).collect()
     }
 
-    /// One column as a read-only array.
+    /// Returns one column as a read-only array.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let (index, field) = self.0.schema.column_with_name(name).ok_or_else(|| {
             PyKeyError::new_err(format!("no column {name:?}; there are {}", self.columns().join(", ")))

@@ -120,7 +120,7 @@ impl Timeline {
         }
     }
 
-    /// The smallest delay that a port's link ever has.
+    /// Returns the smallest delay that a port's link ever has.
     pub(crate) fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
         let changed = self.of(node, port).into_iter().flat_map(LinkTimeline::states);
         changed.map(|(_, state)| state.delay).fold(out.delay, Time::min)

@@ -454,8 +454,8 @@ def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArr
     total = int(samples.sum())
     if total > MOST_SAMPLES:
         raise ValueError(
-            f"{len(samples):,} rows stand for {total:,} samples; at most {MOST_SAMPLES:,} are given one by "
-            "one. Count each row as often as its column samples says, or sample less often (probe.interval)"
+            f"{len(samples):,} rows cover {total:,} samples; at most {MOST_SAMPLES:,} can be given one by "
+            "one. Weight each row by its column samples, or sample less often (probe.interval)"
         )
     found = {name: np.repeat(values, samples) for name, values in columns.items()}
     back = np.repeat(np.cumsum(samples), samples) - np.arange(1, total + 1)

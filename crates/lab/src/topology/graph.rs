@@ -59,7 +59,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     match (split(first.trim()), split(last.trim())) {
         (Some((stem, from)), Some((other, to))) if stem == other && from <= to => {
             if to - from >= MAX_HOSTS {
-                return Err(format!("{text:?} stands for more than {MAX_HOSTS} nodes"));
+                return Err(format!("{text:?} names more than {MAX_HOSTS} nodes"));
             }
             Ok((from..=to).map(|i| format!("{stem}{i}")).collect())
         }

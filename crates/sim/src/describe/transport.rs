@@ -159,8 +159,8 @@ named! {
 named! {
     /// The level of a message's last RTTbytes, where these need a grant.
     pub enum LastRttBytes {
-        "scheduled" => Scheduled: "that of its grants",
-        "unscheduled" => Unscheduled: "that of its first packets",
+        "scheduled" => Scheduled: "the level of its grants",
+        "unscheduled" => Unscheduled: "the level of its first packets",
     }
 }
 

@@ -231,7 +231,7 @@ impl Node {
 nodes! {
     Host(Host): "Sends and receives flows, never forwards.";
     Switch(Switch): "Stores and forwards packets.";
-    BackpressureSwitch(BackpressureSwitch): "The same with backpressure flow control.";
+    BackpressureSwitch(BackpressureSwitch): "Stores and forwards packets with backpressure flow control.";
     OpticalSwitch(crate::circuits::optical::OpticalSwitch): "Passes packets on by a schedule of circuits.";
     Tor(crate::switch::tor::Tor): "The switch of a rack in a network with circuits.";
     #[cfg(test)] Repeater(crate::example::node::Repeater): "An example.";

@@ -179,7 +179,7 @@ impl Switch {
         self.serve(now, port, effects);
     }
 
-    /// Begins to send the next packet of a port, or has itself called when that is possible.
+    /// Begins to send the next packet of a port, or requests a call for when the port is free.
     #[inline]
     fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];

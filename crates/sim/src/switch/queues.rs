@@ -74,7 +74,7 @@ impl Queues {
         Some(packet)
     }
 
-    /// Size of the last packet of a queue; 0 if it is empty.
+    /// Returns the size of the last packet of a queue; 0 if it is empty.
     pub(crate) fn last_size(&self, queue: u8) -> u64 {
         self.queues[usize::from(queue)].packets.iter().next_back().map_or(0, |p| u64::from(p.size))
     }

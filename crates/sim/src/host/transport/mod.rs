@@ -107,7 +107,7 @@ impl<E: Effects> Context<'_, E> {
         }
     }
 
-    /// The last byte of a flow to this host that was missing has arrived.
+    /// Reports to the operations that the last missing byte of a flow to this host has arrived.
     pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
         if let Some(work) = &mut self.work {
             work.received(now, flow, self.world, self.effects);

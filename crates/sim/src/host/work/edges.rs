@@ -28,7 +28,7 @@ impl Edges {
         Self { first, to }
     }
 
-    /// The targets of a node's edges, in the order of the list.
+    /// Returns the targets of a node's edges, in the order of the list.
     pub(super) fn of(&self, node: u32) -> &[u32] {
         let node = node as usize;
         &self.to[self.first[node] as usize..self.first[node + 1] as usize]

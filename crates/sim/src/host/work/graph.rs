@@ -53,7 +53,7 @@ impl Graph {
                     None => return fail(format!("depends on operation {other}, of {}", operations.len())),
                     Some(before) if before.host != operation.host => {
                         return fail(format!(
-                            "of host {} depends on operation {other} of host {}; only a flow joins hosts",
+                            "of host {} depends on operation {other} of host {}; only flows connect hosts",
                             operation.host, before.host
                         ));
                     }
@@ -195,7 +195,8 @@ fn misfit(flow: &Flow, side: usize, host: NodeId) -> Option<String> {
     if [flow.source, flow.destination][side] != host {
         return Some(format!("goes from host {} to {}", flow.source, flow.destination));
     }
-    (!flow.has_known_end()).then(|| "has no last byte that is known before: it has a stop, or no size".into())
+    (!flow.has_known_end())
+        .then(|| "has no last byte that is known in advance: it has a stop, or no size".into())
 }
 
 fn said(cycle: &[u32]) -> String {

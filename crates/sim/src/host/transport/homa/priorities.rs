@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::example::transport::tests::star;
 
-    /// The priorities of flows of these sizes under these settings, with eight queues.
+    /// Computes the priorities of flows of these sizes under these settings, with eight queues.
     fn of(sizes: &[u64], set: impl FnOnce(&mut Simulation)) -> Result<Priorities, String> {
         let mut simulation = star(1);
         let flow = simulation.flows[0];
