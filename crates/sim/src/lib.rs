@@ -6,40 +6,20 @@
 //! [`Outcome::fingerprint`] shows.
 
 mod balancing;
-pub mod describe;
-mod engine;
-#[cfg(test)]
+#[cfg(feature = "examples")]
 mod example;
 mod facts;
 mod host;
 mod node;
 mod nodes;
-mod packet;
-mod pause_map;
+mod packet_queue;
 mod port;
-mod queue_set;
-pub mod random;
 mod rank;
-pub mod record;
 mod recovery;
-mod routing;
 mod run;
 mod switch;
 
-use core::fmt;
-
-pub use describe::{Simulation, network::Network};
-pub use record::{Outcome, Sink};
+pub use incast_net::describe::{Simulation, network::Network};
+pub use incast_net::record::{Outcome, Sink};
+pub use incast_net::{Invalid, describe, random, record};
 pub use run::{add_idle_times, job_bounds, not_started, run, run_reference, told_paths};
-
-/// Why a description cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid(pub(crate) String);
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Invalid {}

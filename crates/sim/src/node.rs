@@ -3,16 +3,16 @@
 //! Every kind has ports: the sending side of each of its links is a [`Port`], and what leaves through one arrives at
 //! the far end. `Repeater` in `example/node.rs` is a small one.
 
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::network::PortId;
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event};
-use crate::engine::model::Hold;
 use crate::facts::Facts;
-use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
-use crate::routing::forwarding::Table;
 
 /// What the engine asks of a node. It calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {

@@ -1,22 +1,22 @@
 //! The kinds of nodes.
 //!
 //! A new kind is a file with [`Behaviour`] for it, a line in `nodes!` below, and its name in
-//! [`NodeKind`](crate::describe::network::NodeKind), by which [`add_node`](crate::Network::add_node) adds such nodes.
+//! [`NodeKind`](incast_net::describe::network::NodeKind), by which [`add_node`](crate::Network::add_node) adds such nodes.
 
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, NodeKind, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, NodeKind, PortId};
-use crate::engine::event::{Effects, Event};
-use crate::engine::model::Hold;
 use crate::facts::Facts;
 use crate::host::Host;
 use crate::host::transport::any::Shared;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
-use crate::routing::forwarding::Table;
 use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
 use crate::switch::optical::OpticalSwitch;
@@ -144,6 +144,5 @@ nodes! {
         |id, facts, simulation, _| BackpressureSwitch::new(id, facts, simulation);
     OpticalSwitch(OpticalSwitch) by |id, facts, _, _| Ok(OpticalSwitch::new(id, facts));
     Tor(Tor) by |id, facts, simulation, _| Tor::new(id, facts, simulation);
-    #[cfg(test)] Repeater(crate::example::node::Repeater) by
-        |id, facts, _, _| crate::example::node::Repeater::new(id, facts);
+    #[cfg(feature = "examples")] Repeater(crate::example::node::Repeater) by |id, facts, _, _| crate::example::node::Repeater::new(id, facts);
 }

@@ -4,16 +4,16 @@
 //! only if it requested that with [`Port::call_when_free`], which it does when something waits: a packet
 //! that leaves an otherwise idle port costs no additional event.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::queue_set::QueueSet;
+use incast_net::record::view::Captured;
+use incast_net::record::{PauseRecord, PortSample, PortTotals};
+use incast_net::routing::timeline::{LinkState, LinkTimeline};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::describe::network::{NodeId, Out, PortId};
-use crate::engine::event::{Effects, Event};
-use crate::packet::{IntRecords, Packet};
-use crate::queue_set::QueueSet;
 use crate::rank;
-use crate::record::view::Captured;
-use crate::record::{PauseRecord, PortSample, PortTotals};
-use crate::routing::timeline::{LinkState, LinkTimeline};
 
 /// The sending side of a port: until when it is busy, which queues are paused, and its totals.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl Port {
         } else {
             // The link fails before the last bit has arrived.
             let tally = effects.tally();
-            tally.counts.lost += u64::from(packet.kind == crate::packet::Kind::Data);
+            tally.counts.lost += u64::from(packet.kind == incast_net::packet::Kind::Data);
         }
     }
 
@@ -325,7 +325,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tally::Tally;
+    use incast_net::record::tally::Tally;
 
     /// Collects the scheduled events.
     #[derive(Default)]
@@ -349,7 +349,7 @@ mod tests {
         let out = Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
         let mut port = Port::new(&out);
         let mut asked = Asked::default();
-        let mut packet = Packet { size: 1000, ..Packet::blank(crate::packet::Kind::Data) };
+        let mut packet = Packet { size: 1000, ..Packet::blank(incast_net::packet::Kind::Data) };
         // 1000 B at 100 Gbps take 80 ns.
         assert_eq!(port.send(0, 3, &mut packet, &IntRecords::default(), &mut asked), 80_000);
         assert!(port.is_busy(79_999));

@@ -1,7 +1,7 @@
 //! The ranks of the events of hosts and switches: at the same instant they come in this order, arrivals between
 //! [`CHANGE`] and [`START`].
 
-use crate::engine::event::Rank;
+use incast_engine::event::Rank;
 
 /// A day of circuits begins or ends.
 pub(crate) const CIRCUIT: Rank = before(3);

@@ -1,16 +1,15 @@
 //! Loss recovery: which packet a flow sends next, and which packets an acknowledgement covers or reports lost.
-//! The recoveries are those of [`incast_transport`]; here they have names, and a flow has one of them.
+//! The recoveries are those of [`incast_recovery`]; here they have names, and a flow has one of them.
 //!
-//! To add one, write its file in `crates/transport/src` and a line in `recoveries!` below.
+//! To add one, write its file in `crates/recovery/src` and a line in `recoveries!` below.
 
-pub(crate) use incast_transport::{
+use incast_net::describe::transport::{Recovery as Kind, Repair, Transport};
+use incast_units::Time;
+
+pub(crate) use incast_recovery::{
     Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Record, Recovery, Report, Selective, Settings,
     Verdict,
 };
-
-use incast_units::Time;
-
-use crate::describe::transport::{Recovery as Kind, Repair, Transport};
 
 /// The settings for a flow whose path has this base RTT.
 pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -> Settings {
@@ -97,5 +96,5 @@ macro_rules! recoveries {
 recoveries! {
     GoBackN(GoBackN);
     Selective(Selective);
-    #[cfg(test)] ResendOldest(crate::example::recovery::ResendOldest);
+    #[cfg(feature = "examples")] ResendOldest(crate::example::recovery::ResendOldest);
 }

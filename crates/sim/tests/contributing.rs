@@ -16,11 +16,11 @@ fn blocks() -> Vec<String> {
 fn the_examples_are_those_files() {
     let files = [
         include_str!("../src/switch/scheduler/round_robin.rs"),
-        include_str!("../src/routing/path/ecmp.rs"),
+        include_str!("../../net/src/routing/path/ecmp.rs"),
         include_str!("../src/example/recovery.rs"),
         include_str!("../src/example/transport.rs"),
         include_str!("../src/example/node.rs"),
-        include_str!("../src/record/internals.rs"),
+        include_str!("../../net/src/record/internals.rs"),
     ];
     for (i, file) in files.into_iter().enumerate() {
         let block = blocks().into_iter().find(|block| file.contains(block.as_str()));

@@ -4,7 +4,7 @@
 //! The core has neither sockets nor a clock: [`Sender`] and [`Receiver`] are told of packets that arrive
 //! (`on_packet`), asked for packets to send (`poll_transmit`), and say when they must be asked again
 //! (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way delays the clocks of both
-//! sides agree. Which packets are lost and which have arrived is decided by [`incast_transport`], when an
+//! sides agree. Which packets are lost and which have arrived is decided by [`incast_recovery`], when an
 //! acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use the same.
 //!
 //! * [`format`](mod@format): the bytes of packets.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use incast_net::describe::balancing::Settings;
+use incast_net::describe::network::PortId;
+use incast_net::packet::Packet;
 use incast_units::Bytes;
 
 use super::policy::{Lengths, PerHop};
 use super::random::one_of;
-use crate::describe::balancing::Settings;
-use crate::describe::network::PortId;
-use crate::packet::Packet;
 
 /// Packets below this size go by their hash. (B)
 const SMALLEST: u16 = 100;

@@ -2,7 +2,7 @@
 //!
 //! A sender chooses the entropy of each packet ([`Entropies`]), which enters the hash of every switch; or it
 //! leaves the choice to the switches, hop by hop ([`PerHop`](policy::PerHop)); or neither, and all packets of the
-//! flow take one path. To add a policy, write its file here, its name in [`crate::describe::balancing`], and a line
+//! flow take one path. To add a policy, write its file here, its name in [`incast_net::describe::balancing`], and a line
 //! in [`entropies`] or [`PER_HOP`].
 
 pub(crate) mod adaptive;
@@ -11,16 +11,16 @@ pub(crate) mod policy;
 pub(crate) mod random;
 mod reps;
 
+use incast_net::describe::balancing::{Balancing, Settings};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{Handling, ONE_PATH, Packet};
+use incast_net::random::mix;
+
 use adaptive::Adaptive;
 use ops::{Rounds, Uniform};
 use policy::{Entropies, Lengths, PerHop};
 use random::Random;
 use reps::Reps;
-
-use crate::describe::balancing::{Balancing, Settings};
-use crate::describe::network::{NodeId, PortId};
-use crate::packet::{Handling, ONE_PATH, Packet};
-use crate::random::mix;
 
 /// The state of a new flow's policy, from the settings and the flow's stream of random draws.
 type NewEntropies = fn(&Settings, u64) -> Box<dyn Entropies>;
@@ -102,7 +102,7 @@ impl Hops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::Named;
+    use incast_net::describe::Named;
 
     #[test]
     fn every_policy_that_spreads_has_one_place_where_it_is_decided() {

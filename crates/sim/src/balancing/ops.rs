@@ -3,9 +3,10 @@
 //! The median paper's OPS gives each packet "a random flow label"; the public UEC simulator walks through all
 //! entropies in an order that is drawn anew for each round.
 
+use incast_net::describe::balancing::Settings;
+use incast_net::random::draw;
+
 use super::policy::Entropies;
-use crate::describe::balancing::Settings;
-use crate::random::draw;
 
 /// A uniform 16-bit entropy for each packet.
 #[derive(Debug)]

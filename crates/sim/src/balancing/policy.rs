@@ -2,8 +2,8 @@
 
 use core::fmt::Debug;
 
-use crate::describe::network::PortId;
-use crate::packet::Packet;
+use incast_net::describe::network::PortId;
+use incast_net::packet::Packet;
 
 /// What the acknowledgement of a packet says about its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! A uniformly random port for each packet at each switch, as OSCAR's evaluation sprays packets.
 
+use incast_net::describe::network::PortId;
+use incast_net::packet::Packet;
+use incast_net::random::{draw, mix};
+
 use super::policy::{Lengths, PerHop};
-use crate::describe::network::PortId;
-use crate::packet::Packet;
-use crate::random::{draw, mix};
 
 #[derive(Debug)]
 pub(super) struct Random {

@@ -1,15 +1,14 @@
 //! A kind of node: a repeater with two ports, which forwards packets from one port to the other
 //! immediately, bit by bit.
 
-use incast_units::{Bytes, Rate};
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::routing::forwarding::Table;
 
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Packet};
 use crate::port::Port;
-use crate::routing::forwarding::Table;
 
 /// A repeater.
 #[derive(Debug)]
@@ -62,13 +61,12 @@ impl Behaviour for Repeater {
 
 #[cfg(test)]
 mod tests {
-    use incast_units::Time;
+    use incast_units::{Bytes, Rate, Time};
 
-    use super::*;
-    use crate::describe::Simulation;
-    use crate::describe::network::{Network, NodeKind};
     use crate::example::transport::tests::{Finished, star};
     use crate::run;
+    use incast_net::describe::Simulation;
+    use incast_net::describe::network::{Network, NodeKind};
 
     /// The star of two hosts at `rate`, with a repeater 3 us from the first host and 2 us from the switch.
     fn with_repeater(size: u64, [near, far]: [Rate; 2]) -> Simulation {
@@ -101,7 +99,7 @@ mod tests {
     #[test]
     fn the_largest_round_trip_passes_it_without_a_store() {
         let simulation = with_repeater(1000, [Rate::from_gbps(100); 2]);
-        let routes = crate::routing::route::Routes::new(&simulation.network).unwrap();
+        let routes = incast_net::routing::route::Routes::new(&simulation.network).unwrap();
         let expected = Time::from_ps(2 * (1054 + 64) * 80) + Time::from_us(12);
         assert_eq!(routes.largest_round_trip(1054, 64), expected);
     }

@@ -1,16 +1,16 @@
 //! A transport: datagrams, sent back to back at line rate and never acknowledged.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Data, IntRecords, Kind, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Time};
 
-use crate::describe::Simulation;
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::{Context, Transport};
-use crate::packet::{Data, IntRecords, Kind, Packet};
-use crate::record::{FlowRecord, FlowSample};
 
 /// The flows from one host. A source is a flow's index here.
 #[derive(Debug)]
@@ -152,11 +152,11 @@ pub(crate) mod tests {
     use incast_cc::AnyParams;
     use incast_units::{Bytes, Rate, Time};
 
-    use crate::describe::network::Network;
-    use crate::describe::probe::Probes;
-    use crate::describe::transport::{Kind, Transport};
-    use crate::describe::{Simulation, flow, switch};
-    use crate::record::{FlowRecord, Progress};
+    use incast_net::describe::network::Network;
+    use incast_net::describe::probe::Probes;
+    use incast_net::describe::transport::{Kind, Transport};
+    use incast_net::describe::{Simulation, flow, switch};
+    use incast_net::record::{FlowRecord, Progress};
 
     /// One flow of `size` from one host to another through a switch: 100 Gbps, 1 us.
     pub(crate) fn star(size: u64) -> Simulation {

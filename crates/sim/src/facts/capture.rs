@@ -1,12 +1,12 @@
 //! What captured packets are.
 
+use incast_net::describe::probe::Probes;
+use incast_net::packet::{Data, Kind, Packet, flag};
+use incast_net::record::view::{Captured, View};
+use incast_net::record::{PacketKind, PacketRecord};
 use incast_units::{Bytes, Time};
 
 use super::Facts;
-use crate::describe::probe::Probes;
-use crate::packet::{Data, Kind, Packet, flag};
-use crate::record::view::{Captured, View};
-use crate::record::{PacketKind, PacketRecord};
 
 impl View for Facts<'_> {
     fn probes(&self) -> &Probes {

@@ -1,13 +1,13 @@
 //! What a description must fulfil.
 
 use incast_cc::Fixed;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, NodeKind};
+use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
+use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Time};
 
 use super::Facts;
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, NodeKind};
-use crate::describe::transport::{BaseRtt, Kind as TransportKind};
-use crate::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use crate::recovery::keeps;
 
 /// Checks what does not follow from the facts alone.

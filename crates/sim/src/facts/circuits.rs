@@ -1,10 +1,9 @@
 //! Circuits between racks: the schedule of the optical switch, as a function of time, and the racks.
 
+use incast_net::describe::circuits::{Circuits as Description, VoqLimits};
+use incast_net::describe::network::{Network, NodeId, NodeKind, Out, PortId};
+use incast_net::queue_set::MAX_MEMBERS;
 use incast_units::Time;
-
-use crate::describe::circuits::{Circuits as Description, VoqLimits};
-use crate::describe::network::{Network, NodeId, NodeKind, Out, PortId};
-use crate::queue_set::MAX_MEMBERS;
 
 /// The number of a rack: that of the port of the optical switch which leads to it.
 pub(crate) type Rack = u8;

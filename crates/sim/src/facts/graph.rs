@@ -1,12 +1,12 @@
 //! The operations of a description: checked, by host, and by the flows that they send and receive.
 
+use incast_net::describe::Simulation;
+use incast_net::describe::flow::Flow;
+use incast_net::describe::network::NodeId;
+use incast_net::describe::work::{Operation, What};
 use incast_units::Time;
 
 use super::edges::Edges;
-use crate::describe::Simulation;
-use crate::describe::flow::Flow;
-use crate::describe::network::NodeId;
-use crate::describe::work::{Operation, What};
 
 /// No operation.
 const NONE: u32 = u32::MAX;

@@ -7,24 +7,23 @@ pub(crate) mod edges;
 pub(crate) mod graph;
 
 use incast_cc::{Overhead, Path, Signals};
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::algorithm::Algorithm;
+use incast_net::describe::balancing;
+use incast_net::describe::flow::Flow;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::probe::Probes;
+use incast_net::describe::transport::{BaseRtt, Counting, Transport};
+use incast_net::describe::work::Operation;
+use incast_net::packet::flag;
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::path::Paths;
+use incast_net::routing::route::{Routes, Sizes, describe_path, ideal_time};
 use incast_units::{Bytes, Rate, Time};
 
 use circuits::Circuits;
 use graph::Graph;
-
-use crate::Invalid;
-use crate::describe::Simulation;
-use crate::describe::algorithm::Algorithm;
-use crate::describe::balancing;
-use crate::describe::flow::Flow;
-use crate::describe::network::{NodeId, Out, PortId};
-use crate::describe::probe::Probes;
-use crate::describe::transport::{BaseRtt, Counting, Transport};
-use crate::describe::work::Operation;
-use crate::packet::flag;
-use crate::routing::forwarding::Table;
-use crate::routing::path::Paths;
-use crate::routing::route::{Routes, Sizes, describe_path, ideal_time};
 
 /// What all nodes share, constant over the run.
 #[derive(Debug)]

@@ -5,23 +5,24 @@ pub(crate) mod program;
 pub(crate) mod transport;
 pub(crate) mod work;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Kind, NO_INT, Packet};
+use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::routing::forwarding::Table;
 use incast_units::Time;
+
 use nic::Nic;
 use program::Program;
 use transport::any::{AnyTransport, Shared};
 use transport::context::Context;
 use work::Work;
 
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Kind, NO_INT, Packet};
 use crate::port::Port;
 use crate::rank;
-use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
-use crate::routing::forwarding::Table;
 
 /// A host.
 #[derive(Debug)]

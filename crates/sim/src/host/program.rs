@@ -1,6 +1,7 @@
 //! The flows that a host starts, in order.
 
-use crate::engine::event::Event;
+use incast_engine::event::Event;
+
 use crate::facts::Facts;
 use crate::rank;
 

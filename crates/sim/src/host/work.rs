@@ -8,15 +8,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::NodeId;
+use incast_net::describe::work::What;
+use incast_net::record::OperationRecord;
 use incast_units::Time;
 
-use crate::describe::network::NodeId;
-use crate::describe::work::What;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::facts::edges::Edges;
 use crate::rank;
-use crate::record::OperationRecord;
 
 /// The operations of one host, by their position among them.
 #[derive(Debug)]

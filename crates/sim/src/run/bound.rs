@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::Out;
+use incast_net::describe::work::What;
+use incast_net::routing::route::{ideal_arrival, one_way};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Invalid;
-use crate::describe::Simulation;
-use crate::describe::network::Out;
-use crate::describe::work::What;
 use crate::facts::Facts;
-use crate::routing::route::{ideal_arrival, one_way};
 
 /// A flow alone on the idle path that it takes at its earliest start.
 struct Idle {
@@ -40,7 +40,7 @@ struct Busy {
 ///   plus what the first packet needs before and the last packet and its acknowledgement after.
 ///
 /// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
-/// jobs. For one flow it is the completion time on the idle path ([`ideal`](crate::record::FlowRecord::ideal)).
+/// jobs. For one flow it is the completion time on the idle path ([`ideal`](incast_net::record::FlowRecord::ideal)).
 /// `None` for a job that neither sends nor computes.
 ///
 /// # Errors

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+
 use super::slot::{Change, Slot};
-use crate::Invalid;
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
 use crate::facts::Facts;
 use crate::host::transport::any::Shared;
 use crate::node::Behaviour;

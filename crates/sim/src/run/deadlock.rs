@@ -6,15 +6,15 @@
 //! that asked for it has left, so that one that cannot is enough. [`find`] computes the set of such pauses: it begins
 //! with all of them and removes those that can end until nothing changes.
 
+use incast_engine::model::Hold;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::describe::switch::Switch;
+use incast_net::packet::PFC_FRAME;
+use incast_net::pause_map::MAP_BITS;
+use incast_net::routing::route::Routes;
 use incast_units::{Bytes, Time};
 
-use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::Switch;
-use crate::engine::model::Hold;
 use crate::facts::Facts;
-use crate::packet::PFC_FRAME;
-use crate::pause_map::MAP_BITS;
-use crate::routing::route::Routes;
 
 /// A port of a node.
 pub(crate) type At = (NodeId, PortId);

@@ -10,17 +10,17 @@ mod slot;
 mod stall;
 
 use incast_cc::Path;
+use incast_engine::model::Limits;
+use incast_engine::{reference, windows};
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::flow::Flow;
+use incast_net::record::{FlowRecord, Flusher, Outcome, Sink};
 use incast_units::{Bytes, Time};
 
-pub use bound::job_bounds;
-
-use crate::Invalid;
-use crate::describe::Simulation;
-use crate::describe::flow::Flow;
-use crate::engine::model::Limits;
-use crate::engine::{reference, windows};
 use crate::facts::Facts;
-use crate::record::{FlowRecord, Flusher, Outcome, Sink};
+
+pub use bound::job_bounds;
 
 /// Runs a simulation to its end on `simulation.threads` threads.
 ///

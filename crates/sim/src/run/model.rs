@@ -1,14 +1,14 @@
 //! The facts as the model that the engine runs.
 
+use incast_engine::model::{Hold, Model};
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::record::Progress;
+use incast_net::record::tally::Counts;
 use incast_units::Time;
 
 use super::deadlock;
 use super::slot::Slot;
-use crate::describe::network::{NodeId, Out, PortId};
-use crate::engine::model::{Hold, Model};
 use crate::facts::Facts;
-use crate::record::Progress;
-use crate::record::tally::Counts;
 
 impl Model for Facts<'_> {
     type Node = Slot;

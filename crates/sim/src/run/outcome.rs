@@ -1,17 +1,17 @@
 //! Computes the last records and the outcome of a run from the state of its nodes.
 
+use incast_engine::model::{Cause, RunState};
+use incast_net::describe::Simulation;
+use incast_net::packet::Kind;
+use incast_net::record::channel::{Digest, Record};
+use incast_net::record::tally::Tally;
+use incast_net::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Sink};
 use incast_units::Time;
 
 use super::slot::Slot;
 use super::{deadlock, stall};
-use crate::describe::Simulation;
-use crate::engine::model::{Cause, RunState};
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::Kind;
-use crate::record::channel::{Digest, Record};
-use crate::record::tally::Tally;
-use crate::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Sink};
 
 /// Returns the outcome of a run; passes the last records to the sink.
 pub(super) fn outcome(

@@ -8,16 +8,16 @@
 
 use std::collections::BTreeMap;
 
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::describe::probe::Probes;
+use incast_net::record::sample::Sample;
+use incast_net::record::tally::Tally;
+use incast_net::record::{FlowSample, InternalSample, PortSample, Records};
 use incast_units::Time;
 
-use crate::describe::network::{NodeId, PortId};
-use crate::describe::probe::Probes;
 use crate::facts::Facts;
 use crate::node::Behaviour;
 use crate::nodes::Node;
-use crate::record::sample::Sample;
-use crate::record::tally::Tally;
-use crate::record::{FlowSample, InternalSample, PortSample, Records};
 
 /// The samples of one port, flow or internal quantity.
 #[derive(Debug)]

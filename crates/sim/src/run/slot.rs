@@ -1,18 +1,19 @@
 //! A node with its samples and with what changes at it.
 
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::{self, Hold};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::describe::probe::Probes;
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::tally::Tally;
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::timeline::LinkState;
+
 use super::sampler::Sampler;
-use crate::describe::network::{NodeId, PortId};
-use crate::describe::probe::Probes;
-use crate::engine::event::{Effects, Event};
-use crate::engine::model::{self, Hold};
 use crate::facts::Facts;
 use crate::node::Behaviour;
 use crate::nodes::Node;
-use crate::packet::{IntRecords, Packet};
 use crate::rank;
-use crate::record::tally::Tally;
-use crate::routing::forwarding::Table;
-use crate::routing::timeline::LinkState;
 
 /// A node with its sampler.
 #[derive(Debug)]

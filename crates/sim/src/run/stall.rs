@@ -1,9 +1,10 @@
 //! Diagnosis of a stalled run: what the flows wait for.
 
+use incast_net::record::Stall;
+
 use super::slot::Slot;
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::record::Stall;
 
 /// Maximum number of flows, and of operations, in a diagnosis.
 const NAMED: usize = 20;

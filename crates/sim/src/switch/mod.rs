@@ -1,7 +1,7 @@
 //! An output-queued switch: it admits a packet to its buffer when the last bit has arrived, queues
 //! it at the port of its route, and at dequeue marks it (ECN) and writes telemetry (INT).
 //!
-//! Each decision has its file: which port ([`crate::routing::path`]), who may stay ([`admission`]), which packets wait
+//! Each decision has its file: which port ([`incast_net::routing::path`]), who may stay ([`admission`]), which packets wait
 //! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
 //! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
 //! flow control the node is another one, of the same parts ([`bfc`]).
@@ -15,10 +15,22 @@ pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
 pub(crate) mod tor;
+mod trim;
 pub(crate) mod trimming;
 
-use admission::{Admission, Buffer};
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
+use incast_net::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
+use incast_net::queue_set::QueueSet;
+use incast_net::random::{draw, mix};
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::path;
 use incast_units::{Bytes, Rate};
+
+use admission::{Admission, Buffer};
 use marking::Marking;
 use pauses::PauseFrames;
 use queues::Queues;
@@ -27,20 +39,10 @@ use trimming::Trimming;
 
 use crate::balancing::Hops;
 use crate::balancing::policy::Lengths;
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, Out, PortId};
-use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
-use crate::engine::event::{Effects, Event};
-use crate::engine::model::Hold;
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
 use crate::port::Port;
-use crate::queue_set::QueueSet;
-use crate::random::{draw, mix};
 use crate::rank;
-use crate::routing::forwarding::Table;
-use crate::routing::path;
 
 /// A switch.
 #[derive(Debug)]

@@ -1,13 +1,14 @@
 //! The optical switch: it passes each bit on as it comes, to the port of the matching that holds, and nothing at
 //! night. It reads no packet.
 
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::routing::forwarding::Table;
+
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Kind, Packet};
 use crate::port::Port;
-use crate::routing::forwarding::Table;
 
 /// An optical switch.
 #[derive(Debug)]

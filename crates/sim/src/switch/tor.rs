@@ -2,22 +2,23 @@
 //! those for other racks wait in one virtual output queue (VOQ) for each rack. In the day of a pair its VOQ is
 //! served by the circuit alone, otherwise by the uplink to the packet network, which serves VOQs in turn.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::queue_set::QueueSet;
+use incast_net::routing::forwarding::Table;
+
 use super::admission::{Admission, Buffer};
 use super::queues::Queues;
 use super::scheduler::State as Scheduler;
 use super::telemetry::{Hop, stamp};
 use super::{Egress, Switch};
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::facts::circuits::{Circuits, Rack};
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Kind, Packet, flag};
 use crate::port::Port;
-use crate::queue_set::QueueSet;
 use crate::rank;
-use crate::routing::forwarding::Table;
 
 /// A ToR.
 #[derive(Debug)]

@@ -2,20 +2,20 @@
 //! [`Kind`].
 
 use incast_cc::params::Value;
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::transport::Kind;
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
 use super::context::{Context, Transport};
 use super::homa::Homa;
 use super::ndp::Ndp;
 use super::window::Window;
-use crate::describe::Simulation;
-use crate::describe::transport::Kind;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::packet::{IntRecords, Packet};
-use crate::record::{FlowRecord, FlowSample};
 
 macro_rules! transports {
     ($($(#[cfg($cfg:meta)])? $variant:ident($transport:ty);)+) => {
@@ -106,5 +106,5 @@ transports! {
     Window(Window);
     Ndp(Ndp);
     Homa(Homa);
-    #[cfg(test)] Datagrams(crate::example::transport::Datagrams);
+    #[cfg(feature = "examples")] Datagrams(crate::example::transport::Datagrams);
 }

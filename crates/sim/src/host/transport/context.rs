@@ -1,18 +1,18 @@
 //! What a transport is, and what it sees of its host.
 
 use incast_cc::params::Value;
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::routing::forwarding::Table;
 use incast_units::Time;
 
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::work::Work;
-use crate::packet::{IntRecords, Packet};
-use crate::record::{FlowRecord, FlowSample};
-use crate::routing::forwarding::Table;
 
 /// The interface of a transport to a host and its network cards.
 ///
@@ -111,7 +111,7 @@ impl<E: Effects> Context<'_, E> {
     }
 
     /// The next flow that an operation of the host starts now.
-    pub(in crate::host) fn next_flow(&mut self, now: u64) -> Option<u32> {
+    pub(crate) fn next_flow(&mut self, now: u64) -> Option<u32> {
         self.work.as_mut()?.advance(now, self.facts, self.effects)
     }
 }

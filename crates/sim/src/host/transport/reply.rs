@@ -1,9 +1,10 @@
 //! Packets from a receiver to the sender of a flow.
 
+use incast_engine::event::Effects;
+use incast_net::packet::{IntRecords, ONE_PATH, Packet};
+
 use super::context::Context;
-use crate::engine::event::Effects;
 use crate::facts::Facts;
-use crate::packet::{IntRecords, ONE_PATH, Packet};
 
 /// Queues a packet to the sender at the network card of its route.
 #[inline(always)]

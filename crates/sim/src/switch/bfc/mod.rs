@@ -13,26 +13,27 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::Simulation;
+use incast_net::describe::bfc::Bfc;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::switch::PathPolicy;
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::pause_map::PauseMap;
+use incast_net::random::{draw, mix};
+use incast_net::routing::forwarding::Table;
 use incast_units::Rate;
+
 use signals::{Request, Signals};
 use table::FlowTable;
 
 use super::admission::Admission;
 use super::{Egress, Switch};
-use crate::describe::Simulation;
-use crate::describe::bfc::Bfc;
-use crate::describe::network::{NodeId, Out, PortId};
-use crate::describe::switch::PathPolicy;
-use crate::engine::event::{Effects, Event};
-use crate::engine::model::Hold;
 use crate::facts::Facts;
 use crate::node::Behaviour;
-use crate::packet::{IntRecords, Kind, Packet};
-use crate::pause_map::PauseMap;
 use crate::port::Port;
-use crate::random::{draw, mix};
 use crate::rank;
-use crate::routing::forwarding::Table;
 
 /// The queue of packets that carry no data. It is served first and never paused.
 const CONTROL: u8 = 0;

@@ -1,6 +1,6 @@
 //! Schedulers: which queue of a port is served next.
 //!
-//! To add a scheduler: write its file here, its name in [`crate::describe::switch::Scheduler`], and one line in the
+//! To add a scheduler: write its file here, its name in [`incast_net::describe::switch::Scheduler`], and one line in the
 //! `schedulers!` list below.
 
 mod drr;
@@ -10,11 +10,12 @@ mod schedule;
 mod strict_priority;
 mod wrr;
 
+use incast_net::describe::switch::{Scheduler, Switch as Description};
+use incast_net::queue_set::QueueSet;
+
 use schedule::Schedule;
 
 use super::queues::Queues;
-use crate::describe::switch::{Scheduler, Switch as Description};
-use crate::queue_set::QueueSet;
 
 macro_rules! schedulers {
     ($($variant:ident($state:ty);)+) => {

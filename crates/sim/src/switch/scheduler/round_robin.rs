@@ -1,8 +1,9 @@
 //! Round robin by packets (Nagle, RFC 970): each queue in turn sends one, whatever its size.
 
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
 use super::schedule::Schedule;
-use crate::describe::switch::Switch as Description;
-use crate::queue_set::QueueSet;
 use crate::switch::queues::Queues;
 
 #[derive(Debug)]

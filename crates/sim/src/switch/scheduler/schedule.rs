@@ -1,7 +1,8 @@
 //! What a scheduler is.
 
-use crate::describe::switch::Switch as Description;
-use crate::queue_set::QueueSet;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
 use crate::switch::queues::Queues;
 
 /// A scheduler at one port: which queue sends the next packet.

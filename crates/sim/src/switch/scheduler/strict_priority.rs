@@ -1,8 +1,9 @@
 //! Strict priority: queue 0 before queue 1 before queue 2.
 
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
 use super::schedule::Schedule;
-use crate::describe::switch::Switch as Description;
-use crate::queue_set::QueueSet;
 use crate::switch::queues::Queues;
 
 #[derive(Debug)]

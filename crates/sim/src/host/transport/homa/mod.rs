@@ -8,20 +8,21 @@ mod receiver;
 mod sender;
 mod wire;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
-use super::context::{Context, Transport};
-use crate::describe::Simulation;
-use crate::engine::event::{Effects, Event};
-use crate::facts::Facts;
-use crate::host::nic::{Nic, Source};
-use crate::host::program::Step;
-use crate::packet::{IntRecords, Kind, Packet};
-use crate::rank;
-use crate::record::{FlowRecord, FlowSample};
 use priorities::Priorities;
 use receiver::Receivers;
 use sender::Senders;
+
+use super::context::{Context, Transport};
+use crate::facts::Facts;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::rank;
 
 /// The messages from and to one host.
 #[derive(Debug)]

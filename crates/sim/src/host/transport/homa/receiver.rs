@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Kind, NO_INT, Packet};
+
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data};
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::transport::context::Context;
-use crate::packet::{Ack, Kind, NO_INT, Packet};
 use crate::rank;
 
 /// A time that is never reached.
@@ -337,7 +338,13 @@ fn acknowledge<E: Effects>(
 }
 
 /// Sends a packet to the sender of a message.
-fn send<E: Effects>(now: u64, kind: Kind, body: crate::packet::Body, flow: u32, cx: &mut Context<'_, E>) {
+fn send<E: Effects>(
+    now: u64,
+    kind: Kind,
+    body: incast_net::packet::Body,
+    flow: u32,
+    cx: &mut Context<'_, E>,
+) {
     let described = &cx.facts.flows[flow as usize];
     let mut packet = Packet {
         destination: described.source,
@@ -354,13 +361,13 @@ fn send<E: Effects>(now: u64, kind: Kind, body: crate::packet::Body, flow: u32, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::network::PortId;
-    use crate::describe::transport::Kind as Transport;
-    use crate::describe::{Simulation, flow};
     use crate::example::transport::tests::star;
     use crate::host::nic::Nic;
-    use crate::packet::IntRecords;
-    use crate::record::tally::Tally;
+    use incast_net::describe::network::PortId;
+    use incast_net::describe::transport::Kind as Transport;
+    use incast_net::describe::{Simulation, flow};
+    use incast_net::packet::IntRecords;
+    use incast_net::record::tally::Tally;
     use incast_units::{Bytes, Rate, Time};
 
     /// Keeps the packets that are sent.
@@ -384,7 +391,7 @@ mod tests {
     fn messages(sizes: &[u64], overcommitment: u32) -> Simulation {
         let mut simulation = star(1);
         let flow = simulation.flows[0];
-        let mut network = crate::describe::network::Network::with_hosts(sizes.len() as u32 + 1);
+        let mut network = incast_net::describe::network::Network::with_hosts(sizes.len() as u32 + 1);
         let switch = network.add_switch("s0");
         for host in 0..=sizes.len() as u32 {
             network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Kind, Packet};
+use incast_net::queue_set::QueueSet;
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
 use super::priorities::{Priorities, TOP};
@@ -9,16 +14,11 @@ use super::ranges::Ranges;
 use super::wire::{Control, Data};
 use crate::balancing;
 use crate::balancing::policy::Entropies;
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
-use crate::packet::{Kind, Packet};
-use crate::queue_set::QueueSet;
 use crate::rank;
-use crate::record::{FlowRecord, FlowSample};
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;

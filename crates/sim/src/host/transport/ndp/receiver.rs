@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
 use incast_units::Bytes;
 
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::transport::context::Context;
 use crate::host::transport::reply::{path_back, send_back};
-use crate::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
 use crate::rank;
 use crate::recovery::{AnyOrder, Verdict};
 

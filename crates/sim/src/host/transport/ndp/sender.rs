@@ -1,18 +1,18 @@
 //! The sending side of one flow: what it may send, and what it knows of its packets.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::PortId;
+use incast_net::describe::transport::Repair;
+use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::describe::network::PortId;
-use crate::describe::transport::Repair;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
-use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::rank;
-use crate::record::{FlowRecord, FlowSample};
 use crate::recovery::{self, Cut, Record, Recovery, Report, Selective, Settings};
 
 /// What a flow waits for.

@@ -7,20 +7,21 @@ mod sender;
 
 use incast_cc::IntStack;
 use incast_cc::params::Value;
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::algorithm::Controllers;
+use incast_net::packet::{IntRecords, Kind, Packet, flag, read_int};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
+use receiver::Receivers;
+use sender::{Sender, State};
+
 use super::context::{Context, Transport};
-use crate::describe::Simulation;
-use crate::describe::algorithm::Controllers;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::packet::{IntRecords, Kind, Packet, flag, read_int};
 use crate::rank;
-use crate::record::{FlowRecord, FlowSample};
-use receiver::Receivers;
-use sender::{Sender, State};
 
 /// The flows from and to one host. A source is the index of a sender.
 #[derive(Debug)]

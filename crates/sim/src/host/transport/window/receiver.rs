@@ -1,13 +1,13 @@
 //! The receiving side of the flows to one host: in-order delivery, acknowledgements, NACKs and CNPs.
 
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use incast_units::{Bytes, Time};
 
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::transport::context::Context;
 use crate::host::transport::reply::{path_back, send_back};
-use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use crate::rank;
 use crate::recovery::{AnyOrder, InOrder, Verdict, keeps};
 

@@ -1,20 +1,20 @@
 //! The sending side of one flow: its window, pacing and timers.
 
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::algorithm::{Controllers, Directive};
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::describe::algorithm::{Controllers, Directive};
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event};
 use crate::facts::Facts;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
-use crate::packet::{Data, Kind, Origin, Packet, flag};
 use crate::rank;
-use crate::record::{FlowRecord, FlowSample};
 use crate::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
 
 /// What a flow waits for.
@@ -58,7 +58,7 @@ pub(super) struct Sender {
     origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
-    /// With [`Sample::Cumulative`](crate::describe::transport::Sample::Cumulative).
+    /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
     timeouts: u32,
     /// Index of its congestion control among those of its algorithm.
