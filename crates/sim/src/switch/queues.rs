@@ -1,7 +1,9 @@
 //! The packets queued at a port of a switch, by queue.
 
-use crate::packet::{IntRecords, Packet, PacketQueue, flag};
-use crate::queue_set::QueueSet;
+use incast_net::packet::{IntRecords, Packet, flag};
+use incast_net::queue_set::QueueSet;
+
+use crate::packet_queue::PacketQueue;
 
 /// The queues of one port.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use incast_net::packet::Kind;
 
     #[test]
     fn bytes_are_counted_by_queue_and_together() {

@@ -2,6 +2,7 @@
 
 use incast_cc::Fixed;
 use incast_sim::Simulation;
+use incast_sim::describe::Named as _;
 use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
