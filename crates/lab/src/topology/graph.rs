@@ -6,7 +6,7 @@ use incast_sim::Network;
 use incast_sim::describe::network::NodeId;
 use incast_units::{Rate, Time};
 
-use super::too_many;
+use super::fabric::too_many;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::grammar::suggest::unknown;
