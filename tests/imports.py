@@ -130,7 +130,8 @@ _STRINGS = re.compile(
     r"|b?'(?:\\.[^']*|[^'\\])'",  # characters, and no lifetimes
     re.DOTALL,
 )
-_TEST = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]")
+# Items of tests, and the lines that register an example in a list: these name what stands above the list.
+_TEST = re.compile(r"""#\[cfg\((?:(?:all\()?test\b[^\]]*|feature = ""\))\]""")
 _USE = re.compile(r"\b(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);")
 _PATH = re.compile(r"(?<![\w:])(\$?\w+(?:::\w+)+)")
 

@@ -371,6 +371,21 @@ class Algorithm:
     def parameters(self) -> list[Parameter]:
         """Its parameters with the values of the chosen preset."""
 
+    @property
+    def kernel(self) -> KernelEntry | None:
+        """Its entry in the Linux kernel, if it runs there."""
+
+class KernelEntry:
+    """An algorithm in the Linux kernel."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the kernel."""
+
+    @property
+    def signals(self) -> list[str]:
+        """The names of the signals that it gets there."""
+
 class Family:
     """A group of algorithms, or of transports and networks that control congestion themselves."""
 

@@ -321,6 +321,11 @@ impl Signals {
         if bits >> Self::ALL.len() == 0 { Some(Self(bits)) } else { None }
     }
 
+    /// The names of the signals in this set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().filter(move |(signal, _)| self.contains(*signal)).map(|(_, name)| *name)
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -404,6 +409,12 @@ pub trait CongestionControl: Sized + Send + 'static {
 
     /// The state of a flow that starts at `now`.
     fn new(setup: &Setup<Self::Params>, now: Time) -> Self;
+
+    /// Becomes the state of a flow that starts at `now`, as [`new`](Self::new) makes it. A state that is too large for
+    /// the stack of a kernel does so without a copy.
+    fn restart(&mut self, setup: &Setup<Self::Params>, now: Time) {
+        *self = Self::new(setup, now);
+    }
 
     /// An acknowledgement arrived. `int` is empty unless [`Signals::INT`] was asked for.
     fn on_ack(&mut self, setup: &Setup<Self::Params>, ack: &Ack, int: &IntStack);

@@ -30,7 +30,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -382,6 +382,7 @@ impl Described for SwiftParams {
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
         "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

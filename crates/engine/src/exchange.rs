@@ -11,8 +11,8 @@ use incast_net::packet::Packet;
 use incast_net::record::Records;
 use incast_net::record::tally::{Counts, Tally};
 
+use super::mail::Mail;
 use super::model::Hold;
-use super::partition::Mail;
 
 /// The state of one partition between two windows, or of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

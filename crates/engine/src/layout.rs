@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use incast_net::describe::network::Out;
 
+use super::mail::LinkTo;
 use super::model::Model;
-use super::partition::{LinkTo, Partition, UnitOfNodes};
+use super::partition::{Partition, UnitOfNodes};
 
 /// Groups of nodes that are processed together, each with its thread.
 #[derive(Debug)]

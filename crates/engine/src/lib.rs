@@ -18,6 +18,7 @@
 pub mod event;
 mod exchange;
 mod layout;
+mod mail;
 pub mod model;
 mod partition;
 mod prefetch;

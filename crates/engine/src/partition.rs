@@ -9,34 +9,10 @@ use incast_net::record::tally::Tally;
 
 use super::event::{Effects, Event, Rank};
 use super::exchange::{Exchange, Report};
+use super::mail::{LinkTo, Mail};
 use super::model::{Model, Node, RunState};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
-
-/// Far end of a port's link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkTo {
-    /// The partition of the node at the far end.
-    pub(crate) partition: u16,
-    /// The port there.
-    pub(crate) port: PortId,
-    /// The node's index in its partition.
-    pub(crate) place: u32,
-}
-
-/// Packets for another partition.
-#[derive(Debug, Default)]
-pub(crate) struct Mail {
-    packets: Vec<(LinkTo, Packet)>,
-    stacks: Vec<IntRecords>,
-}
-
-impl Mail {
-    /// Returns the packets.
-    pub(super) fn packets(&self) -> impl Iterator<Item = Packet> {
-        self.packets.iter().map(|(_, packet)| *packet)
-    }
-}
 
 /// A node with its event queue.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ mod _core {
 
     #[pymodule_export]
     use crate::algorithms::{
-        Algorithm, Family, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
+        Algorithm, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
     };
 
     #[pymodule_export]

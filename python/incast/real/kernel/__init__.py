@@ -65,19 +65,12 @@ class Control:
         return f"{self.algorithm.replace('-', '_')}.bpf.o"
 
 
-CONTROLS = (
-    Control("oscar", "incast_oscar", frozenset({"one_way_delay"}), options.DELAY),
-    Control("ccc", "incast_ccc"),
-    Control("theta-powertcp", "incast_theta"),
-    Control("powertcp", "incast_powertcp", frozenset({"int"}), options.TELEMETRY),
-    Control("hpcc", "incast_hpcc", frozenset({"int"}), options.TELEMETRY),
-    Control("swift", "incast_swift"),
-    Control("mswift", "incast_mswift"),
-    Control("timely", "incast_timely"),
-    Control("sqcc", "incast_sqcc"),
-    Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
-    Control("constant", "incast_constant"),
-)
+def _control(algorithm: str, entry: _core.KernelEntry) -> Control:
+    option = next((one for one in (options.DELAY, options.TELEMETRY) if one.signal in entry.signals), None)
+    return Control(algorithm, entry.name, frozenset(entry.signals), option)
+
+
+CONTROLS = tuple(_control(known.name, known.kernel) for known in _core.algorithms() if known.kernel)
 """Every algorithm that there is for the kernel."""
 
 
