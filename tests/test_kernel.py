@@ -86,7 +86,7 @@ def test_connections_keep_what_is_unloaded_until_they_end() -> None:
         with receiver:
             assert not kernel.unload("swift")
             assert [one.selectable for one in kernel.loaded()] == [False]
-            with pytest.raises(KernelError, match="goes with the last connection"):
+            with pytest.raises(KernelError, match="disappears with the last connection"):
                 kernel.unload("swift")
             # The connection works as before, and another may be loaded meanwhile.
             sender.sendall(bytes(100_000))
@@ -323,7 +323,7 @@ def test_lists_what_is_loaded_and_what_is_being_unloaded(
     (able / "available").write_text("reno incast_oscar\n")
     found = [(one.name, one.id, one.selectable) for one in kernel.loaded()]
     assert found == [("incast_ccc", 3, False), ("incast_oscar", 7, False), ("incast_oscar", 9, True)]
-    with pytest.raises(KernelError, match="goes with the last connection"):
+    with pytest.raises(KernelError, match="disappears with the last connection"):
         kernel.unload("ccc")
     with pytest.raises(KernelError, match="incast_swift is not loaded"):
         kernel.unload("swift")

@@ -258,7 +258,7 @@ def parameter(fields: str) -> str:
         (plugin_of('.abi = INCAST_CC_ABI, .name = "x", .summary = ""'), "function start is missing"),
         (
             plugin_of(f'.abi = INCAST_CC_ABI, .name = "x", .summary = "", {WHOLE}, .signals = 4096'),
-            "stands for no INCAST_SIGNAL",
+            "signals has a bit that is no INCAST_SIGNAL",
         ),
         (
             plugin_of(f'.abi = INCAST_CC_ABI, .name = "x", .summary = "", {WHOLE}, .shared_bytes = 8'),
@@ -269,7 +269,7 @@ def parameter(fields: str) -> str:
             "flow_bytes is 1073741824; the most is 1048576",
         ),
         (parameter('"Gain", "", INCAST_KIND_COUNT, 1, 0, 2'), '"Gain" is not a name for a parameter'),
-        (parameter('"gain", "", INCAST_KIND_CHOICE, 1, 0, 2'), "its kind is none of incast_kind"),
+        (parameter('"gain", "", INCAST_KIND_CHOICE, 1, 0, 2'), "its kind is no incast_kind"),
         (parameter('"gain", "", INCAST_KIND_COUNT, 3, 0, 2'), "its initial value is not between"),
     ],
 )
