@@ -26,7 +26,7 @@ ADVICE = "Move what both need to a room below, or let the upper room pass it as 
 
 
 def faults(tree: Tree, floors: list[list[str]]) -> list[str]:
-    """What is wrong with the rooms of a tree, a sentence for each."""
+    """Returns the faults in the rooms of a tree, a sentence for each."""
     floor = {room: number for number, rooms in enumerate(floors) for room in rooms}
     named = [room for rooms in floors for room in rooms]
     found = [f"`{room}` is on two floors" for room in sorted(set(named)) if named.count(room) > 1]

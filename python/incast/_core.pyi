@@ -1247,7 +1247,7 @@ class Sending:
         """Data packets sent."""
     @property
     def resent(self) -> int:
-        """Those of them that were sent again."""
+        """Number of them that were sent again."""
     @property
     def marked(self) -> int:
         """Data packets that arrived with a congestion mark."""
@@ -1281,10 +1281,10 @@ class Receiving:
         """Data packets that arrived, at the end."""
     @property
     def duplicates(self) -> int:
-        """Those of them that had arrived before."""
+        """Number of them that had arrived before."""
     @property
     def marked(self) -> int:
-        """Those of them with a congestion mark."""
+        """Number of them with a congestion mark."""
 
 def send_file(
     scenario: Scenario,

@@ -1,4 +1,4 @@
-"""What the compiled core offers: algorithms, sections, kinds of things, distributions, and quantities."""
+"""Lists of the compiled core: algorithms, sections, kinds of things, distributions, and quantities."""
 
 from incast._core import (
     Algorithm,

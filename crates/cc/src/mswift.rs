@@ -38,7 +38,7 @@ pub const MOST: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct MSwiftParams {
-    /// Those of LSwift.
+    /// Parameters of LSwift.
     pub lswift: LSwiftParams,
     /// Order statistic of the last delays.
     pub percentile: u64,

@@ -25,7 +25,7 @@ pub struct ReTcpParams {
     pub up: Fixed,
     /// The window is divided by this when no circuit is announced any more.
     pub down: Fixed,
-    /// Those of New Reno.
+    /// Parameters of New Reno.
     pub reno: NewRenoParams,
 }
 

@@ -89,7 +89,7 @@ const LARGEST_ESTIMATE: u64 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SqccParams {
-    /// Those of patched TIMELY.
+    /// Parameters of patched TIMELY.
     pub common: PatchedTimelyParams,
     /// Part of SQCC that is used.
     pub stage: Stage,

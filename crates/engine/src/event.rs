@@ -4,7 +4,7 @@ use incast_net::describe::network::PortId;
 use incast_net::packet::{IntRecords, Packet};
 use incast_net::record::tally::Tally;
 
-/// The order of the kinds of events at a node: of events at the same instant those of a lower rank come first.
+/// The order of the kinds of events at a node: of events at the same instant the lower rank comes first.
 ///
 /// The engine gives arrivals their rank; the nodes choose those of the events that they schedule, below it or above
 /// it.

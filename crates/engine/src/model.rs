@@ -87,7 +87,7 @@ pub struct Hold {
     pub all: bool,
 }
 
-/// When a run ends at the latest. (ps)
+/// Latest end of a run. (ps)
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The time limit.
@@ -118,7 +118,7 @@ pub struct RunState<N> {
     pub nodes: Vec<N>,
     /// The packets on links.
     pub packets: Vec<Packet>,
-    /// What was counted, and the records that were not flushed.
+    /// Counts, and the records that were not flushed.
     pub tally: Tally,
 }
 

@@ -1,4 +1,4 @@
-//! What the simulator simulates and what comes out, as plain data.
+//! Networks, traffic, packets and records of the simulator, as plain data.
 //!
 //! * [`describe`]: a description of a run, with all names that users can write.
 //! * [`packet`]: packets by value; [`pause_map`], [`queue_set`]: sets that they carry or that order them.

@@ -36,7 +36,7 @@ pub(crate) struct Sending {
     smoothed_rtt_ps: u64,
     /// Data packets sent.
     packets: u64,
-    /// Those of them that were sent again.
+    /// Number of them that were sent again.
     resent: u64,
     /// Data packets that arrived with a congestion mark.
     marked: u64,
@@ -82,9 +82,9 @@ pub(crate) struct Receiving {
     complete: bool,
     /// Data packets that arrived, at the end.
     packets: u64,
-    /// Those of them that had arrived before.
+    /// Number of them that had arrived before.
     duplicates: u64,
-    /// Those of them with a congestion mark.
+    /// Number of them with a congestion mark.
     marked: u64,
 }
 

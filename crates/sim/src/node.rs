@@ -1,4 +1,4 @@
-//! What is asked of a node, of whichever kind.
+//! The interfaces of a node of any kind.
 //!
 //! Every kind has ports: the sending side of each of its links is a [`Port`], and what leaves through one arrives at
 //! the far end. `Repeater` in `example/node.rs` is a small one.
@@ -51,7 +51,7 @@ pub(crate) trait Behaviour: Sized {
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;
 }
 
-/// What probes, diagnoses and the end of a run see of a node. None of it is asked for with each packet.
+/// The view of a node for probes, diagnoses and the end of a run. No method is called with each packet.
 pub(crate) trait Inspect {
     /// The sending side of a port, by number; `None` beyond the last one.
     fn egress(&self, port: PortId) -> Option<&Port>;

@@ -20,7 +20,7 @@ use crate::switch::bfc::BackpressureSwitch;
 use crate::switch::optical::OpticalSwitch;
 use crate::switch::tor::Tor;
 
-/// How a node of some kind is made.
+/// Constructor of a kind of node.
 type New<N> = fn(NodeId, &Facts<'_>, &Simulation, &Shared) -> Result<N, String>;
 
 macro_rules! nodes {

@@ -26,12 +26,12 @@ pub(crate) const RECEIVER: Rank = after(6);
 /// Operations of the host start or end. Entity: 0.
 pub(crate) const WORK: Rank = after(7);
 
-/// Returns the rank `places` before that of arrivals.
+/// Returns the rank `places` before the rank of arrivals.
 const fn before(places: u8) -> Rank {
     Rank(Rank::ARRIVAL.0 - places)
 }
 
-/// Returns the rank `places` after that of arrivals.
+/// Returns the rank `places` after the rank of arrivals.
 const fn after(places: u8) -> Rank {
     Rank(Rank::ARRIVAL.0 + places)
 }

@@ -1,8 +1,8 @@
 //! A message from one machine to another over real packets, complete and unchanged, under any algorithm of
 //! [`incast_cc`] whose signals the path gives.
 //!
-//! The core has neither sockets nor a clock: [`Sender`] and [`Receiver`] are told of packets that arrive
-//! (`on_packet`), asked for packets to send (`poll_transmit`), and say when they must be asked again
+//! The core has neither sockets nor a clock. The caller passes arriving packets to [`Sender`] and [`Receiver`]
+//! (`on_packet`), takes packets to send from them (`poll_transmit`), and calls again at the time that they return
 //! (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way delays the clocks of both
 //! sides agree. Which packets are lost and which have arrived is decided by [`incast_recovery`], when an
 //! acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use the same.

@@ -252,4 +252,4 @@ def _only_linux() -> None:
 
 
 def _nobody(now: object) -> None:
-    """Is told and does nothing."""
+    """Ignores the call."""

@@ -12,7 +12,7 @@ from incast.errors import Problem, ScenarioError, scenario_error
 from incast.scenario.scenario import Scenario
 
 ALL = "all"
-"""Stands for every algorithm that the scenario permits."""
+"""Selects every algorithm compatible with the scenario."""
 
 BESIDE = {
     "fixed": "controls nothing; name it to run it too",

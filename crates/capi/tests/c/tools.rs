@@ -67,7 +67,7 @@ pub(crate) fn libraries(folder: &Path) {
     }
 }
 
-/// Those of these tools that there are; the others are named, and what needs them is left out.
+/// Returns the tools that are installed; names the others, whose checks are left out.
 pub(crate) fn tools(names: &[&'static str]) -> Vec<&'static str> {
     let there = |name: &&&str| {
         let version =

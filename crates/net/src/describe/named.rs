@@ -6,7 +6,7 @@ pub trait Named: Copy + PartialEq + 'static {
     const ALL: &'static [(Self, &'static str, &'static str)];
 }
 
-/// Defines an enum with [`Named`]; the first value is the default. The values after `examples`, which are those
+/// Defines an enum with [`Named`]; the first value is the default. The values after `examples`, which are the values
 /// of the examples of extensions, have no name.
 macro_rules! named {
     (

@@ -1,4 +1,4 @@
-//! Records that stand for several equal samples.
+//! Records that cover several equal samples.
 
 use incast_units::Time;
 

@@ -1,4 +1,4 @@
-//! What the nodes of one thread count and record.
+//! Counts and records of the nodes of one thread.
 
 use super::Records;
 
@@ -11,7 +11,7 @@ pub struct Tally {
     pub records: Records,
 }
 
-/// What is counted while a run goes on.
+/// Counts during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Packets that left a port.

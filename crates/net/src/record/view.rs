@@ -1,4 +1,4 @@
-//! What records may ask of a run.
+//! The view of a run that records have.
 
 use super::packet::PacketRecord;
 use crate::describe::network::{NodeId, PortId};
@@ -17,7 +17,7 @@ pub trait View {
 /// A packet when its transmission began at a captured port.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured {
-    /// When its first bit left. (ps)
+    /// Time at which its first bit left. (ps)
     pub time: u64,
     /// The node.
     pub node: NodeId,

@@ -1,4 +1,4 @@
-//! Where packets go: the links over time, forwarding tables, the choice among equal-cost ports, and what follows
+//! Routes of packets: the links over time, forwarding tables, the choice among equal-cost ports, and what follows
 //! from them for a path.
 
 pub mod forwarding;

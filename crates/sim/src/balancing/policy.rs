@@ -1,4 +1,4 @@
-//! What a policy of load balancing does, at a sender or at a switch.
+//! The interfaces of load balancing policies, at a sender and at a switch.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! What captured packets are.
+//! Captured packets as records.
 
 use incast_net::describe::probe::Probes;
 use incast_net::packet::{Data, Kind, Packet, flag};

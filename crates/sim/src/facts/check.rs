@@ -1,4 +1,4 @@
-//! What a description must fulfil.
+//! Checks of a description before it runs.
 
 use incast_cc::Fixed;
 use incast_net::describe::Simulation;

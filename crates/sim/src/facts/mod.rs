@@ -1,4 +1,4 @@
-//! What all nodes share: a description made ready to run.
+//! Facts that all nodes share: a description made ready to run.
 
 mod capture;
 mod check;

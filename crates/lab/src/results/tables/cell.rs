@@ -26,7 +26,7 @@ pub(crate) struct Packets(pub(crate) u64);
 /// A number of samples.
 pub(crate) struct Samples(pub(crate) u64);
 
-/// Declares types of cells: array, type in Arrow, unit, the value of a cell that is always present, and that of one
+/// Declares types of cells: array, type in Arrow, unit, the value of a cell that is always present, and the value of one
 /// that can be missing.
 macro_rules! cells {
     ($($type:ty: $array:ident $data:ident $unit:literal, |$value:ident| $always:expr, $maybe:expr;)+) => {$(

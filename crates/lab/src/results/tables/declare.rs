@@ -1,4 +1,4 @@
-//! How a table is declared: one file, with its records, its columns and their contents.
+//! Declarations of tables: one file each, with its records, its columns and their contents.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a path policy is.
+//! The interface of a path policy.
 
 use super::paths::Paths;
 use crate::describe::network::{NodeId, PortId};

@@ -1,4 +1,4 @@
-//! What the policies of all switches share.
+//! Facts that the policies of all switches share.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use crate::host::program::Step;
 
 macro_rules! transports {
     ($($(#[cfg($cfg:meta)])? $variant:ident($transport:ty);)+) => {
-        /// What the transports of all hosts share, of any kind.
+        /// State that the transports of all hosts share, for each kind of transport.
         #[derive(Debug)]
         pub(crate) enum Shared {
             $($(#[cfg($cfg)])? $variant(<$transport as Transport>::Shared),)+

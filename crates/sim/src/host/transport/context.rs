@@ -1,4 +1,4 @@
-//! What a transport is, and what it sees of its host.
+//! The interface of a transport, and its view of the host.
 
 use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
@@ -21,7 +21,7 @@ use crate::host::work::Work;
 /// the source has left, if that event was requested ([`Nic::request_departure`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
-    /// What the transports of all hosts share.
+    /// State that the transports of all hosts share.
     type Shared: core::fmt::Debug;
 
     /// Computes what the transports of all hosts share.

@@ -1,4 +1,4 @@
-//! What a scheduler is.
+//! The interface of a scheduler.
 
 use incast_net::describe::switch::Switch as Description;
 use incast_net::queue_set::QueueSet;
