@@ -322,10 +322,10 @@ def read(folder: Path, name: str) -> Figure:
 
 
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
-    """Yields the runs of one entry: one for every combination of its values."""
+    """Yields the runs of one entry: one for every algorithm and every combination of what varies."""
     reader = _Reader(table, f"{file}: runs, number {index + 1}")
-    name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
-    parameters, overrides = reader.texts("parameters"), reader.texts("set")
+    name, scenario = reader.text("name"), reader.text("scenario")
+    algorithms, overrides = _algorithms(reader, name), reader.texts("set")
     seeds = reader.number("seeds", 0)
     if seeds < 0 or seeds == 1:
         raise reader.fail("seeds must be at least 2, for a confidence interval")
@@ -334,39 +334,86 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
     for key, values in [*vary.items(), *along.items()]:
+        if key == "algorithm":
+            raise reader.fail("algorithm cannot vary: list the algorithms under algorithms")
         if not isinstance(values, list) or not values:
             raise reader.fail(f"the values of {key} must be a list")
     first = next(iter(vary.values()), [None])
     for key, values in along.items():
         if len(values) != len(first):
             raise reader.fail(f"along.{key} has {len(values)} values for {len(first)} that vary")
-    for combination in itertools.product(*vary.values()):
+    for algorithm, combination in itertools.product(algorithms, itertools.product(*vary.values())):
         values = {key: str(value) for key, value in zip(vary, combination, strict=True)}
         for key, companions in along.items():
             values[key] = str(companions[first.index(combination[0])])
 
-        def fill(text: str, values: Mapping[str, str] = values) -> str:
+        def fill(text: str, values: Mapping[str, str] = {**algorithm.filled, **values}) -> str:
             try:
                 return text.format_map(values)
             except (KeyError, IndexError, ValueError):
                 raise reader.fail(f"{text!r} names a value that is not in vary") from None
 
-        algorithm, _, preset = fill(cc).partition(":")
-        table_of_cc = f'algorithm = "{algorithm}"' + (f', preset = "{preset}"' if preset else "")
+        kind, _, preset = fill(algorithm.cc).partition(":")
+        table_of_cc = f'algorithm = "{kind}"' + (f', preset = "{preset}"' if preset else "")
         # Transports without congestion control at the sender (NDP, Homa) refuse the section.
-        control = [] if algorithm == "none" else [f"cc={{ {table_of_cc} }}"]
+        control = [] if kind == "none" else [f"cc={{ {table_of_cc} }}"]
         yield RunSpec(
             name=fill(name),
             scenario=(file.parent / fill(scenario)).resolve(),
             overrides=(
                 *control,
-                *(f"cc.{fill(parameter)}" for parameter in parameters),
+                *(f"cc.{fill(parameter)}" for parameter in algorithm.parameters),
                 *(fill(override) for override in overrides),
             ),
             values=values,
             seeds=tuple(range(1, seeds + 1)),
             testbed=testbed,
         )
+
+
+@dataclass(frozen=True)
+class _Algorithm:
+    """An algorithm of an entry of runs.
+
+    Attributes:
+        cc: The algorithm, with its preset after a colon.
+        parameters: Its parameters to set.
+        filled: The text for ``{algorithm}``; empty in an entry with a single algorithm.
+    """
+
+    cc: str
+    parameters: tuple[str, ...]
+    filled: Mapping[str, str]
+
+
+def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
+    """Returns the algorithms of an entry: that of ``cc``, or those of the list ``algorithms``.
+
+    An item of the list is like ``cc``, or a table with ``cc``, ``parameters`` that are added to those of the
+    entry, and ``name``. The name takes the place of ``{algorithm}``; by default it is the algorithm without
+    its preset.
+    """
+    shared = reader.texts("parameters")
+    if "algorithms" not in reader.left:
+        return [_Algorithm(reader.text("cc"), shared, {})]
+    items = reader.left.pop("algorithms")
+    if "cc" in reader.left:
+        raise reader.fail("cc and algorithms exclude each other")
+    if not isinstance(items, list) or not items:
+        raise reader.fail("algorithms must be a list of algorithms")
+    if "{algorithm}" not in name_of_runs:
+        raise reader.fail(f"with algorithms, the name {name_of_runs!r} needs {{algorithm}}")
+    found: dict[str, _Algorithm] = {}
+    for i, item in enumerate(items):
+        table = {"cc": item} if isinstance(item, str) else item
+        of_item = _Reader(table, f"{reader.where}: algorithms, number {i + 1}")
+        cc = of_item.text("cc")
+        name = of_item.text("name", cc.partition(":")[0])
+        if name in found:
+            raise of_item.fail(f"there are two of the name {name!r}: give one a name of its own")
+        found[name] = _Algorithm(cc, (*shared, *of_item.texts("parameters")), {"algorithm": name})
+        of_item.finish()
+    return list(found.values())
 
 
 def _claim(table: object, index: int, file: Path) -> Claim:
