@@ -1,4 +1,4 @@
-"""Reading ``claims.toml``: the runs of a figure, its claims, its picture."""
+"""Reading ``claims.toml``: the runs of a figure, its claims with their earlier rules, its picture."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ else:
 
 FILE = "claims.toml"
 """The file that makes a folder a figure."""
+
+HISTORY = "history.toml"
+"""The file of a paper with the rules that its claims had before, by figure and claim."""
 
 ANALYSIS = "analysis.py"
 """The file beside it with the functions that its claims and panels call, if ``analysis`` names no other."""
@@ -275,10 +278,7 @@ def read(folder: Path, name: str) -> Figure:
         LedgerError: When something in it is wrong.
     """
     file = folder / FILE
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise LedgerError(f"{file}: {error}") from None
+    document, history = _parse(file), _history(folder)
     top = _Reader(document, str(file))
     head = _Reader(top.table("figure"), f"{file}: [figure]")
     runs = [spec for i, table in enumerate(top.tables("runs")) for spec in _runs(table, i, file)]
@@ -296,13 +296,14 @@ def read(folder: Path, name: str) -> Figure:
         choices=tuple(" ".join(choice.split()) for choice in head.texts("choices")),
         shows=head.text("shows"),
         runs=tuple(runs),
-        claims=tuple(_claim(table, i, file) for i, table in enumerate(top.tables("claim"))),
+        claims=tuple(_claim(table, i, file, history) for i, table in enumerate(top.tables("claim"))),
         panels=tuple(top.tables("panel")),
         across=head.number("across", 2),
         quick=head.flag("quick"),
     )
     head.finish()
     top.finish()
+    history.finish()
     if not figure.claims:
         raise LedgerError(f"{file}: a figure needs claims")
     if figure.analysis != folder / ANALYSIS and not figure.analysis.is_file():
@@ -319,6 +320,26 @@ def read(folder: Path, name: str) -> Figure:
     if len(set(claims)) != len(claims):
         raise LedgerError(f"{file}: two claims have the same id")
     return figure
+
+
+def _parse(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LedgerError(f"{file}: {error}") from None
+
+
+def _history(folder: Path) -> _Reader:
+    """Returns the earlier rules of the claims of a figure, from the file of its paper.
+
+    A figure's claims take theirs; what is left is of no claim, and refused at the end.
+    """
+    file = folder.parent / HISTORY
+    document = _parse(file) if file.exists() else {}
+    unknown = [figure for figure in document if not (folder.parent / figure / FILE).is_file()]
+    if unknown:
+        raise LedgerError(f"{file}: there is no figure {', '.join(unknown)}")
+    return _Reader(document.get(folder.name, {}), f"{file}: {folder.name}")
 
 
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
@@ -416,7 +437,7 @@ def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
     return list(found.values())
 
 
-def _claim(table: object, index: int, file: Path) -> Claim:
+def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
     reader = _Reader(table, f"{file}: claim, number {index + 1}")
     name = reader.text("id")
     reader.where = f"{file}: claim {name!r}"
@@ -437,8 +458,8 @@ def _claim(table: object, index: int, file: Path) -> Claim:
             for i, entry in enumerate(reader.tables("evidence"))
         ),
         earlier=tuple(
-            _earlier(entry, f"{reader.where}: earlier, number {i + 1}", measure, unit)
-            for i, entry in enumerate(reader.tables("earlier"))
+            _earlier(entry, f"{history.where}.{name}: number {i + 1}", measure, unit)
+            for i, entry in enumerate(history.tables(name))
         ),
     )
     reader.finish()
