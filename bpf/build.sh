@@ -38,22 +38,6 @@ CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/bpf"
 export CARGO_TARGET_DIR
 work="$CARGO_TARGET_DIR/objects"
 
-# Name in scenarios; module, type of the state, name in the kernel (15 characters at most), ECN, and what it can want
-# in a TCP option (echo.h).
-algorithms='
-oscar Oscar incast_oscar 0 DELAY
-ccc Ccc incast_ccc 0 NONE
-theta_powertcp ThetaPowerTcp incast_theta 0 NONE
-powertcp PowerTcp incast_powertcp 0 TELEMETRY
-hpcc Hpcc incast_hpcc 0 TELEMETRY
-swift Swift incast_swift 0 NONE
-mswift MSwift incast_mswift 0 NONE
-timely Timely incast_timely 0 NONE
-sqcc Sqcc incast_sqcc 0 NONE
-dctcp Dctcp incast_dctcp 1 NONE
-constant Constant incast_constant 0 NONE
-'
-
 fail() {
     printf 'bpf: %s\n' "$*" >&2
     exit 1
@@ -80,14 +64,18 @@ size_of() {
     awk -v name="'$1'" '$2 == "STRUCT" && $3 == name { sub(/size=/, "", $4); print $4; exit }'
 }
 
-crate=$root/crates/cc/bpf
+# Module, type of the state, name in the kernel, ECN, and what it can want in a TCP option (echo.h).
 if [ -n "$own" ]; then
     crate=$own
-    algorithms=$algorithm
+    table=$algorithm
+else
+    crate=$root/crates/cc/bpf
+    table=$(algorithms) || fail "crates/cc/bpf does not compile"
 fi
 
-printf '%s\n' "$algorithms" | while read -r module state ops ecn echo; do
-    [ -n "$module" ] || continue
+printf '%s\n' "$table" | while read -r module state ops ecn echo; do
+    # The others have no entry in the kernel.
+    [ -n "$echo" ] || continue
     assemble "$crate" "$module" "$work"
 
     types "$work/$module.o" >"$work/$module.types"

@@ -29,6 +29,11 @@ find_tools() {
     [ -f "$core" ] || missing "the source of Rust's core library (rustup component add rust-src)"
 }
 
+# algorithms: a line for each, as crates/cc/bpf/src/kernels.rs prints it.
+algorithms() {
+    cargo run --quiet --locked --manifest-path "$root/crates/cc/bpf/Cargo.toml" --bin kernels
+}
+
 # assemble CRATE MODULE FOLDER: the functions of one algorithm of a crate, as FOLDER/MODULE.o.
 assemble() {
     crate=$1
@@ -38,7 +43,7 @@ assemble() {
     # cargo would not write the assembly of what it has built before.
     rm -rf "$built/deps/$listing"*.s "$built/.fingerprint/$package"-*
     # RUSTC_BOOTSTRAP lets the stable compiler build the core library; the crates use no unstable feature.
-    (cd "$crate" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked \
+    (cd "$crate" && RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_DEBUG=2 cargo rustc --locked --lib \
         --release --target "$target" -Zbuild-std=core -- --emit=asm -C target-cpu=v3 --cfg one \
         --cfg "$2") >"$3/$2.log" 2>&1 || { cat "$3/$2.log" >&2; fail "$2 does not compile"; }
     awk -v "prefix=incast_$2_" -v "alone=$alone" -f "$scripts/tidy.awk" "$built/deps/$listing"*.s >"$3/$2.s"

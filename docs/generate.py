@@ -150,11 +150,25 @@ def commands() -> str:
     return "\n\n" + "\n".join(["| Command | Purpose |", "| --- | --- |", *rows]) + "\n\n"
 
 
+def columns() -> str:
+    """Returns a table of columns for each table of a result."""
+    texts = []
+    for made in _core.tables():
+        rows = [
+            f"| `{c.name}` | {c.kind}{', or null' if c.nullable else ''} | {c.unit} | {cell(c.meaning)} |"
+            for c in made.columns
+        ]
+        head = ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
+        texts += [f"**{made.name}**: {made.meaning}", "\n".join([*head, *rows])]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
     "docs/guide/commands.md": {"commands": commands},
     "docs/models.md": {"algorithms": with_needs},
     "docs/compare.md": {"groups": lambda: by_group("")},
+    "docs/network/probes-and-results.md": {"columns": columns},
 }
 """By page: its lists, each with the function that makes it."""
 

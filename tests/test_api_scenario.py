@@ -271,6 +271,14 @@ def test_the_typed_sections_are_those_of_the_schema() -> None:
     assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
 
 
+def test_the_tables_of_results_are_those_that_are_declared() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "tables.py"))
+    assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()
+    result = incast.Scenario.from_toml(SMALL).run()
+    for table in incast._core.tables():
+        assert [column.name for column in table.columns] == getattr(result, table.name).columns
+
+
 def test_progress_in_a_file_is_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     incast.Scenario.from_toml(SMALL).run(progress=True)
     assert capfd.readouterr() == ("", "")

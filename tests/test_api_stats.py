@@ -287,7 +287,7 @@ def test_a_gap_costs_one_row_however_fine_the_interval() -> None:
     assert len(series.samples) == 6
     assert series.samples.sum() == 1_000_004_179
     assert series.between(0, 10**12) == 10**9 + 1
-    with pytest.raises(ValueError, match="6 rows stand for 1,000,004,179 samples; at most 50,000,000"):
+    with pytest.raises(ValueError, match="6 rows cover 1,000,004,179 samples; at most 50,000,000"):
         series.filled()
     finer = incast.Scenario.from_toml(GAP.format(interval="1ps")).run().port("to h1")
     assert (len(finer.samples), finer.samples.sum()) == (6, 1_000_004_178_881)

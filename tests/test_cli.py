@@ -234,7 +234,7 @@ def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast
     assert "reused here" in again.stderr
     refused = incast("run", scenario, "--out", "here", "--seed", "8")
     assert refused.returncode == 1
-    assert "already contains a complete result of something else" in refused.stderr
+    assert "already contains a complete result of another run" in refused.stderr
     assert "--fresh" in refused.stderr
     assert incast("run", scenario, "--out", "here", "--seed", "8", "--fresh").returncode == 0
     assert Result.open(incast.folder / "here").info["seed"] == 8

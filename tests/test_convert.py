@@ -148,12 +148,12 @@ def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> Non
     both = (files / "topology.txt", files / "flow.txt")
     calls = [
         ((*both, "--to", "x.yaml"), 2, "the extension gives the format"),
-        ((both[0], "--to", "x.toml"), 2, "a topology alone is no scenario"),
+        ((both[0], "--to", "x.toml"), 2, "a topology alone is not a scenario"),
         ((both[0], both[0], "--to", "x.toml"), 2, "topology.txt: this file is a second topology"),
-        ((both[1], both[1], "--to", "x.toml"), 2, "flow.txt: this file is a second list of what hosts send"),
+        ((both[1], both[1], "--to", "x.toml"), 2, "flow.txt: this file is a second traffic file"),
         ((both[1], "--to", "x.toml"), 2, "a flow.txt names hosts of a topology: name its topology.txt, too"),
         ((files / "sizes.cdf", "--to", "x.toml"), 2, "sizes.cdf: this file is a distribution of flow sizes"),
-        (("trace.et", "--to", "x.toml"), 2, "the name has no number, which is that of the rank"),
+        (("trace.et", "--to", "x.toml"), 2, "the name has no number to take as the rank"),
         (("trace.0.et", "--to", "x.toml"), 2, "there is no file ./trace.0.et"),
         ((*both, "--to", "x.toml", "--cc", "hpc"), 2, "hpc"),
         ((both[0], "--to", "fct.txt"), 2, "expected the folder of a result"),

@@ -14,7 +14,7 @@ import pytest
 
 from helpers import Incast, wait_until
 from incast import ScenarioError, kernel
-from incast._core import algorithm
+from incast._core import algorithm, algorithms
 from incast.cli import doctor
 from incast.cli import kernel as cli
 from incast.real.kernel import CONTROLS, KernelError, Link, machine, options
@@ -86,7 +86,7 @@ def test_connections_keep_what_is_unloaded_until_they_end() -> None:
         with receiver:
             assert not kernel.unload("swift")
             assert [one.selectable for one in kernel.loaded()] == [False]
-            with pytest.raises(KernelError, match="goes with the last connection"):
+            with pytest.raises(KernelError, match="disappears with the last connection"):
                 kernel.unload("swift")
             # The connection works as before, and another may be loaded meanwhile.
             sender.sendall(bytes(100_000))
@@ -135,7 +135,7 @@ def test_parameters_and_path_are_what_the_code_in_the_kernel_reads() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "said"),
     [
-        ("dcqcn", [], "there is no 'dcqcn' for the kernel; known: oscar, ccc"),
+        ("dcqcn", [], "there is no 'dcqcn' for the kernel; known: constant, oscar"),
         ("sqcc", [], "add --set count=estimate"),
         ("hpcc:synchronised", [], "hpcc:synchronised needs the signal packet_tag, which TCP lacks"),
         ("nscc", [], "there is no 'nscc' for the kernel"),
@@ -194,9 +194,20 @@ def test_an_object_is_renamed_wherever_its_name_is_whole() -> None:
 
 
 def test_what_is_built_is_what_can_be_loaded() -> None:
-    script = (Path(__file__).parents[1] / "bpf" / "build.sh").read_text()
-    listed = script.partition("algorithms='\n")[2].partition("\n'")[0]
-    built = {tuple(line.split()) for line in listed.splitlines()}
+    """The table that ``bpf/build.sh`` reads, against what the compiled core knows."""
+    root = Path(__file__).parents[1]
+    command = ["cargo", "run", "--quiet", "--locked", "--bin", "kernels", "--manifest-path"]
+    listed = subprocess.run(
+        [*command, root / "crates/cc/bpf/Cargo.toml"],
+        env={**os.environ, "CARGO_TARGET_DIR": str(root / "target/bpf")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert [line.split()[0].replace("_", "-") for line in listed.splitlines()] == [
+        known.name for known in algorithms()
+    ]
+    built = {tuple(line.split()) for line in listed.splitlines() if len(line.split()) > 2}
     kinds = {None: "NONE", options.DELAY: "DELAY", options.TELEMETRY: "TELEMETRY"}
     assert {(module, name, ecn, echo) for module, _, name, ecn, echo in built} == {
         (
@@ -312,7 +323,7 @@ def test_lists_what_is_loaded_and_what_is_being_unloaded(
     (able / "available").write_text("reno incast_oscar\n")
     found = [(one.name, one.id, one.selectable) for one in kernel.loaded()]
     assert found == [("incast_ccc", 3, False), ("incast_oscar", 7, False), ("incast_oscar", 9, True)]
-    with pytest.raises(KernelError, match="goes with the last connection"):
+    with pytest.raises(KernelError, match="disappears with the last connection"):
         kernel.unload("ccc")
     with pytest.raises(KernelError, match="incast_swift is not loaded"):
         kernel.unload("swift")
@@ -330,9 +341,9 @@ def test_doctor_says_whether_the_kernel_takes_algorithms(able: Path, monkeypatch
     assert doctor.linux().help == "build them in a checkout: make bpf"
     for known in CONTROLS:
         (able / known.object).touch()
-    assert (doctor.linux().state, doctor.linux().found) == ("ok", "takes algorithms; loaded: none")
+    assert (doctor.linux().state, doctor.linux().found) == ("ok", "can load algorithms; loaded: none")
     answers(able, '[{"id": 3, "name": "incast_ccc"}]')
-    assert doctor.linux().found == "takes algorithms; loaded: incast_ccc"
+    assert doctor.linux().found == "can load algorithms; loaded: incast_ccc"
     # A container whose profile forbids the system call, and a user without rights.
     answers(able, "", "Error: Operation not permitted", 1)
     assert "seccomp" in doctor.linux().help
@@ -343,7 +354,7 @@ def test_doctor_says_whether_the_kernel_takes_algorithms(able: Path, monkeypatch
 def test_the_command_says_refusals_in_one_line(incast: Incast) -> None:
     done = incast("kernel", "load", "dcqcn", "--rtt", "1ms", "--rate", "100Mbps")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("incast: there is no 'dcqcn' for the kernel; known: oscar, ")
+    assert done.stderr.startswith("incast: there is no 'dcqcn' for the kernel; known: constant, oscar, ")
     assert len(done.stderr.splitlines()) == 1
     for wrong in (("--rtt", "1", "--rate", "1Gbps"), ("--rtt", "1ms", "--rate", "fast"), ("--rtt", "1ms")):
         assert incast("kernel", "load", "oscar", *wrong).returncode == 2

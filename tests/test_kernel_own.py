@@ -71,7 +71,7 @@ def test_it_keeps_the_queue_of_a_real_link_near_its_target(incast: Incast, tmp_p
 
 def test_names_of_the_catalogue_and_others_are_refused(tmp_path: Path) -> None:
     for name in ("target", "incast_oscar"):
-        with pytest.raises(KernelError, match="is no name for an algorithm of one's own"):
+        with pytest.raises(KernelError, match="is not a valid name for your own algorithm"):
             kernel.load_own(name, tmp_path / "x", b"")
     for name, said in (("target", "must begin with incast_"), ("incast_too_long_a_name", "more than 15")):
         done = build(name, tmp_path)

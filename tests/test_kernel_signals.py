@@ -150,7 +150,7 @@ def test_what_a_killed_process_leaves_of_options_is_cleared(incast: Incast) -> N
         "kernel.load('powertcp', [], kernel.Link(10**9, 10**8))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
-    assert "loaded in part: it has no signals; unload it" in incast("kernel", "list").stdout
+    assert "only partly loaded: it has no signals; unload it" in incast("kernel", "list").stdout
     assert incast("kernel", "unload", "powertcp").returncode == 0
     # Killed between unloading the congestion control and the program for its option.
     kernel.load("powertcp", [], TELEMETRY)

@@ -155,7 +155,7 @@ def test_wrong_parameters_are_told_with_their_key(
         (1, "after on_ack at "),
         (1, "it gave a window of 0 bytes"),
         (2, "it gave a rate of 0 bit/s"),
-        (3, ", which is over"),
+        (3, ", which is in the past"),
         (4, "after on_timer at 1ps of simulated time it gave the same time as its deadline again"),
         (5, "it had written beyond its flow_bytes, 16"),
     ],
@@ -183,10 +183,10 @@ def test_a_plugin_that_behaves_goes_on(libraries: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "number", "said"),
     [
-        (6, signal.SIGSEGV, "it used memory that is not there (SIGSEGV)"),
+        (6, signal.SIGSEGV, "it accessed invalid memory (SIGSEGV)"),
         (7, signal.SIGFPE, "it divided by zero (SIGFPE)"),
         (8, signal.SIGABRT, "it called abort() (SIGABRT)"),
-        (9, signal.SIGSEGV, "it used memory that is not there (SIGSEGV)"),
+        (9, signal.SIGSEGV, "it accessed invalid memory (SIGSEGV)"),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 2])
@@ -258,7 +258,7 @@ def parameter(fields: str) -> str:
         (plugin_of('.abi = INCAST_CC_ABI, .name = "x", .summary = ""'), "function start is missing"),
         (
             plugin_of(f'.abi = INCAST_CC_ABI, .name = "x", .summary = "", {WHOLE}, .signals = 4096'),
-            "stands for no INCAST_SIGNAL",
+            "signals has a bit that is no INCAST_SIGNAL",
         ),
         (
             plugin_of(f'.abi = INCAST_CC_ABI, .name = "x", .summary = "", {WHOLE}, .shared_bytes = 8'),
@@ -269,7 +269,7 @@ def parameter(fields: str) -> str:
             "flow_bytes is 1073741824; the most is 1048576",
         ),
         (parameter('"Gain", "", INCAST_KIND_COUNT, 1, 0, 2'), '"Gain" is not a name for a parameter'),
-        (parameter('"gain", "", INCAST_KIND_CHOICE, 1, 0, 2'), "its kind is none of incast_kind"),
+        (parameter('"gain", "", INCAST_KIND_CHOICE, 1, 0, 2'), "its kind is no incast_kind"),
         (parameter('"gain", "", INCAST_KIND_COUNT, 3, 0, 2'), "its initial value is not between"),
     ],
 )

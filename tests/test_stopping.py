@@ -38,7 +38,7 @@ def test_a_stopped_run_keeps_what_is_there_and_says_so(
     assert "stopped on request" in out
     found = re.search(r"stopped at ([\d,.]+) us of simulated time, 2 of 3 flows finished", err)
     assert found
-    assert f"what there is was saved in {where}" in err
+    assert f"the partial result was saved in {where}" in err
     assert "Traceback" not in err
     result = package.Result.open(folder)
     assert result.state == "complete"

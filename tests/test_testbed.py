@@ -366,7 +366,7 @@ def test_pauses_are_those_of_the_switch_in_user_space() -> None:
     assert found.core.pausing == [(host, 0, None, 1 << 30, 3072, headroom, 4096) for host in range(3)]
     text = PAUSES.replace("pfc = {}", 'pfc = { xoff = "20KB", headroom = "9KB" }')
     assert plan.read(scenario(text=text)).core.pausing[0][2:] == (20_000, 1 << 30, 3072, 9_000, 4096)
-    with pytest.raises(ScenarioError, match=r"switch\.pfc: the kernel pauses nobody"):
+    with pytest.raises(ScenarioError, match=r"switch\.pfc: the kernel switch does not support PFC"):
         plan.read(scenario(text=PAUSES), "kernel")
     with pytest.raises(ScenarioError, match=r"probe\.pauses: pauses are counted for each port"):
         plan.read(scenario("probe.pauses=true", text=PAUSES))

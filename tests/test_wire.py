@@ -346,7 +346,7 @@ def test_a_file_that_becomes_shorter_is_named(receive: Start, tmp_path: Path) ->
         file.write_bytes(b"")
 
     error = refused(lambda: wire.send(file, "127.0.0.1", waiting.port, "swift", ROUTE, report=shorten))
-    assert error.endswith("sent: the file has become shorter meanwhile")
+    assert error.endswith("sent: the file has become shorter during the transfer")
     assert "the other side failed" in waiting.end()[2]
 
 

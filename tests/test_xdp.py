@@ -262,7 +262,7 @@ def test_what_cannot_be_is_said(start: Start, incast: Incast, tmp_path: Path) ->
         )
         assert "is an address of this machine" in refused(pair, "--xdp", "to-b", to=SENDER)
         assert "Network is unreachable" in refused(pair, "--xdp", "to-b", to="192.0.2.1")
-        assert refused(pair, "--xdp", "to-b", to="10.78.0.77").startswith("nobody at to-b says that they are")
+        assert refused(pair, "--xdp", "to-b", to="10.78.0.77").startswith("no machine at to-b answers for")
         assert refused(pair, "--xdp", "to-b", "--packet", "9038B") == (
             "a frame of AF_XDP holds packets of at most 3.864KB on the wire, not 9.038KB: choose smaller ones"
         )
@@ -270,7 +270,9 @@ def test_what_cannot_be_is_said(start: Start, incast: Incast, tmp_path: Path) ->
         assert refused(pair, "--xdp", "to-b") == f"no answer within 500ms: nothing listens at {RECEIVER}:7077"
         # A receiver whose frames are too small for the packets of a sender with UDP sockets: both say so.
         waiting = receiving(start, pair, "--xdp", "to-a")
-        assert refused(pair, "--packet", "9038B").startswith("the other side failed; it says why")
+        assert refused(pair, "--packet", "9038B").startswith(
+            "the other side failed; its own message says why"
+        )
         code, _, errors = ended(waiting)
         # 4096 without 256 that the kernel keeps, 42 of headers and 36 of the format.
         assert (code, "here at most 3.762KB can arrive in one" in errors) == (1, True), errors

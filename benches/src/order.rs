@@ -71,7 +71,7 @@ pub(crate) fn perform(method: &str, delays: &str, size: &str, times: &str) -> Re
 fn by_order(delays: &[Time], size: usize) -> u64 {
     let mut order = Order::<512>::new();
     let median = |delay: &Time| {
-        order.take(*delay, Time::ZERO, size as u64, Time::NEVER);
+        order.push(*delay, Time::ZERO, size as u64, Time::NEVER);
         order.percentile(50).unwrap_or_default().ps() >> 6
     };
     delays.iter().map(median).sum()

@@ -254,22 +254,7 @@ class Result:
     def folder(self) -> str | None: ...
     @property
     def notices(self) -> list[str]: ...
-    @property
-    def flows(self) -> Table: ...
-    @property
-    def ports(self) -> Table: ...
-    @property
-    def port_series(self) -> Table: ...
-    @property
-    def flow_series(self) -> Table: ...
-    @property
-    def pauses(self) -> Table: ...
-    @property
-    def internals(self) -> Table: ...
-    @property
-    def operations(self) -> Table: ...
-    @property
-    def jobs(self) -> Table: ...
+    def table(self, name: str) -> Table: ...
     def parts(self) -> tuple[str, str, str | None, list[bytes]]: ...
     @staticmethod
     def from_parts(parts: tuple[str, str, str | None, list[bytes]]) -> Result: ...
@@ -302,6 +287,39 @@ class Response:
     @property
     def lost_share(self) -> float | None:
         """Their share of what it could have carried."""
+
+class TableInfo:
+    """A table of results, as it is declared."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def optional(self) -> bool:
+        """Whether only some results have it."""
+    @property
+    def columns(self) -> list[ColumnInfo]: ...
+
+class ColumnInfo:
+    """A column of a table, as it is declared."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """The type of its values in Arrow."""
+    @property
+    def unit(self) -> str:
+        """Their unit; empty: none."""
+    @property
+    def nullable(self) -> bool:
+        """Whether values can be missing."""
+    @property
+    def meaning(self) -> str: ...
+
+def tables() -> list[TableInfo]:
+    """Returns the tables that a result can have, in order."""
 
 class Table:
     """A table of a result.
@@ -352,6 +370,21 @@ class Algorithm:
     @property
     def parameters(self) -> list[Parameter]:
         """Its parameters with the values of the chosen preset."""
+
+    @property
+    def kernel(self) -> KernelEntry | None:
+        """Its entry in the Linux kernel, if it runs there."""
+
+class KernelEntry:
+    """An algorithm in the Linux kernel."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the kernel."""
+
+    @property
+    def signals(self) -> list[str]:
+        """The names of the signals that it gets there."""
 
 class Family:
     """A group of algorithms, or of transports and networks that control congestion themselves."""

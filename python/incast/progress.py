@@ -177,7 +177,7 @@ class ProgressLine:
 
 
 def of_run(label: str, progress: Progress, elapsed: float, series: Series | None = None) -> str:
-    """The text of the line for one run.
+    """Returns the text of the line for one run.
 
     Args:
         label: What is running.

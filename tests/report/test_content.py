@@ -215,7 +215,7 @@ def test_flows_without_a_size_do_not_count_as_unfinished(tmp_path: Path) -> None
 
 def test_a_killed_run_says_so_before_anything_else(tmp_path: Path) -> None:
     words = words_of(tmp_path, Made(killed=True, samples=500))
-    said = words.index("This run was killed, or could not go on writing, before its end")
+    said = words.index("This run was killed, or could no longer write, before its end")
     assert said < words.index("Summary")
     assert "2,000 flows, 1,500 samples up to 499 µs" in words[said + 1]
 

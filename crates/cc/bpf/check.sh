@@ -38,7 +38,7 @@ fi
 build() {
     rm -f "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s
     touch src/lib.rs # cargo would not write the assembly of a crate that it has built before
-    RUSTC_BOOTSTRAP=1 cargo rustc --locked --release --target "$target" -Zbuild-std=core "$@" -- \
+    RUSTC_BOOTSTRAP=1 cargo rustc --locked --lib --release --target "$target" -Zbuild-std=core "$@" -- \
         --emit=asm -C target-cpu=v3 >"$log" 2>&1 || return 1
     assembly=$(ls "$CARGO_TARGET_DIR/$target"/release/deps/incast_cc_bpf*.s)
 }
@@ -123,7 +123,7 @@ refused many-arguments 'too many arguments|stack arguments'
 build || { cat "$log" >&2; fail "it does not compile to BPF"; }
 for source in $(grep -l '^impl Described for' ../src/*.rs); do
     module=$(basename "$source" .rs)
-    grep -q "^incast_${module}_on_ack:" "$assembly" || fail "src/lib.rs leaves out $module"
+    grep -q "^incast_${module}_on_ack:" "$assembly" || fail "for_each_algorithm! leaves out $module"
 done
 examine "$assembly" >"$log"
 [ "$(wc -l <"$log")" -eq 1 ] || { cat "$log" >&2; fail "it breaks the rules above"; }

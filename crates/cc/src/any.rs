@@ -1,9 +1,9 @@
 //! The parameters of every algorithm behind one type, and the catalogue that lists them.
 //!
-//! To add an algorithm: write its module, and add one line to the `algorithms!` list below.
+//! Both are made from the list of algorithms, [`for_each_algorithm`](crate::for_each_algorithm).
 
 use crate::contract::{CongestionControl, Internal, Overhead, Signals};
-use crate::params::{Described, Family, Kind, Value};
+use crate::params::{Described, Family, Kernel, Kind, Param, Preset, Value};
 
 /// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,25 @@ pub struct Info {
     pub state_bytes: usize,
     /// The internal quantities that a probe shows.
     pub internals: &'static [Internal],
+    /// Its entry in the Linux kernel, where it can run there.
+    pub kernel: Option<Kernel>,
+}
+
+impl Info {
+    /// The entry of the algorithm `C`.
+    #[must_use]
+    pub const fn of<C: CongestionControl<Params: Described>>() -> Self {
+        Self {
+            name: C::Params::NAME,
+            title: C::Params::TITLE,
+            summary: C::Params::SUMMARY,
+            family: C::Params::FAMILY,
+            needs: C::Params::NEEDS,
+            state_bytes: size_of::<C>(),
+            internals: C::INTERNALS,
+            kernel: C::Params::KERNEL,
+        }
+    }
 }
 
 /// An operation on an algorithm whose type is only known at run time ([`AnyParams::visit`]).
@@ -53,36 +72,28 @@ pub trait Visitor {
 }
 
 macro_rules! algorithms {
-    ($($(#[$doc:meta])* $variant:ident: $controller:ty, $params:ty;)+) => {
+    ($($module:ident: $flow:ident;)+) => {
+        $(use crate::$module::$flow;)+
+
         /// The parameters of any algorithm.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum AnyParams {
-            $($(#[$doc])* $variant($params),)+
+            $(
+                #[doc = concat!("Of [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                $flow(<$flow as CongestionControl>::Params),
+            )+
         }
 
         /// Every algorithm, in the order of the lists.
-        pub const CATALOGUE: &[Info] = &[$(Info {
-            name: <$params>::NAME,
-            title: <$params>::TITLE,
-            summary: <$params>::SUMMARY,
-            family: <$params>::FAMILY,
-            needs: <$params>::NEEDS,
-            state_bytes: size_of::<$controller>(),
-            internals: <$controller>::INTERNALS,
-        },)+];
+        pub const CATALOGUE: &[Info] = &[$(Info::of::<$flow>(),)+];
 
         impl AnyParams {
             /// The parameters of the algorithm called `name` in its preset called `preset` (`None`:
             /// its default preset).
             #[must_use]
             pub fn named(name: &str, preset: Option<&str>) -> Option<Self> {
-                $(if name == <$params>::NAME {
-                    let mut presets = <$params>::PRESETS.iter();
-                    let found = match preset {
-                        Some(preset) => presets.find(|p| p.name == preset),
-                        None => presets.next(),
-                    };
-                    return found.map(|p| Self::$variant((p.params)()));
+                $(if name == Info::of::<$flow>().name {
+                    return found::<<$flow as CongestionControl>::Params>(preset).map(Self::$flow);
                 })+
                 None
             }
@@ -91,30 +102,22 @@ macro_rules! algorithms {
             #[must_use]
             pub fn info(&self) -> Info {
                 match self {
-                    $(Self::$variant(_) => Info {
-                        name: <$params>::NAME,
-                        title: <$params>::TITLE,
-                        summary: <$params>::SUMMARY,
-                        family: <$params>::FAMILY,
-                        needs: <$params>::NEEDS,
-                        state_bytes: size_of::<$controller>(),
-                        internals: <$controller>::INTERNALS,
-                    },)+
+                    $(Self::$flow(_) => Info::of::<$flow>(),)+
                 }
             }
 
             /// The presets of this algorithm: names and meanings, the default first.
             pub fn presets(&self, mut each: impl FnMut(&'static str, &'static str)) {
                 match self {
-                    $(Self::$variant(_) => <$params>::PRESETS.iter().for_each(|p| each(p.name, p.meaning)),)+
+                    $(Self::$flow(p) => presets(p).iter().for_each(|p| each(p.name, p.meaning)),)+
                 }
             }
 
             /// The parameters of this algorithm with their present values.
             pub fn params(&self, mut each: impl FnMut(ParamInfo, Value)) {
                 match self {
-                    $(Self::$variant(p) => {
-                        for q in <$params>::PARAMS {
+                    $(Self::$flow(p) => {
+                        for q in params(p) {
                             let info =
                                 ParamInfo { name: q.name, kind: q.kind, meaning: q.meaning, source: q.source };
                             each(info, (q.get)(p));
@@ -126,7 +129,7 @@ macro_rules! algorithms {
             /// Sets the parameter called `name`. Returns whether it exists and admits the value.
             pub fn set(&mut self, name: &str, value: Value) -> bool {
                 match self {
-                    $(Self::$variant(p) => match <$params>::PARAMS.iter().find(|q| q.name == name) {
+                    $(Self::$flow(p) => match params(p).iter().find(|q| q.name == name) {
                         Some(q) if q.kind.admits(value) => {
                             (q.set)(p, value);
                             true
@@ -140,7 +143,7 @@ macro_rules! algorithms {
             #[must_use]
             pub fn signals(&self) -> Signals {
                 match self {
-                    $(Self::$variant(p) => <$controller>::signals(p),)+
+                    $(Self::$flow(p) => $flow::signals(p),)+
                 }
             }
 
@@ -148,61 +151,38 @@ macro_rules! algorithms {
             #[must_use]
             pub fn overhead(&self) -> Overhead {
                 match self {
-                    $(Self::$variant(p) => <$controller>::overhead(p),)+
+                    $(Self::$flow(p) => $flow::overhead(p),)+
                 }
             }
 
             /// Calls `visitor` with the type of the algorithm and its parameters.
             pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
-                    $(Self::$variant(p) => visitor.visit::<$controller>(p),)+
+                    $(Self::$flow(p) => visitor.visit::<$flow>(p),)+
                 }
             }
         }
     };
 }
 
-algorithms! {
-    /// [`crate::constant`].
-    Constant: crate::constant::Constant, crate::constant::ConstantParams;
-    /// [`crate::oscar`].
-    Oscar: crate::oscar::Oscar, crate::oscar::OscarParams;
-    /// [`crate::hpcc`].
-    Hpcc: crate::hpcc::Hpcc, crate::hpcc::HpccParams;
-    /// [`crate::powertcp`].
-    PowerTcp: crate::powertcp::PowerTcp, crate::powertcp::PowerTcpParams;
-    /// [`crate::theta_powertcp`].
-    ThetaPowerTcp: crate::theta_powertcp::ThetaPowerTcp, crate::theta_powertcp::ThetaPowerTcpParams;
-    /// [`crate::dcqcn`].
-    Dcqcn: crate::dcqcn::Dcqcn, crate::dcqcn::DcqcnParams;
-    /// [`crate::dctcp`].
-    Dctcp: crate::dctcp::Dctcp, crate::dctcp::DctcpParams;
-    /// [`crate::swift`].
-    Swift: crate::swift::Swift, crate::swift::SwiftParams;
-    /// [`crate::newreno`].
-    NewReno: crate::newreno::NewReno, crate::newreno::NewRenoParams;
-    /// [`crate::lswift`].
-    LSwift: crate::lswift::LSwift, crate::lswift::LSwiftParams;
-    /// [`crate::mswift`].
-    MSwift: crate::mswift::MSwift, crate::mswift::MSwiftParams;
-    /// [`crate::timely`].
-    Timely: crate::timely::Timely, crate::timely::TimelyParams;
-    /// [`crate::ccc`].
-    Ccc: crate::ccc::Ccc, crate::ccc::CccParams;
-    /// [`crate::patched_timely`].
-    PatchedTimely: crate::patched_timely::PatchedTimely, crate::patched_timely::PatchedTimelyParams;
-    /// [`crate::sqcc`].
-    Sqcc: crate::sqcc::Sqcc, crate::sqcc::SqccParams;
-    /// [`crate::retcp`].
-    ReTcp: crate::retcp::ReTcp, crate::retcp::ReTcpParams;
-    /// [`crate::oracle`].
-    Oracle: crate::oracle::Oracle, crate::oracle::OracleParams;
-    /// [`crate::poseidon`].
-    Poseidon: crate::poseidon::Poseidon, crate::poseidon::PoseidonParams;
-    /// [`crate::nscc`].
-    Nscc: crate::nscc::Nscc, crate::nscc::NsccParams;
-    /// [`crate::mnscc`].
-    Mnscc: crate::mnscc::Mnscc, crate::mnscc::MnsccParams;
-    /// [`crate::smartt`].
-    Smartt: crate::smartt::Smartt, crate::smartt::SmarttParams;
+crate::for_each_algorithm!(algorithms);
+
+/// The parameters of a preset; without a name of the default preset.
+fn found<P: Described>(preset: Option<&str>) -> Option<P> {
+    let mut presets = P::PRESETS.iter();
+    let found = match preset {
+        Some(preset) => presets.find(|p| p.name == preset),
+        None => presets.next(),
+    };
+    found.map(|p| (p.params)())
+}
+
+/// The presets of these parameters.
+fn presets<P: Described>(_: &P) -> &'static [Preset<P>] {
+    P::PRESETS
+}
+
+/// The descriptions of these parameters.
+fn params<P: Described>(_: &P) -> &'static [Param<P>] {
+    P::PARAMS
 }

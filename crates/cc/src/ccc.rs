@@ -27,7 +27,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -193,6 +193,7 @@ impl Described for CccParams {
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
         "round-trip times to well below a microsecond: timestamps of network cards (RDMA cards: 2015)";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_ccc", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

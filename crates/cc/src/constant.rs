@@ -5,7 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Kind, Param, Preset, Value};
+use crate::params::{Described, Family, Kernel, Kind, Param, Preset, Value};
 
 /// Parameters of [`Constant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,7 @@ impl Described for ConstantParams {
     const SUMMARY: &'static str = "no control: a fixed rate and a fixed window";
     const FAMILY: Family = Family::Fixed;
     const NEEDS: &'static str = "nothing";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_constant", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] =
         &[Preset { name: "default", meaning: "line rate, no window", params: Self::default }];
     const PARAMS: &'static [Param<Self>] = &[

@@ -321,6 +321,11 @@ impl Signals {
         if bits >> Self::ALL.len() == 0 { Some(Self(bits)) } else { None }
     }
 
+    /// The names of the signals in this set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().filter(move |(signal, _)| self.contains(*signal)).map(|(_, name)| *name)
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -405,6 +410,12 @@ pub trait CongestionControl: Sized + Send + 'static {
     /// The state of a flow that starts at `now`.
     fn new(setup: &Setup<Self::Params>, now: Time) -> Self;
 
+    /// Becomes the state of a flow that starts at `now`, as [`new`](Self::new) makes it. A state that is too large for
+    /// the stack of a kernel does so without a copy.
+    fn restart(&mut self, setup: &Setup<Self::Params>, now: Time) {
+        *self = Self::new(setup, now);
+    }
+
     /// An acknowledgement arrived. `int` is empty unless [`Signals::INT`] was asked for.
     fn on_ack(&mut self, setup: &Setup<Self::Params>, ack: &Ack, int: &IntStack);
 
@@ -451,7 +462,7 @@ mod tests {
     #[test]
     fn the_hold_time_is_no_part_of_the_round_trip() {
         // Sent at 80 us, received at 92, held until 95, here at 100: 20 us, of which 5 us were the
-        // receiver's. The way there took 12 us.
+        // receiver's. The forward path took 12 us.
         let us = Time::from_us;
         let ack = Ack { received: us(92), held: us(5), ..ack(us(100), us(20), 0, 0) };
         assert_eq!(ack.sent, us(80));

@@ -23,7 +23,7 @@ use crate::contract::{
 };
 use crate::limits::ssthresh_after_timeout;
 use crate::newreno::SSTHRESH;
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,7 @@ impl Described for DctcpParams {
     const FAMILY: Family = Family::Ecn;
     const NEEDS: &'static str =
         "switches that mark above a threshold (ECN: 2001); hosts that echo each mark (Linux 3.18: 2014)";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_dctcp", Signals::ECN));
     const PRESETS: &'static [Preset<Self>] =
         &[Preset { name: "paper", meaning: "DCTCP, SIGCOMM 2010, and RFC 8257", params: Self::default }];
     const PARAMS: &'static [Param<Self>] = &[
@@ -313,7 +314,7 @@ mod tests {
         Dctcp::new(&Setup::new(*params, PATH), Time::ZERO)
     }
 
-    /// An acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
+    /// Delivers an acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
     fn acked(flow: &mut Dctcp, params: &DctcpParams, sequence: u64, next_sequence: u64, marked: bool) {
         let ack = Ack { marked: u32::from(marked), ..ack(us(100), us(12), sequence, next_sequence) };
         flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);

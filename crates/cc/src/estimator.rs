@@ -51,7 +51,7 @@ impl LeastSquares {
         self.count
     }
 
-    /// The slope; zero when the points do not determine one (fewer than two different `x`).
+    /// Returns the slope; zero when the points do not determine one (fewer than two different `x`).
     ///
     /// Equation 7 divided by `n`, so that the products of sums need no more than 64 bits:
     /// `(Σxy − Σx·Σy/n) / (Σx² − (Σx)²/n)`.

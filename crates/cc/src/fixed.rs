@@ -96,7 +96,7 @@ impl Fixed {
         self.0 < 0
     }
 
-    /// The square root, rounded down to the resolution; zero when negative.
+    /// Returns the square root, rounded down to the resolution; zero when negative.
     ///
     /// Newton's method for `1/√x` needs no division and no radicand of 96 bits; what it leaves is corrected by
     /// comparing squares.

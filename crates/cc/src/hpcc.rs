@@ -20,7 +20,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::ports::{Largest, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -127,6 +127,7 @@ impl Described for HpccParams {
     const SUMMARY: &'static str = "steps to a target utilisation measured by in-band telemetry";
     const FAMILY: Family = Family::Telemetry;
     const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); network cards that read it (FPGA: 2019)";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_hpcc", Signals::INT));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

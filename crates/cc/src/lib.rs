@@ -15,8 +15,8 @@
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
 //! * [`ports`]: what algorithms with in-band telemetry compute of a port.
 //! * [`order`]: the order statistic of the last delays, which median-based algorithms share.
-//! * one module per algorithm, named as its paper names it.
-//! * [`any`]: every algorithm behind one type, and the registry that lists them.
+//! * one module per algorithm, named as its paper names it; [`for_each_algorithm`] lists them.
+//! * [`any`]: every algorithm behind one type, and the catalogue.
 #![no_std]
 
 pub mod any;
@@ -54,6 +54,40 @@ pub mod timely;
 
 #[cfg(test)]
 mod testing;
+
+/// Passes every algorithm to the macro `$callback`, in the order of lists: its module, and the type of a flow's state
+/// in it.
+///
+/// A new algorithm has its line here and its `mod` line above; the catalogue, scenario files, the C library, the
+/// functions for the kernel and the tests of all algorithms follow.
+#[macro_export]
+macro_rules! for_each_algorithm {
+    ($callback:ident) => {
+        $callback! {
+            constant: Constant;
+            oscar: Oscar;
+            hpcc: Hpcc;
+            powertcp: PowerTcp;
+            theta_powertcp: ThetaPowerTcp;
+            dcqcn: Dcqcn;
+            dctcp: Dctcp;
+            swift: Swift;
+            newreno: NewReno;
+            lswift: LSwift;
+            mswift: MSwift;
+            timely: Timely;
+            ccc: Ccc;
+            patched_timely: PatchedTimely;
+            sqcc: Sqcc;
+            retcp: ReTcp;
+            oracle: Oracle;
+            poseidon: Poseidon;
+            nscc: Nscc;
+            mnscc: Mnscc;
+            smartt: Smartt;
+        }
+    };
+}
 
 pub use any::AnyParams;
 pub use contract::{

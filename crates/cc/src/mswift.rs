@@ -28,7 +28,7 @@ use crate::contract::{
 };
 use crate::lswift::{LSwift, LSwiftParams, lazy};
 use crate::order::Order;
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
 use crate::swift::{self, Law, SwiftDerived, law, smoothed};
 
 /// Most samples that are kept.
@@ -88,6 +88,7 @@ impl Described for MSwiftParams {
     const FAMILY: Family = Family::Spraying;
     const NEEDS: &'static str =
         "timestamps and selective acknowledgements of network cards (a simulation: 2026)";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_mswift", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",
@@ -151,13 +152,6 @@ impl MSwift {
         self.lswift.window()
     }
 
-    /// Starts a flow here, as [`new`](Self::new) does, without a copy of the state: for a kernel, whose stack is small.
-    pub fn restart(&mut self, setup: &Setup<MSwiftParams>, now: Time) {
-        self.lswift = LSwift::start(setup.into(), now);
-        self.srtt = Time::ZERO;
-        self.delays.clear();
-    }
-
     /// Returns the number of samples that count now (H).
     #[must_use]
     pub fn samples(&self, setup: &Setup<MSwiftParams>) -> u64 {
@@ -187,6 +181,12 @@ impl CongestionControl for MSwift {
         Self { lswift: LSwift::start(setup.into(), now), srtt: Time::ZERO, delays: Order::new() }
     }
 
+    fn restart(&mut self, setup: &Setup<MSwiftParams>, now: Time) {
+        self.lswift = LSwift::start(setup.into(), now);
+        self.srtt = Time::ZERO;
+        self.delays.clear();
+    }
+
     fn on_ack(&mut self, setup: &Setup<MSwiftParams>, ack: &Ack, _int: &IntStack) {
         let (params, rtt) = (&setup.params, ack.rtt());
         self.srtt = if self.srtt == Time::ZERO { rtt } else { smoothed(self.srtt, rtt) };
@@ -195,7 +195,7 @@ impl CongestionControl for MSwift {
         } else {
             Time::from_ps(params.age_limit.scale(self.srtt.ps()))
         };
-        self.delays.take(rtt, ack.now, self.samples(setup), age);
+        self.delays.push(rtt, ack.now, self.samples(setup), age);
         let delay = self.delays.percentile(params.percentile).unwrap_or(rtt);
         self.lswift.acknowledged(setup.into(), params.lswift.trigger, ack, delay);
     }

@@ -59,10 +59,9 @@ impl<const N: usize> Order<N> {
         usize::from(self.count).min(N)
     }
 
-    /// Takes the sample `delay`, which comes at `now`. It and the last ones before it are kept: `most` in all, which
-    /// counts as 1 at least and as `N` at most, and none of an age above `age`. ([`Time::NEVER`]: of any age. A
-    /// limit of more than 68 ms counts as that.)
-    pub fn take(&mut self, delay: Time, now: Time, most: u64, age: Time) {
+    /// Adds the sample `delay`, taken at `now`, and drops the oldest samples beyond `most` (clamped to 1..=`N`) and
+    /// those older than `age` ([`Time::NEVER`], or a limit of more than 68 ms: no limit).
+    pub fn push(&mut self, delay: Time, now: Time, most: u64, age: Time) {
         let (before, most) = (self.count(), usize::try_from(most).unwrap_or(N).clamp(1, N));
         let mut leaving = (before + 1).saturating_sub(most);
         if age != Time::NEVER {
@@ -211,7 +210,7 @@ mod tests {
         percent: u64,
     ) -> Vec<u64> {
         let at = |(i, delay): (usize, &u64)| {
-            order.take(us(*delay), us(100 + i as u64), most, ALWAYS);
+            order.push(us(*delay), us(100 + i as u64), most, ALWAYS);
             // Rounded down by less than 64 ps.
             order.percentile(percent).unwrap().ps().div_ceil(1_000_000)
         };
@@ -281,7 +280,7 @@ mod tests {
             let before = kept;
             kept = (kept + 1).min(most.clamp(1, N as u64) as usize);
             sizes[usize::from(before + 1 > kept) + usize::from(before > kept)] += 1;
-            order.take(Time::from_ps(delay), us(step), most, ALWAYS);
+            order.push(Time::from_ps(delay), us(step), most, ALWAYS);
             let mut last: Vec<u64> =
                 all[all.len() - kept..].iter().map(|delay| delay >> STEP << STEP).collect();
             last.sort_unstable();
@@ -319,50 +318,50 @@ mod tests {
         // Samples of 1, 2, 3 … µs at 100, 101, 102 … µs, at most 3 µs old: the last four.
         let mut order = Order::<16>::new();
         for i in 1..=8 {
-            order.take(us(i), us(99 + i), 16, us(3));
+            order.push(us(i), us(99 + i), 16, us(3));
             assert_eq!(order.count() as u64, i.min(4));
         }
         assert_eq!((order.percentile(1), order.percentile(100)), (Some(us(5)), Some(us(8))));
         // Just as old as the limit is not above it: 104 is 6 µs ago.
-        order.take(us(1), us(110), 16, us(6));
+        order.push(us(1), us(110), 16, us(6));
         assert_eq!((order.count(), order.percentile(100)), (5, Some(us(8))));
         // A pause after which all are old, also one that the 32 bits cannot tell from none (2^38 ps).
         for pause in [us(7), Time::from_ps(1 << 38), Time::from_ps((1 << 38) + 64), Time::from_s(1000)] {
             let mut order = order;
-            order.take(us(2), us(110) + pause, 16, us(6));
+            order.push(us(2), us(110) + pause, 16, us(6));
             assert_eq!((order.count(), order.percentile(50)), (1, Some(us(2))));
         }
         // Across the wrap of the 32 bits ages are right.
         let wrap = Time::from_ps((1 << 38) - 2_000_000);
         let mut order = Order::<16>::new();
         for i in 1..=8 {
-            order.take(us(i), wrap + us(i), 16, us(3));
+            order.push(us(i), wrap + us(i), 16, us(3));
             assert_eq!(order.count() as u64, i.min(4), "{i}");
         }
         // The largest limit, 2^30 steps: a sample of that age stays, one step older goes.
         let most = Time::from_ps(1 << 36);
         let mut order = Order::<16>::new();
-        order.take(us(1), Time::ZERO, 16, Time::from_s(1));
-        order.take(us(2), most, 16, Time::from_s(1));
+        order.push(us(1), Time::ZERO, 16, Time::from_s(1));
+        order.push(us(2), most, 16, Time::from_s(1));
         assert_eq!(order.count(), 2);
-        order.take(us(3), most + Time::from_ps(64), 16, Time::from_s(1));
+        order.push(us(3), most + Time::from_ps(64), 16, Time::from_s(1));
         assert_eq!(order.count(), 2);
         // Equal samples of which the oldest go: those that stay are the later ones.
         let mut order = Order::<16>::new();
-        (0..6).for_each(|i| order.take(us(5), us(i), 16, us(2)));
+        (0..6).for_each(|i| order.push(us(5), us(i), 16, us(2)));
         assert_eq!(order.count(), 3);
     }
 
     #[test]
     fn long_delays_saturate_and_all_is_rounded_down() {
         let mut order = Order::<2>::new();
-        order.take(Time::from_s(3), us(1), 2, ALWAYS);
+        order.push(Time::from_s(3), us(1), 2, ALWAYS);
         assert_eq!(order.percentile(50), Some(Time::from_ps(u64::from(u32::MAX) << 6)));
-        order.take(Time::from_ps(127), us(2), 2, ALWAYS);
+        order.push(Time::from_ps(127), us(2), 2, ALWAYS);
         assert_eq!(order.percentile(50), Some(Time::from_ps(64)));
-        order.take(Time::NEVER, Time::NEVER, u64::MAX, Time::ZERO);
+        order.push(Time::NEVER, Time::NEVER, u64::MAX, Time::ZERO);
         assert_eq!(order.count(), 1);
-        order.take(us(1), Time::NEVER, 0, ALWAYS);
+        order.push(us(1), Time::NEVER, 0, ALWAYS);
         assert_eq!((order.count(), order.percentile(50)), (1, Some(us(1))));
     }
 }

@@ -29,7 +29,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
 
 /// Parameters of [`Oscar`].
 ///
@@ -200,6 +200,7 @@ impl Described for OscarParams {
         "multiplicative steps from batched delay and delay gradient to a target delay";
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str = "send times echoed in acknowledgements: software on DPDK, or timestamps of network cards (2015); nothing from switches";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "OSCAR, NSDI'26, section 4.4", params: Self::paper },
         Preset {

@@ -4,6 +4,7 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
+use crate::contract::Signals;
 
 /// The value of a parameter, with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +173,46 @@ impl Family {
     }
 }
 
+/// An algorithm in the Linux kernel: what `bpf/build.sh` makes of it, and what `incast kernel` knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    name: &'static str,
+    signals: Signals,
+}
+
+impl Kernel {
+    /// An algorithm of this name in the kernel, with the signals that its presets need and the kernel has: ECN marks, and
+    /// in a TCP option either one-way delays or telemetry of one switch port. A preset that needs another signal is
+    /// refused when it is loaded.
+    ///
+    /// # Panics
+    /// In a constant, and so when it is compiled: at a name that does not begin with `incast_` or that has more than the
+    /// kernel's 15 characters, and at signals that the kernel does not have.
+    #[must_use]
+    pub const fn new(name: &'static str, signals: Signals) -> Self {
+        let begins = matches!(name.as_bytes(), [b'i', b'n', b'c', b'a', b's', b't', b'_', _, ..]);
+        assert!(begins && name.len() <= 15, "a name in the kernel is incast_ and at most eight characters");
+        assert!(Signals::ECN.and(Signals::ONE_WAY_DELAY).and(Signals::INT).contains(signals));
+        assert!(
+            !signals.contains(Signals::ONE_WAY_DELAY.and(Signals::INT)),
+            "one TCP option carries one of them"
+        );
+        Self { name, signals }
+    }
+
+    /// Its name in the kernel.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The signals that it gets there.
+    #[must_use]
+    pub const fn signals(&self) -> Signals {
+        self.signals
+    }
+}
+
 /// An algorithm's entry in the catalogue.
 pub trait Described: Sized + 'static {
     /// Its name in scenario files, lower case: `oscar`, `theta-powertcp`.
@@ -188,6 +229,8 @@ pub trait Described: Sized + 'static {
     const PRESETS: &'static [Preset<Self>];
     /// The parameters, in the order of the paper.
     const PARAMS: &'static [Param<Self>];
+    /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
+    const KERNEL: Option<Kernel> = None;
 }
 
 /// One [`Param`], from its kind, its name in scenario files, its field (or one of a field, as `law.ai`), its range,
@@ -276,7 +319,7 @@ mod tests {
         assert_eq!(Value::from_bits(7, 0), None);
     }
 
-    /// A value of each kind.
+    /// Returns a value of each kind.
     fn one(x: u64) -> [Value; 5] {
         [
             Value::Time(Time::from_ps(x)),

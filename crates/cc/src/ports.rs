@@ -224,7 +224,7 @@ impl Ports {
         self.line.ratio_by(Rate::of(bytes, port.elapsed).bps(), port.now.rate.bps())
     }
 
-    /// A queue over the BDP of the port.
+    /// Returns a queue over the BDP of the port.
     #[inline]
     fn queue(&self, port: &Port<'_>, queue: Bytes) -> Fixed {
         self.bdp.ratio_by(queue.get(), port.now.rate.bytes_in(self.base_rtt).get())

@@ -26,7 +26,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::ports::{Largest, Least, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -166,6 +166,7 @@ impl Described for PowerTcpParams {
     const SUMMARY: &'static str = "divides the window by the power measured by in-band telemetry";
     const FAMILY: Family = Family::Telemetry;
     const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); hosts that read it and pace";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Algorithm 1", params: Self::paper },
         Preset {

@@ -20,7 +20,7 @@ use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Preset, Value, choice, param};
 use crate::patched_timely::{
     ErrorFunction, Law, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams, coarse, fine,
     with_common_params,
@@ -137,6 +137,7 @@ impl Described for SqccParams {
     const SUMMARY: &'static str = "rate control by the RTT, with thresholds and steps by the number of flows";
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str = "timestamps of network cards, receivers that write their number of flows into acknowledgements (simulations)";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_sqcc", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[Preset {
         name: "paper",
         meaning: "SQCC, section IV, at 10Gbps: error function, adaptive δ and T_low",

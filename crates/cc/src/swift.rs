@@ -30,7 +30,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -382,6 +382,7 @@ impl Described for SwiftParams {
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
         "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",
@@ -521,7 +522,7 @@ impl Swift {
         self.timeouts = 0;
     }
 
-    /// The retransmission timer has expired.
+    /// Shrinks the window after the retransmission timer has expired.
     pub(crate) fn time_out(&mut self, law: Law<'_>, now: Time) {
         self.timeouts = self.timeouts.saturating_add(1);
         if u64::from(self.timeouts) < law.params.retx_reset {

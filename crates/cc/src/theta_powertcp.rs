@@ -22,7 +22,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::powertcp::{Pacing, limited};
 use crate::{Divisor, Fixed};
 
@@ -143,6 +143,7 @@ impl Described for ThetaPowerTcpParams {
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
         "send times and round-trip times from timestamps of network cards (2015); nothing from switches";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Appendix D, Algorithm 2", params: Self::paper },
         Preset {

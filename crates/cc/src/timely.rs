@@ -21,7 +21,7 @@ use crate::contract::{
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -146,6 +146,7 @@ impl Described for TimelyParams {
     const FAMILY: Family = Family::Delay;
     const NEEDS: &'static str =
         "round-trip times of segments from timestamps of network cards (2015); nothing from switches";
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_timely", Signals::NONE));
     const PRESETS: &'static [Preset<Self>] = &[
         Preset {
             name: "paper",

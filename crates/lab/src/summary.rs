@@ -147,8 +147,8 @@ pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     sorted.get((rank as usize).saturating_sub(1).min(last)).copied()
 }
 
-/// Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when only
-/// one is not zero (Jain, Chiu and Hawe, DEC-TR-301, 1984). `None` without shares or when all are zero.
+/// Returns Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when
+/// only one is not zero (Jain, Chiu and Hawe, DEC-TR-301, 1984). `None` without shares or when all are zero.
 #[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();

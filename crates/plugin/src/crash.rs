@@ -39,10 +39,10 @@ thread_local! {
 
 /// The signals of a crash, with their names.
 const SIGNALS: [(c_int, &str); 5] = [
-    (libc::SIGSEGV, "it used memory that is not there (SIGSEGV)"),
-    (libc::SIGBUS, "it used memory that is not there (SIGBUS)"),
+    (libc::SIGSEGV, "it accessed invalid memory (SIGSEGV)"),
+    (libc::SIGBUS, "it accessed invalid memory (SIGBUS)"),
     (libc::SIGFPE, "it divided by zero (SIGFPE)"),
-    (libc::SIGILL, "it ran into an instruction that there is not (SIGILL)"),
+    (libc::SIGILL, "it executed an illegal instruction (SIGILL)"),
     (libc::SIGABRT, "it called abort() (SIGABRT)"),
 ];
 

@@ -52,7 +52,7 @@ impl Description {
         let name = text(plugin.name, "its name")?;
         let summary = text(plugin.summary, &format!("summary of {name}"))?;
         let signals = Signals::from_bits(plugin.signals)
-            .ok_or_else(|| format!("{name}: signals has a bit that stands for no INCAST_SIGNAL"))?;
+            .ok_or_else(|| format!("{name}: signals has a bit that is no INCAST_SIGNAL"))?;
         let required = [
             ("start", plugin.start.is_some()),
             ("on_ack", plugin.on_ack.is_some()),
@@ -158,7 +158,9 @@ fn kind_of(parameter: &incast_plugin_parameter) -> Result<Kind, &'static str> {
         (Some(Value::Count(low)), Some(Value::Count(high))) => Kind::Count(low, high),
         (Some(Value::Flag(_)), Some(Value::Flag(_))) => Kind::Flag,
         _ => {
-            return Err("its kind is none of incast_kind, or a choice, or least and most are no such values");
+            return Err(
+                "its kind is no incast_kind or is a choice, or its least or most is no value of that kind",
+            );
         }
     };
     if value(parameter.initial).is_some_and(|initial| kind.admits(initial)) {

@@ -179,9 +179,11 @@ impl Flow {
         } else if self.allowance.rate == Rate::from_bps(0) {
             wrong(format_args!("it gave a rate of 0 bit/s; the least is 1"));
         } else if self.deadline < now {
-            wrong(format_args!("it gave a deadline of {}, which is over", self.deadline));
+            wrong(format_args!("it gave a deadline of {}, which is in the past", self.deadline));
         } else if timer && self.deadline == now {
-            wrong(format_args!("it gave the same time as its deadline again, so that time would not go on"));
+            wrong(format_args!(
+                "it gave the same time as its deadline again, so that time would not advance"
+            ));
         }
     }
 }

@@ -26,6 +26,18 @@ pub(crate) struct Algorithm {
     presets: Vec<(&'static str, &'static str)>,
     /// Its parameters with the values of the chosen preset.
     parameters: Vec<Parameter>,
+    /// Its entry in the Linux kernel, if it runs there.
+    kernel: Option<KernelEntry>,
+}
+
+/// An algorithm in the Linux kernel.
+#[pyclass(frozen, get_all, module = "incast")]
+#[derive(Clone)]
+pub(crate) struct KernelEntry {
+    /// Its name in the kernel.
+    name: &'static str,
+    /// The names of the signals that it gets there.
+    signals: Vec<&'static str>,
 }
 
 /// A parameter of an algorithm.
@@ -134,6 +146,9 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
         state_bytes: info.state_bytes,
         presets,
         parameters,
+        kernel: info
+            .kernel
+            .map(|kernel| KernelEntry { name: kernel.name(), signals: kernel.signals().names().collect() }),
     })
 }
 

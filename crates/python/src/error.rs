@@ -128,6 +128,7 @@ pub(crate) fn result(error: LabResultError) -> PyErr {
     ResultError::new_err(error.to_string())
 }
 
+/// Converts the error of a run to the exception for Python.
 pub(crate) fn run(error: RunError) -> PyErr {
     match error {
         RunError::Result(error) => result(error),

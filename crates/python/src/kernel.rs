@@ -2,12 +2,11 @@
 
 use incast_cc::any::Visitor;
 use incast_cc::params::Described;
-use incast_cc::{AnyParams, CongestionControl, Path, Setup, Signals};
+use incast_cc::{AnyParams, CongestionControl, Path, Setup};
 
 /// The names of the signals that an algorithm needs with these parameters.
 pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
-    let needed = params.signals();
-    Signals::ALL.iter().filter(|(signal, _)| needed.contains(*signal)).map(|(_, name)| *name).collect()
+    params.signals().names().collect()
 }
 
 /// Returns the bytes of the setup for these parameters on this path. The layout is C's, and the same on

@@ -25,7 +25,7 @@ mod _core {
 
     #[pymodule_export]
     use crate::algorithms::{
-        Algorithm, Family, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
+        Algorithm, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
     };
 
     #[pymodule_export]
@@ -59,7 +59,7 @@ mod _core {
     use crate::signals::{Ack, IntHop, Loss, Path, Sent};
 
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{ColumnInfo, Table, TableInfo, tables};
 
     #[pymodule_export]
     use crate::testbed::{Plan, plan, record};

@@ -74,7 +74,7 @@ impl Result {
         })
     }
 
-    fn table(&self, py: Python<'_>, name: TableName) -> PyResult<&Py<Table>> {
+    fn get(&self, py: Python<'_>, name: TableName) -> PyResult<&Py<Table>> {
         self.read[name as usize].get_or_try_init(py, || {
             let table = py.detach(|| self.tables.get(name)).map_err(error::result)?;
             Py::new(py, Table(table))
@@ -116,52 +116,11 @@ impl Result {
         })
     }
 
-    /// One row per flow.
-    #[getter]
-    fn flows(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Flows)
-    }
-
-    /// Totals, one row per port.
-    #[getter]
-    fn ports(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Ports)
-    }
-
-    /// Samples of the probed ports.
-    #[getter]
-    fn port_series(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::PortSeries)
-    }
-
-    /// Samples of the probed flows.
-    #[getter]
-    fn flow_series(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::FlowSeries)
-    }
-
-    /// Pauses and resumes of ports, if they were recorded.
-    #[getter]
-    fn pauses(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Pauses)
-    }
-
-    /// Samples of the internal quantities of congestion controls, if they were recorded.
-    #[getter]
-    fn internals(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Internals)
-    }
-
-    /// Operations of a workload with dependencies, if the traffic has them.
-    #[getter]
-    fn operations(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Operations)
-    }
-
-    /// The jobs of these operations.
-    #[getter]
-    fn jobs(&self, py: Python<'_>) -> PyResult<&Py<Table>> {
-        self.table(py, TableName::Jobs)
+    /// One of its tables.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<&Py<Table>> {
+        let known = TableName::ALL.into_iter().find(|table| table.as_str() == name);
+        let known = known.ok_or_else(|| PyKeyError::new_err(format!("no table is called {name:?}")))?;
+        self.get(py, known)
     }
 
     /// Returns the parts from which another process makes it again: `result.json`, state, folder, and the
@@ -203,7 +162,7 @@ impl Result {
         until_ps: Option<u64>,
     ) -> PyResult<Response> {
         let key: PortKey = (node, port);
-        let [series, ports] = [TableName::PortSeries, TableName::Ports].map(|name| self.table(py, name));
+        let [series, ports] = [TableName::PortSeries, TableName::Ports].map(|name| self.get(py, name));
         let series = port_points(&series?.get().0).map_err(PyValueError::new_err)?;
         let rates = port_rates(&ports?.get().0).map_err(PyValueError::new_err)?;
         let rate = rates.get(&key).copied();

@@ -7,9 +7,59 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType};
+use incast_lab::results::TableName;
+use incast_lab::results::tables::Column;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
+
+/// A table of results, as it is declared.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct TableInfo {
+    /// Its name.
+    name: &'static str,
+    /// Its rows.
+    meaning: String,
+    /// Whether only some results have it.
+    optional: bool,
+    /// Its columns, in order.
+    columns: Vec<ColumnInfo>,
+}
+
+/// A column of a table, as it is declared.
+#[pyclass(frozen, get_all, from_py_object, module = "incast")]
+#[derive(Clone)]
+pub(crate) struct ColumnInfo {
+    /// Its name.
+    name: &'static str,
+    /// The type of its values.
+    kind: String,
+    /// Their unit; empty: none.
+    unit: &'static str,
+    /// Whether values can be missing.
+    nullable: bool,
+    /// Its meaning.
+    meaning: String,
+}
+
+/// Returns the tables that a result can have.
+#[pyfunction]
+pub(crate) fn tables() -> Vec<TableInfo> {
+    let column = |column: &Column| ColumnInfo {
+        name: column.name,
+        kind: column.kind.to_string(),
+        unit: column.unit,
+        nullable: column.nullable,
+        meaning: column.meaning.clone(),
+    };
+    let table = |table: TableName| TableInfo {
+        name: table.as_str(),
+        meaning: table.meaning(),
+        optional: table.is_optional(),
+        columns: table.columns().iter().map(column).collect(),
+    };
+    TableName::ALL.map(table).into()
+}
 
 /// A table of a result.
 #[pyclass(frozen, module = "incast")]
@@ -32,7 +82,7 @@ impl Table {
         self.0.schema.fields().iter().map(|f| f.name().as_str()).collect()
     }
 
-    /// One column as a read-only array.
+    /// Returns one column as a read-only array.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let (index, field) = self.0.schema.column_with_name(name).ok_or_else(|| {
             PyKeyError::new_err(format!("no column {name:?}; there are {}", self.columns().join(", ")))

@@ -389,7 +389,7 @@ type SwitchDone = (Vec<PortRow>, Vec<PortTotal>, (u64, u64, u64, u64, u64));
 pub(crate) struct Switch {
     /// Node and port of each port of the model.
     names: Vec<(u32, u16)>,
-    running: std::sync::Mutex<Option<incast_switch::Switch>>,
+    running: std::sync::Mutex<Option<incast_softswitch::Switch>>,
 }
 
 #[cfg(target_os = "linux")]
@@ -408,14 +408,14 @@ impl Switch {
     ) -> PyResult<Self> {
         let hosts = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
         let buffer = match buffer {
-            (None, _) => incast_switch::Buffer::Unlimited,
-            (Some(limit), None) => incast_switch::Buffer::PerPort(limit),
-            (Some(size), Some(alpha)) => incast_switch::Buffer::Shared { size, alpha },
+            (None, _) => incast_softswitch::Buffer::Unlimited,
+            (Some(limit), None) => incast_softswitch::Buffer::PerPort(limit),
+            (Some(size), Some(alpha)) => incast_softswitch::Buffer::Shared { size, alpha },
         };
         let names = ports.iter().map(|port| (port.0, port.1)).collect();
         let paused = |node, port| {
             let rule = pausing.iter().find(|rule| (rule.0, rule.1) == (node, port));
-            rule.map(|&(_, _, xoff, alpha, xon_offset, headroom, reserve)| incast_switch::Pausing {
+            rule.map(|&(_, _, xoff, alpha, xon_offset, headroom, reserve)| incast_softswitch::Pausing {
                 xoff,
                 alpha,
                 xon_offset,
@@ -423,13 +423,13 @@ impl Switch {
                 reserve,
             })
         };
-        let ports =
-            ports.into_iter().map(|(node, port, peer, rate, delay, marks, records)| incast_switch::Port {
+        let ports = ports.into_iter().map(|(node, port, peer, rate, delay, marks, records)| {
+            incast_softswitch::Port {
                 node,
                 peer,
                 rate: Rate::from_bps(rate),
                 delay: Time::from_ps(delay),
-                marks: marks.map(|(low, high, probability, at_dequeue)| incast_switch::Marks {
+                marks: marks.map(|(low, high, probability, at_dequeue)| incast_softswitch::Marks {
                     low,
                     high,
                     probability: (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64,
@@ -437,9 +437,10 @@ impl Switch {
                 }),
                 pausing: paused(node, port),
                 records,
-            });
-        let model = incast_switch::Model::new(hosts, ports.collect(), buffer, seed);
-        let running = incast_switch::Switch::start(model, &sockets)?;
+            }
+        });
+        let model = incast_softswitch::Model::new(hosts, ports.collect(), buffer, seed);
+        let running = incast_softswitch::Switch::start(model, &sockets)?;
         Ok(Self { names, running: std::sync::Mutex::new(Some(running)) })
     }
 
@@ -453,7 +454,7 @@ impl Switch {
         until_ps: Option<u64>,
     ) {
         let place = |name: &(u32, u16)| self.names.iter().position(|known| known == name);
-        let sampling = incast_switch::model::Sampling {
+        let sampling = incast_softswitch::model::Sampling {
             ports: sampled.iter().filter_map(place).collect(),
             from: Time::from_ps(from_ps),
             interval: Time::from_ps(interval_ps),

@@ -110,7 +110,9 @@ struct FromFile(File);
 impl Source for FromFile {
     fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
         self.0.read_exact_at(into, at).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => io::Error::other("the file has become shorter meanwhile"),
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::other("the file has become shorter during the transfer")
+            }
             _ => error,
         })
     }
@@ -149,7 +151,7 @@ pub(crate) fn send_file(
     report: Py<PyAny>,
 ) -> PyResult<Sending> {
     let Some(params) = scenario.parameters() else {
-        return Err(WireError::new_err("an algorithm of one's own, in Python, cannot send real packets"));
+        return Err(WireError::new_err("an algorithm written in Python cannot send real packets"));
     };
     py.detach(|| {
         incast_wire::supported(&params).map_err(|unsupported| WireError::new_err(unsupported.to_string()))?;

@@ -33,9 +33,8 @@ done
 exec 9>"$to/lock"
 flock 9
 
-# All that are in the list of the functions.
-[ $# -gt 0 ] || set -- $(awk '/^algorithms! \{/ { ours = 1; next } /^\}/ { ours = 0 } ours { sub(/:/, ""); print $1 }' \
-    "$root/crates/cc/bpf/src/lib.rs")
+# Without names all that there are.
+[ $# -gt 0 ] || set -- $(algorithms | cut -d " " -f 1)
 modules=$*
 
 for program in replay collect; do
@@ -51,7 +50,7 @@ for module in $modules; do
     fi
     assemble "$root/crates/cc/bpf" "$module" "$to"
     types "$to/$module.o" >"$to/types"
-    # The types of the state and of the setup, with their sizes: those that the first two arguments of on_ack lead to.
+    # The types of state, setup and acknowledgement, with their sizes: those that the first arguments of on_ack lead to.
     set -- $(awk '
         { id = substr($1, 2, length($1) - 2) }
         /^\[/ { kind[id] = $2; name[id] = $3; now = id }
@@ -63,7 +62,7 @@ for module in $modules; do
         END {
             for (id in kind) {
                 if (kind[id] != "FUNC" || name[id] != "\047on_ack\047" || arguments[to[id]] != 4) continue
-                for (i = 1; i <= 2; i++) {
+                for (i = 1; i <= 3; i++) {
                     struct = to[argument[to[id], i]]
                     gsub(/\047/, "", name[struct])
                     print name[struct], size[struct]
@@ -71,7 +70,8 @@ for module in $modules; do
                 exit
             }
         }' "$to/types")
-    [ $# -eq 4 ] || fail "$module: the types of its state and setup are not found"
-    compile "$here/replay.bpf.c" "$to/$module.glue.o" -D"STATE=$1" -D"STATE_BYTES=$2" -D"SETUP=$3" -D"SETUP_BYTES=$4"
+    [ $# -eq 6 ] || fail "$module: the types of its state, its setup and acknowledgements are not found"
+    compile "$here/replay.bpf.c" "$to/$module.glue.o" -D"STATE=$1" -D"STATE_BYTES=$2" -D"SETUP=$3" -D"SETUP_BYTES=$4" \
+        -D"ACK_BYTES=$6"
     "$bpftool" gen object "$to/$module.bpf.o" "$to/$module.glue.o" "$to/$module.o"
 done

@@ -2,7 +2,7 @@
 /*
  * Replays a part of a trace through the functions of crates/cc/bpf in the kernel: those that the congestion control
  * of bpf/glue.bpf.c calls, from a program of the type for traffic control, which `bpf_prog_test_run` runs. build.sh
- * defines STATE, STATE_BYTES, SETUP and SETUP_BYTES as bpf/build.sh does.
+ * defines STATE, STATE_BYTES, SETUP and SETUP_BYTES as bpf/build.sh does, and ACK_BYTES.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* Types of crates/cc/src/contract.rs, of which only the lengths matter here. */
 struct Ack {
-	__u64 words[14];
+	__u64 words[ACK_BYTES / 8];
 };
 
 struct IntStack {

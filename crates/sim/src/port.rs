@@ -4,15 +4,16 @@
 //! if it requested that with [`Port::call_when_free`], which it does when something waits: a packet that
 //! leaves an idle port costs no additional event.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::queue_set::QueueSet;
+use incast_net::record::view::Captured;
+use incast_net::record::{PauseRecord, PortSample, PortTotals};
+use incast_net::routing::timeline::{LinkState, LinkTimeline};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Captured, Effects, Event, Kind};
-use crate::packet::{IntRecords, Packet};
-use crate::queue_set::QueueSet;
-use crate::record::{PauseRecord, PortSample, PortTotals};
-use crate::route::Out;
-use crate::timeline::{LinkState, LinkTimeline};
+use crate::rank;
 
 /// The sending side of a port: until when it is busy, which queues are paused, and its totals.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct Port {
     /// Time at which the packet sent last arrives; later packets arrive no earlier, even if the delay
     /// decreases. (ps)
     last_arrival: u64,
-    /// Whether a [`Kind::Departed`] is scheduled for that instant.
+    /// Whether a [`rank::DEPARTED`] is scheduled for that instant.
     departure_scheduled: bool,
     /// Queues that the far end has paused.
     pub(crate) paused: QueueSet,
@@ -119,18 +120,18 @@ impl Port {
         now < self.busy_until || self.departure_scheduled
     }
 
-    /// Something waits for the busy port: schedules a [`Kind::Departed`] for when it becomes idle, once.
+    /// Something waits for the busy port: schedules a [`rank::DEPARTED`] for when it becomes idle, once.
     #[inline]
     pub(crate) fn call_when_free(&mut self, index: PortId, effects: &mut impl Effects) {
         if self.down_since_busy_until.is_some() {
             self.waits_for_link = true;
         } else if !self.departure_scheduled {
             self.departure_scheduled = true;
-            effects.schedule(Event::new(self.busy_until, Kind::Departed, u32::from(index)));
+            effects.schedule(Event::new(self.busy_until, rank::DEPARTED, u32::from(index)));
         }
     }
 
-    /// The scheduled [`Kind::Departed`] has come: the port is idle.
+    /// The scheduled [`rank::DEPARTED`] has come: the port is idle.
     #[inline]
     pub(crate) fn departed(&mut self) {
         self.departure_scheduled = false;
@@ -180,7 +181,7 @@ impl Port {
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
         self.last_arrival = packet.time;
-        effects.tally().hops += 1;
+        effects.tally().counts.hops += 1;
         if let Some(node) = self.captured {
             effects.tally().records.packets.push(Captured { time: now, node, port: index, packet: *packet });
         }
@@ -189,7 +190,7 @@ impl Port {
         } else {
             // The link fails before the last bit has arrived.
             let tally = effects.tally();
-            tally.lost += u64::from(packet.kind == crate::packet::Kind::Data);
+            tally.counts.lost += u64::from(packet.kind == incast_net::packet::Kind::Data);
         }
     }
 
@@ -324,7 +325,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::event::Tally;
+    use incast_net::record::tally::Tally;
 
     /// Collects the scheduled events.
     #[derive(Default)]
@@ -348,7 +349,7 @@ mod tests {
         let out = Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
         let mut port = Port::new(&out);
         let mut asked = Asked::default();
-        let mut packet = Packet { size: 1000, ..Packet::blank(crate::packet::Kind::Data) };
+        let mut packet = Packet { size: 1000, ..Packet::blank(incast_net::packet::Kind::Data) };
         // 1000 B at 100 Gbps take 80 ns.
         assert_eq!(port.send(0, 3, &mut packet, &IntRecords::default(), &mut asked), 80_000);
         assert!(port.is_busy(79_999));
@@ -357,7 +358,7 @@ mod tests {
         // Two things that wait ask for one event, and until it is there the port is busy.
         port.call_when_free(3, &mut asked);
         port.call_when_free(3, &mut asked);
-        assert_eq!(asked.events, [Event::new(80_000, Kind::Departed, 3)]);
+        assert_eq!(asked.events, [Event::new(80_000, rank::DEPARTED, 3)]);
         assert!(port.is_busy(80_000));
         port.departed();
         assert!(!port.is_busy(80_000));

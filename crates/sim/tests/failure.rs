@@ -283,7 +283,7 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&endless), "flow 0 would never end: it has neither a size nor a stop, nor the run");
     assert_eq!(
         refuse(&|s| s.transport.ack_every = 256),
-        "an acknowledgement stands for 1 to 255 packets, not 256"
+        "an acknowledgement covers 1 to 255 packets, not 256"
     );
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
     assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");

@@ -62,7 +62,7 @@ macro_rules! quantity {
                 Self(saturating_mul(self.0, times))
             }
 
-            /// This quantity times the fraction `numerator / denominator`, rounded down and saturating.
+            /// Returns this quantity times `numerator / denominator`, rounded down and saturating.
             /// A zero denominator gives the largest value.
             #[must_use]
             pub const fn times_ratio(self, numerator: u64, denominator: u64) -> Self {

@@ -216,10 +216,10 @@ impl fmt::Display for ParseError {
                 Ok(())
             }
             Cause::Spelling(name) => write!(f, "the unit is written \"{name}\", like \"{example}\""),
-            Cause::BytesPerSecond(rate) => write!(f, "bytes per second: \"{rate}\" is meant"),
-            Cause::Bits(bytes, true) => write!(f, "bits: \"{bytes}\" is meant"),
+            Cause::BytesPerSecond(rate) => write!(f, "that is in bytes per second; write \"{rate}\""),
+            Cause::Bits(bytes, true) => write!(f, "that is in bits; write \"{bytes}\""),
             Cause::Bits(_, false) => {
-                write!(f, "bits, and no whole number of bytes; write {noun} like \"{example}\"")
+                write!(f, "that is in bits, and not a whole number of bytes; write {noun} like \"{example}\"")
             }
             Cause::OtherQuantity(other) => {
                 write!(f, "that is {}; expected {noun}, like \"{example}\"", other.noun())
@@ -334,13 +334,16 @@ mod tests {
         // A factor of 8 between what is written and what the nearest unit would mean: 12.5 GB/s are
         // 12.5 · 8 = 100 Gbit/s, 600 kbit are 600 / 8 = 75 KB.
         for text in ["12.5GBps", "12.5 GB/s"] {
-            assert_eq!(message(Quantity::Rate.read(text)), "bytes per second: \"100Gbps\" is meant");
+            assert_eq!(message(Quantity::Rate.read(text)), "that is in bytes per second; write \"100Gbps\"");
         }
         for text in ["600Kb", "600kb", "600 Kbit"] {
-            assert_eq!(message(Quantity::Bytes.read(text)), "bits: \"75KB\" is meant");
+            assert_eq!(message(Quantity::Bytes.read(text)), "that is in bits; write \"75KB\"");
         }
-        assert_eq!(message(Quantity::Bytes.read("1Mib")), "bits: \"128KiB\" is meant");
-        assert!(message(Quantity::Bytes.read("12b")).starts_with("bits, and no whole number of bytes"));
+        assert_eq!(message(Quantity::Bytes.read("1Mib")), "that is in bits; write \"128KiB\"");
+        assert!(
+            message(Quantity::Bytes.read("12b"))
+                .starts_with("that is in bits, and not a whole number of bytes")
+        );
         assert_eq!(
             message(Quantity::Bytes.read("12us")),
             "that is a time; expected a number of bytes, like \"32MB\""

@@ -56,20 +56,21 @@ impl fmt::Display for Failure {
         match self {
             Self::Told(End::Busy) => f.write_str("the other side is receiving another message"),
             Self::Told(End::Stopped) => f.write_str("the other side was stopped"),
-            Self::Told(End::Failed) => f.write_str("the other side failed; it says why"),
+            Self::Told(End::Failed) => f.write_str("the other side failed; its own message says why"),
             Self::Told(End::Silence) => f.write_str("the other side heard nothing for too long"),
             Self::Told(End::Damaged) | Self::Damaged => f.write_str(
-                "what arrived is not what was sent: the sums of the message differ (did the file change meanwhile?)",
+                "the received data differs from the sent data: the checksums of the message differ \
+                 (did the file change during the transfer?)",
             ),
             Self::Told(End::Done) => f.write_str("the other side ended the message before it was complete"),
             Self::Told(End::Version) => write!(f, "the other side does not speak version {VERSION} of the format"),
             Self::Version(other) => write!(
                 f,
                 "the other side speaks version {other} of the format, this one version {VERSION}: \
-                 take the same version of Incast on both sides"
+                 use the same version of Incast on both sides"
             ),
             Self::Silence { after, heard: false } => write!(f, "no answer within {after}"),
-            Self::Silence { after, heard: true } => write!(f, "nothing was heard of the other side for {after}"),
+            Self::Silence { after, heard: true } => write!(f, "nothing was heard from the other side for {after}"),
             Self::Io(error) => error.fmt(f),
             Self::Clocks => f.write_str(
                 "the clocks of the two sides differ by more than a round trip, and this algorithm needs one-way delays: \

@@ -79,7 +79,7 @@ pub struct Ack {
     pub serial: u32,
     /// Number of the packet that the receiver expects next, modulo 2^32.
     pub expected: u32,
-    /// Bitmap of the packets after that which have arrived ([`incast_transport::Report::bitmap`]).
+    /// Bitmap of the packets after that which have arrived ([`incast_recovery::Report::bitmap`]).
     pub bitmap: u64,
     /// Time at which the packet that caused this was sent, echoed.
     pub sent: u64,

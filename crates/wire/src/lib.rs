@@ -5,7 +5,7 @@
 //! [`Receiver`] (`on_packet`), asks them for packets to send (`poll_transmit`), and asks again at the time
 //! that they name (`next_deadline`). Time is nanoseconds of any clock that does not go back; for one-way
 //! delays the clocks of both sides agree. Which packets are lost and which have arrived is decided by
-//! [`incast_transport`], when an acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use
+//! [`incast_recovery`], when an acknowledgement leaves by [`incast_cc::receiver`]: the simulator's hosts use
 //! the same.
 //!
 //! * [`format`](mod@format): the bytes of packets.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 use incast_cc::receiver::{Arrival, Echo, Receiver as Rules, ReceiverRules};
-use incast_transport::{AnyOrder, Verdict, WINDOW};
+use incast_recovery::{AnyOrder, Verdict, WINDOW};
 use incast_units::{Bytes, Time};
 
 use crate::failure::Failure;

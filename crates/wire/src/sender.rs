@@ -3,7 +3,7 @@
 use std::io;
 
 use incast_cc::{Ack, AnyParams, Loss, LossKind, Path, Sent, Signals};
-use incast_transport::{Cut, Lost, Record, Recovery, Report, Selective, Settings};
+use incast_recovery::{Cut, Lost, Record, Recovery, Report, Selective, Settings};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::control::{self, Control, Unsupported, supported};

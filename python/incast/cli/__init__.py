@@ -123,9 +123,11 @@ def parser() -> argparse.ArgumentParser:
         "one that the scenario permits, and why each other one is left out",
     )
     run_options(sub)
-    sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
+    sub.add_argument("--plot", action="store_true", help="also save a picture, as PNG and PDF")
     sub.add_argument(
-        "--testbed", action="store_true", help="with real kernels, as `incast testbed`; each run is made anew"
+        "--testbed",
+        action="store_true",
+        help="run with real kernels, as `incast testbed` does; no result is reused",
     )
     sub.set_defaults(act=compare.act)
 

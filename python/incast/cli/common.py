@@ -51,7 +51,7 @@ def check_free(folders: Mapping[Path, Scenario], options: argparse.Namespace) ->
         return
     for folder in taken(folders):
         raise ResultError(
-            f"{folder} already contains a complete result of something else\n"
+            f"{folder} already contains a complete result of another run\n"
             "    help: --fresh replaces it, --out names another folder"
         )
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import incast
 from incast._terminal import WIDTH, cells
 from incast.cli import testbed
 from incast.cli.common import check_free, folder_name, load, place
@@ -19,6 +18,7 @@ from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
 from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
+from incast.errors import ResultError, ScenarioError
 from incast.progress import Series
 from incast.real.kernel import KernelError
 from incast.results.result import Result
@@ -92,7 +92,7 @@ def run_all(outcome: Outcome, options: argparse.Namespace) -> None:
             if len(scenarios) == 1:
                 raise
             outcome.failed.append(label)
-            if not isinstance(error, incast.ResultError | incast.ScenarioError | KernelError):
+            if not isinstance(error, ResultError | ScenarioError | KernelError):
                 traceback.print_exception(error)
             say(f"{label} failed: {error}")
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
 
 _EPILOG = """\
-what becomes what:
+conversions:
   WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files
   RESULT --to fct.txt                  finished flows, as HPCC lists them
   RESULT --to trace.pftrace            a trace for https://ui.perfetto.dev
 
-WORK is what hosts send:
+WORK describes what hosts send:
   flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
   schedule.goal     GOAL as text: Schedgen, ATLAHS, LogGOPSim
   matrix.cm         connections of htsim, with triggers
@@ -83,7 +83,7 @@ def act(options: argparse.Namespace) -> int:
         raise _core.ScenarioError(f"{inputs[0]}: expected the folder of a result")
     result = Result.open(inputs[0])
     if result.state != "complete":
-        print(f"{inputs[0]}: the result is {result.state}; what it holds so far is converted")
+        print(f"{inputs[0]}: the result is {result.state}; its content so far is converted")
     folder = os.fspath(inputs[0])
     if target.suffix in _LISTS:
         flows, left_out = _core.write_fct(folder, os.fspath(target), options.force)
@@ -132,7 +132,7 @@ def traces(inputs: list[Path]) -> list[Path]:
             before, rank, after = re.fullmatch(r"(.*?)(\d*)(\D*)", path.name).groups()  # type: ignore[union-attr]
             if not rank:
                 raise _core.ScenarioError(
-                    f"{path}: the name has no number, which is that of the rank\n"
+                    f"{path}: the name has no number to take as the rank\n"
                     "    help: traces are named like trace.0.et, trace.1.et, …"
                 )
             pattern = path.with_name(f"{before}*{after}")

@@ -140,11 +140,11 @@ def locks(folder: Path) -> Finding:
     try:
         with tempfile.TemporaryDirectory(dir=folder) as name, store.claim(Path(name) / "result") as held:
             if held:
-                return Finding("file locks", "two processes do not make the same result twice")
+                return Finding("file locks", "no two processes will make the same result")
     except OSError:
         pass
-    help_ = "do not let two processes write the same result, or use another folder"
-    return Finding("file locks", "this folder has none", "missing", help_)
+    help_ = "use another folder, or do not let two processes write the same result"
+    return Finding("file locks", "not supported in this folder", "missing", help_)
 
 
 def linux() -> Finding:
@@ -155,10 +155,10 @@ def linux() -> Finding:
         return Finding("Linux kernel", "algorithms cannot be loaded into it", "missing", str(error))
     missing = [known.algorithm for known in kernel.CONTROLS if not (kernel.OBJECTS / known.object).exists()]
     if missing:
-        text = f"would take algorithms, but these are not built: {', '.join(missing)}"
+        text = f"could load algorithms, but these are not built: {', '.join(missing)}"
         return Finding("Linux kernel", text, "missing", "build them in a checkout: make bpf")
     names = ", ".join(sorted({one.name for one in now})) or "none"
-    return Finding("Linux kernel", f"takes algorithms; loaded: {names}")
+    return Finding("Linux kernel", f"can load algorithms; loaded: {names}")
 
 
 _PACKAGES = (

@@ -33,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--rate", required=True, type=rate, metavar="RATE", help="rate of the sender's link, like 10Gbps"
     )
     act.add_argument(
-        "--owd", type=time, metavar="TIME", help="part of the RTT on the way there (default: half)"
+        "--owd", type=time, metavar="TIME", help="part of the RTT on the forward path (default: half)"
     )
     act.add_argument(
         "--packet",
@@ -45,9 +45,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.add_argument(
         "--payload", type=size, default=1448, metavar="SIZE", help="its payload (default: 1448B)"
     )
-    act.add_argument("--hops", type=int, default=2, metavar="N", help="links on the way there (default: 2)")
+    act.add_argument(
+        "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
+    )
     parameters_option(act)
-    act.add_argument("--objects", type=Path, metavar="DIR", help="where the objects are that were built")
+    act.add_argument("--objects", type=Path, metavar="DIR", help="folder of the built objects")
     act.set_defaults(act=load)
 
     act = acts.add_parser(
@@ -58,7 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.add_argument("object", type=Path, metavar="FILE", help="the object, like target.bpf.o")
     act.add_argument("name", metavar="NAME", help="its name in the kernel, like incast_target")
     act.add_argument(
-        "--setup", required=True, type=bytes.fromhex, metavar="HEX", help="its setup, as it lies in memory"
+        "--setup", required=True, type=bytes.fromhex, metavar="HEX", help="a file with the bytes of its setup"
     )
     act.add_argument(
         "--header", type=size, default=90, metavar="SIZE", help="headers of a packet (default: 90B)"
@@ -66,7 +68,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.set_defaults(act=load_own)
 
     act = acts.add_parser(
-        "list", help="list what is loaded", description="Lists the algorithms that are loaded."
+        "list", help="list the loaded algorithms", description="Lists the algorithms that are loaded."
     )
     act.set_defaults(act=show)
 
@@ -114,9 +116,9 @@ def show(options: argparse.Namespace) -> int:
 def state(one: kernel.Loaded) -> str:
     """Describes one that is loaded."""
     if not one.selectable:
-        return "being unloaded; connections use it"
+        return "being unloaded; connections still use it"
     if not kernel.complete(one):
-        return "loaded in part: it has no signals; unload it"
+        return "only partly loaded: it has no signals; unload it"
     return "loaded"
 
 

@@ -26,8 +26,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "testbed",
         help="run a scenario with real kernels and links on this machine",
         description="Runs a scenario on a testbed: network namespaces with TCP connections of the Linux "
-        "kernel, and links between them. Needs root. What a testbed cannot do is refused before anything is "
-        "made.",
+        "kernel, and links between them. Needs root. A scenario that a testbed cannot run is refused "
+        "before anything is created.",
     )
     scenario_options(sub)
     sub.add_argument(

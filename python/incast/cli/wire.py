@@ -33,7 +33,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     sub.add_argument("file", type=Path, metavar="FILE", help="the file")
     sub.add_argument(
-        "to", type=place, metavar="HOST[:PORT]", help=f"where `incast receive` waits (port: {PORT})"
+        "to",
+        type=place,
+        metavar="HOST[:PORT]",
+        help=f"address at which `incast receive` listens (port: {PORT})",
     )
     sub.add_argument("--cc", required=True, metavar="NAME[:PRESET]", help="the algorithm: `incast list`")
     sub.add_argument("--rtt", required=True, type=quantity("time"), metavar="TIME", help="RTT without queues")
@@ -44,7 +47,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--owd",
         type=quantity("time"),
         metavar="TIME",
-        help="part of the RTT on the way there (default: half)",
+        help="part of the RTT on the forward path (default: half)",
     )
     sub.add_argument(
         "--packet",
@@ -53,7 +56,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="SIZE",
         help="a full packet on the wire, with all headers (default: 1538B, MTU 1500 on Ethernet)",
     )
-    sub.add_argument("--hops", type=int, default=2, metavar="N", help="links on the way there (default: 2)")
+    sub.add_argument(
+        "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
+    )
     parameters_option(sub)
     common(sub)
     sub.set_defaults(act=send)
@@ -65,20 +70,24 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     sub.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to make")
     sub.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"where to wait (default: {PORT}; 0: any free)"
+        "--port",
+        type=int,
+        default=PORT,
+        metavar="N",
+        help=f"port to listen on (default: {PORT}; 0: any free)",
     )
     sub.add_argument(
         "--bind",
         default="0.0.0.0",
         metavar="ADDRESS",
-        help="which address (default: all of IPv4; ::, IPv6 too)",
+        help="address to listen on (default: all of IPv4; ::, IPv6 too)",
     )
     sub.add_argument("--replace", action="store_true", help="replace the file if it exists")
     sub.add_argument(
         "--wait",
         type=quantity("time"),
         metavar="TIME",
-        help="how long to wait for a sender (default: no end)",
+        help="longest time to wait for a sender (default: no limit)",
     )
     common(sub)
     sub.set_defaults(act=receive)
@@ -96,7 +105,7 @@ def common(sub: argparse.ArgumentParser) -> None:
         type=quantity("time"),
         default=10 * 10**12,
         metavar="TIME",
-        help="give up after so long without a packet of the other side (default: 10s)",
+        help="give up after this time without a packet from the other side (default: 10s)",
     )
 
 

@@ -510,7 +510,7 @@ def papers_folder(named: Path | None = None) -> Path:
 
 
 def ids(papers: Path) -> list[str]:
-    """The ids of all figures, by paper, with numbers in their order."""
+    """Returns the ids of all figures, by paper, with numbers in their order."""
     found = [file.parent.relative_to(papers).as_posix() for file in papers.glob(f"*/*/{FILE}")]
 
     def order(name: str) -> tuple[str, tuple[tuple[int, str], ...]]:

@@ -98,8 +98,8 @@ def nonempty(view: View, port: str, start: str = "", end: str = "") -> Quantity:
     return Quantity(float(np.mean(series.queue_bytes[cut] > 0)))
 
 
-def _sent(view: View, port: str) -> tuple[Ints, Floats, int]:
-    """Times, bytes sent until then, and the rate of a port.
+def _cumulative_bytes(view: View, port: str) -> tuple[Ints, Floats, int]:
+    """Returns times, bytes sent until then, and the rate of a port.
 
     The bytes come from the shares between the samples, which the result has worked out.
     """
@@ -110,7 +110,7 @@ def _sent(view: View, port: str) -> tuple[Ints, Floats, int]:
 
 def steps_of_use(view: View, port: str, start: str, end: str, step: str) -> tuple[Ints, Floats]:
     """Ends of steps of equal length, and the share of the link used in each."""
-    time, sent, rate = _sent(view, port)
+    time, sent, rate = _cumulative_bytes(view, port)
     cut = view.span(time, start, end)
     time, sent = time[cut], sent[cut]
     edges = np.arange(time[0], time[-1] + 1, picoseconds(step))
@@ -123,7 +123,7 @@ def steps_of_use(view: View, port: str, start: str, end: str, step: str) -> tupl
 @measure
 def utilisation(view: View, port: str, start: str = "", end: str = "") -> Quantity:
     """The share of a port's link that is used."""
-    time, sent, rate = _sent(view, port)
+    time, sent, rate = _cumulative_bytes(view, port)
     cut = view.span(time, start, end)
     time, sent = time[cut], sent[cut]
     return Quantity(float((sent[-1] - sent[0]) * 8 / ((time[-1] - time[0]) / 1e12 * rate)))
@@ -138,7 +138,7 @@ def lowest_utilisation(view: View, port: str, step: str, start: str = "", end: s
 @measure
 def lost_time(view: View, port: str, start: str, end: str) -> Quantity:
     """The time for which a port's link might as well have stood still: what it did not carry, at its rate."""
-    time, sent, rate = _sent(view, port)
+    time, sent, rate = _cumulative_bytes(view, port)
     cut = view.span(time, start, end)
     time, sent = time[cut], sent[cut]
     return Quantity(float((time[-1] - time[0]) / 1e12 - (sent[-1] - sent[0]) * 8 / rate), "time")

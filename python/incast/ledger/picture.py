@@ -79,7 +79,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         raise LedgerError(f"unknown: {', '.join(sorted(unknown))}")
     if "bars" in panel or "groups" in panel:
         (bars.single if "bars" in panel else bars.groups)(axes, panel, results)
-        _frame(axes, panel, "")
+        _draw_axes(axes, panel, "")
         return
     lines = panel["lines"]
     labels = [str(line.get("colour", line.get("run", line.get("each", "")))) for line in lines]
@@ -116,10 +116,10 @@ def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
         axes.set_xlim(*panel["x_range"])
     elif "x" not in log and not any(line["show"] in ("sweep", "bars") for line in lines):
         axes.margins(x=0)
-    _frame(axes, panel, "time (µs)")
+    _draw_axes(axes, panel, "time (µs)")
 
 
-def _frame(axes: Axes, panel: Mapping[str, Any], x: str) -> None:
+def _draw_axes(axes: Axes, panel: Mapping[str, Any], x: str) -> None:
     """Draws marks, scales, ranges and labels of a panel.
 
     Args:

@@ -34,13 +34,13 @@ def internals(result: Result, flows: Flows | None = None) -> tuple[Figure, Seque
     """
     import matplotlib.pyplot as plt
 
-    numbers = result.probed_flows() if flows is None else _numbers(result, flows)
+    numbers = result.probed_flows() if flows is None else _probed_flows(result, flows)
     of_flow = {number: result.internals_of(number) for number in numbers}
     if flows is None:
         of_flow = {number: found for number, found in of_flow.items() if found}
     if not of_flow:
         raise KeyError(
-            'no flow has samples of internal quantities; say [probe] flows = ["all"], internals = true'
+            'no flow has samples of internal quantities; write [probe] flows = ["all"], internals = true'
         )
     names = list(dict.fromkeys(name for found in of_flow.values() for name in found))
     groups = dict(
@@ -79,7 +79,8 @@ def _label(name: str) -> tuple[str, float]:
     return name, 1.0
 
 
-def _numbers(result: Result, flows: Flows) -> list[int]:
+def _probed_flows(result: Result, flows: Flows) -> list[int]:
+    """Returns the numbers of the named flows; fails for one that has no samples."""
     named = [flows] if isinstance(flows, (str, int)) else flows
     numbers = list(dict.fromkeys(number for one in named for number in result.find_flows(one)))
     for number in numbers:

@@ -36,7 +36,7 @@ class Route:
         line_rate_bps: Rate of the sender's link, in bit/s.
         packet_bytes: A full packet on the wire, with all headers: 66 B of Ethernet, IPv4 and UDP (20 B more
             for IPv6), 36 B of this transport, and the payload.
-        base_owd_ps: The part of the round-trip time on the way there, in picoseconds; None: half of it.
+        base_owd_ps: The part of the round-trip time on the forward path, in picoseconds; None: half of it.
         hops: Links from sender to receiver.
     """
 
@@ -57,7 +57,7 @@ class Route:
         if not 0 < self.line_rate_bps <= _FASTEST_BPS:
             raise WireError("the line rate must be more than zero and at most 10Tbps")
         if self.base_owd_ps is not None and not 0 < self.base_owd_ps < self.base_rtt_ps:
-            raise WireError("the way there takes more than zero and less than the base RTT")
+            raise WireError("the forward delay must be more than zero and less than the base RTT")
         if not 1 <= self.hops <= 255:
             raise WireError("a path has 1 to 255 links")
         if not 0 < self.packet_bytes < 1 << 16:
@@ -176,7 +176,7 @@ def receive(
         try:
             _move(part, path, replace)
         except OSError as error:
-            raise WireError(f"{path}: {error.strerror}; what arrived is lost") from None
+            raise WireError(f"{path}: {error.strerror}; the received data is lost") from None
     return done
 
 

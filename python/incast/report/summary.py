@@ -47,9 +47,9 @@ def ending(entry: Entry, named: bool) -> Ending:
         if result.state == "running":
             return Ending(f"{who} run had not ended when the report was written", True, lines)
         lines.append(
-            "Flows that were still going on are missing, so completion times look better than they are."
+            "Flows that were still running are missing, so completion times look better than they are."
         )
-        return Ending(f"{who} run was killed, or could not go on writing, before its end", True, lines)
+        return Ending(f"{who} run was killed, or could no longer write, before its end", True, lines)
     why = f"{outcome['why'][:1].upper()}{outcome['why'][1:]}."
     violations = outcome["violations"]
     if violations:

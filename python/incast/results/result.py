@@ -15,6 +15,7 @@ import numpy.typing as npt
 from incast import _core
 from incast.results import stats
 from incast.results.stats import FlowTimes, SizeBin
+from incast.results.tables import Tables
 
 MOST_SAMPLES = 50_000_000
 """Most samples that :meth:`PortSeries.filled` and its siblings give."""
@@ -139,7 +140,7 @@ class Internal:
         return _filled(self)
 
 
-class Result:
+class Result(Tables):
     """The result of a run.
 
     The tables are handed to polars, pandas, DuckDB and pyarrow without a copy: ``polars.DataFrame(
@@ -147,9 +148,6 @@ class Result:
     result that is saved, a table is read from its file when it is first asked for, which raises a
     :exc:`~incast.ResultError` where the file cannot be read or has changed.
     """
-
-    def __init__(self, core: _core.Result) -> None:
-        self._core = core
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Result:
@@ -164,52 +162,6 @@ class Result:
             ResultError: When there is no result or it cannot be read.
         """
         return cls(_core.Result.open(os.fspath(folder)))
-
-    @property
-    def flows(self) -> _core.Table:
-        """One row per flow, in the order in which they finished."""
-        return self._core.flows
-
-    @property
-    def ports(self) -> _core.Table:
-        """One row per port: totals over the run."""
-        return self._core.ports
-
-    @property
-    def port_series(self) -> _core.Table:
-        """Samples of the probed ports, by time; ``samples`` is the number that each row covers."""
-        return self._core.port_series
-
-    @property
-    def flow_series(self) -> _core.Table:
-        """Samples of the probed flows, by time; ``samples`` is the number that each row covers."""
-        return self._core.flow_series
-
-    @property
-    def pauses(self) -> _core.Table:
-        """Every pause and resume of a port; empty unless the scenario says ``probe.pauses``."""
-        return self._core.pauses
-
-    @property
-    def internals(self) -> _core.Table:
-        """Samples of internal quantities of the probed flows' congestion controls, by time.
-
-        Empty unless the scenario says ``probe.internals``.
-        """
-        return self._core.internals
-
-    @property
-    def operations(self) -> _core.Table:
-        """One row per operation of a workload with dependencies: what it does, when it began and ended.
-
-        Empty unless the traffic has operations.
-        """
-        return self._core.operations
-
-    @property
-    def jobs(self) -> _core.Table:
-        """One row per job of such a workload: its completion time, its slowest operation, its lower bound."""
-        return self._core.jobs
 
     @property
     def folder(self) -> Path | None:
@@ -502,8 +454,8 @@ def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArr
     total = int(samples.sum())
     if total > MOST_SAMPLES:
         raise ValueError(
-            f"{len(samples):,} rows stand for {total:,} samples; at most {MOST_SAMPLES:,} are given one by "
-            "one. Count each row as often as its column samples says, or sample less often (probe.interval)"
+            f"{len(samples):,} rows cover {total:,} samples; at most {MOST_SAMPLES:,} can be given one by "
+            "one. Weight each row by its column samples, or sample less often (probe.interval)"
         )
     found = {name: np.repeat(values, samples) for name, values in columns.items()}
     back = np.repeat(np.cumsum(samples), samples) - np.arange(1, total + 1)

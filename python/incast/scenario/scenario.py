@@ -57,7 +57,9 @@ class Interrupted(KeyboardInterrupt):
         """Says where the run was and where its result is."""
         outcome = self.result.info["outcome"]
         where = (
-            f"what there is was saved in {self.result.folder}" if self.result.folder else "nothing was saved"
+            f"the partial result was saved in {self.result.folder}"
+            if self.result.folder
+            else "nothing was saved"
         )
         done = f"{outcome['flows_finished']:,} of {outcome['flows']:,} flows finished"
         return f"stopped at {outcome['now_ps'] / 1e6:,.1f} us of simulated time, {done}; {where}"

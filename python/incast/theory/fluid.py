@@ -314,7 +314,7 @@ _SHOWN = {"_bytes": ("KB", 1e3), "_bps": ("Gbit/s", 1e9), "_s": ("µs", 1e-6)}
 
 
 def _shown(name: str) -> tuple[str, float]:
-    """The label of an axis, and the size of its unit."""
+    """Returns the label of an axis, and the size of its unit."""
     for ending, (unit, size) in _SHOWN.items():
         if name.endswith(ending):
             return f"{name.removesuffix(ending).replace('_', ' ')} ({unit})", size

@@ -104,7 +104,7 @@ def weight(gradient: float) -> float:
 
 
 def fixed_point(law: str, flows: float, set_up: SetUp = PAPER, form: str = "rtt") -> float:
-    """The RTT at rest, in seconds (SQCC, Equations 6 and 17).
+    """Returns the RTT at rest, in seconds (SQCC, Equations 6 and 17).
 
     Patched TIMELY: T_low·(1 + x). SQCC's error: T_low·T_high·(1 + x)/(x·T_low + T_high). In the form
     ``"queue"`` T_low − D and T_high − D take the places of T_low and T_high, and D is added.

@@ -34,40 +34,40 @@ macro_rules! function {
     (@reference in $pointer:ident) => { $pointer.as_ref() };
 }
 
-/// The functions of one algorithm, whose types are in scope. Its setup is derived where the parameters are, in user
-/// space. A state that is too large for the stack is started where it lies (`restart`).
+/// The functions of one algorithm, whose state is in scope. Its setup is derived where the parameters are, in user
+/// space.
 macro_rules! functions {
-    ($module:ident: $flow:ident, $params:ident $(, $restart:ident)?) => {
-        use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Sent, Setup};
+    ($module:ident: $flow:ident) => {
+        use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Sent, SetupOf};
         use incast_units::Time;
         use incast_units::math::{div_wide, mul_div, shift_div};
 
         function!(concat!("incast_", stringify!($module), "_start"),
-            start(flow: out $flow, setup: in Setup<$params>; now: u64) {
-                functions!(@start $flow, flow, setup, Time::from_ps(now) $(, $restart)?);
+            start(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
+                flow.restart(setup, Time::from_ps(now));
             });
         function!(concat!("incast_", stringify!($module), "_on_ack"),
-            on_ack(flow: out $flow, setup: in Setup<$params>, ack: in Ack, int: in IntStack;) {
+            on_ack(flow: out $flow, setup: in SetupOf<$flow>, ack: in Ack, int: in IntStack;) {
                 flow.on_ack(setup, ack, int);
             });
         function!(concat!("incast_", stringify!($module), "_on_cnp"),
-            on_cnp(flow: out $flow, setup: in Setup<$params>; now: u64) {
+            on_cnp(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
                 flow.on_cnp(setup, Time::from_ps(now));
             });
         function!(concat!("incast_", stringify!($module), "_on_loss"),
-            on_loss(flow: out $flow, setup: in Setup<$params>, loss: in Loss;) {
+            on_loss(flow: out $flow, setup: in SetupOf<$flow>, loss: in Loss;) {
                 flow.on_loss(setup, loss);
             });
         function!(concat!("incast_", stringify!($module), "_on_sent"),
-            on_sent(flow: out $flow, setup: in Setup<$params>, sent: in Sent;) {
+            on_sent(flow: out $flow, setup: in SetupOf<$flow>, sent: in Sent;) {
                 flow.on_sent(setup, sent);
             });
         function!(concat!("incast_", stringify!($module), "_on_timer"),
-            on_timer(flow: out $flow, setup: in Setup<$params>; now: u64) {
+            on_timer(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
                 flow.on_timer(setup, Time::from_ps(now));
             });
         function!(concat!("incast_", stringify!($module), "_tag"),
-            tag(flow: in $flow, setup: in Setup<$params>, tag: out u32;) {
+            tag(flow: in $flow, setup: in SetupOf<$flow>, tag: out u32;) {
                 *tag = flow.tag(setup);
             });
         function!(concat!("incast_", stringify!($module), "_deadline"),
@@ -75,7 +75,7 @@ macro_rules! functions {
                 *deadline = flow.deadline();
             });
         function!(concat!("incast_", stringify!($module), "_allowance"),
-            allowance(flow: in $flow, setup: in Setup<$params>, allowance: out Allowance;) {
+            allowance(flow: in $flow, setup: in SetupOf<$flow>, allowance: out Allowance;) {
                 *allowance = flow.allowance(setup);
             });
         // Nothing calls this. With it the compiler knows nothing of what the divisions are given: it would leave out an
@@ -85,6 +85,4 @@ macro_rules! functions {
                 *quotients = [mul_div(a, b, c), shift_div(a, b), div_wide(a, b, c)];
             });
     };
-    (@start $flow:ident, $place:ident, $setup:ident, $now:expr) => { *$place = $flow::new($setup, $now) };
-    (@start $flow:ident, $place:ident, $setup:ident, $now:expr, restart) => { $place.restart($setup, $now) };
 }

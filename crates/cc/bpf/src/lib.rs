@@ -11,39 +11,17 @@
 mod functions;
 
 macro_rules! algorithms {
-    ($($module:ident: $flow:ident, $params:ident $(, $restart:ident)?;)+) => {$(
+    ($($module:ident: $flow:ident;)+) => {$(
         #[cfg(any(not(one), $module))]
         mod $module {
-            use incast_cc::$module::{$flow, $params};
+            use incast_cc::$module::$flow;
 
-            functions!($module: $flow, $params $(, $restart)?);
+            functions!($module: $flow);
         }
     )+};
 }
 
-algorithms! {
-    ccc: Ccc, CccParams;
-    constant: Constant, ConstantParams;
-    dcqcn: Dcqcn, DcqcnParams;
-    dctcp: Dctcp, DctcpParams;
-    hpcc: Hpcc, HpccParams;
-    oracle: Oracle, OracleParams;
-    lswift: LSwift, LSwiftParams;
-    mswift: MSwift, MSwiftParams, restart;
-    newreno: NewReno, NewRenoParams;
-    mnscc: Mnscc, MnsccParams;
-    nscc: Nscc, NsccParams;
-    oscar: Oscar, OscarParams;
-    poseidon: Poseidon, PoseidonParams;
-    powertcp: PowerTcp, PowerTcpParams;
-    retcp: ReTcp, ReTcpParams;
-    smartt: Smartt, SmarttParams;
-    patched_timely: PatchedTimely, PatchedTimelyParams;
-    sqcc: Sqcc, SqccParams;
-    swift: Swift, SwiftParams;
-    theta_powertcp: ThetaPowerTcp, ThetaPowerTcpParams;
-    timely: Timely, TimelyParams;
-}
+incast_cc::for_each_algorithm!(algorithms);
 
 /// One broken rule for each feature, to see the check fail.
 mod broken {

@@ -322,7 +322,8 @@ impl<'a> Builder<'a> {
                 let group =
                     if group.is_empty() { "all ranks".to_owned() } else { format!("group {group:?}") };
                 let message = format!(
-                    "rank {rank} takes part in {} of {group}, rank {longest} in {number}; each is one of all its ranks",
+                    "rank {rank} takes part in {} of {group}, rank {longest} in {number}; each \
+                     collective needs all ranks of its group",
                     counted(nodes.len(), "collective")
                 );
                 if !found.add_of_any(self.wrong(
@@ -397,7 +398,7 @@ impl<'a> Builder<'a> {
             return Err(self.wrong(
                 first,
                 "comm_type",
-                format_args!("the traces come to more than {MAX_FLOWS} messages"),
+                format_args!("the traces have more than {MAX_FLOWS} messages"),
             ));
         }
         self.collectives += 1;

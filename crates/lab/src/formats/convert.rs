@@ -110,15 +110,15 @@ pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Option<Named<Topology>>,
         let path = name.clone();
         match found {
             Content::Topology(_) if topology.is_some() => return Err(second("topology").into()),
-            Content::Work(_) if work.is_some() => return Err(second("list of what hosts send").into()),
+            Content::Work(_) if work.is_some() => return Err(second("traffic file").into()),
             Content::Topology(content) => topology = Some(Named { path, content }),
             Content::Work(content) => work = Some(Named { path, content }),
         }
     }
     let work = work.ok_or_else(|| {
-        Problem::new("a topology alone is no scenario").with_hint(
-            "name what the hosts send, too: a flow.txt, a GOAL schedule, a connection matrix of htsim (.cm), Chakra \
-             traces (.et)",
+        Problem::new("a topology alone is not a scenario").with_hint(
+            "also name a file with the traffic: a flow.txt, a GOAL schedule, a connection matrix of htsim \
+             (.cm), Chakra traces (.et)",
         )
     })?;
     Ok((topology, work))

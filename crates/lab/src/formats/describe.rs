@@ -105,7 +105,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .with_hint(
                 "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a \
                  distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
-                 Nodes; the name of a Chakra trace ends in .et, that of a scenario in .toml",
+                 Nodes; the name of a Chakra trace ends in .et, the name of a scenario in .toml",
             )
             .into()),
     }

@@ -417,7 +417,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends a block: all its labels are known.
+    /// Ends a block and resolves its dependencies, as all its labels are known.
     fn close(&mut self, found: &mut Found<'_>) {
         let Some(block) = self.block.take() else { return };
         if !found.is_empty() {

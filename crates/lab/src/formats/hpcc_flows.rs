@@ -144,7 +144,8 @@ impl HpccFlows {
         );
         if let Some(pair) = self.flows.windows(2).find(|pair| pair[1].start < pair[0].start) {
             notes.push(format!(
-                "line {} starts before the line above it: no matter here, but HPCC's simulator stops at such a line",
+                "line {} starts before the line above it: this does not matter here, but HPCC's \
+                 simulator stops at such a line",
                 pair[1].line
             ));
         }

@@ -506,11 +506,7 @@ impl Reader {
 
     fn notes(&self) -> Vec<String> {
         let mut work = Workload::default();
-        work.note(
-            self.priorities,
-            "prio",
-            "not taken over; the queue of the flows is that of the traffic block",
-        );
+        work.note(self.priorities, "prio", "not taken over; the traffic block sets the queue of its flows");
         work.note(self.messages, "msg", "each is a flow of its own; connections are not used again");
         work.note(self.addons, "addon", "not taken over");
         work.note(self.fractions, "starts with a fraction", "taken as they are; htsim cuts off the fraction");
@@ -544,7 +540,9 @@ impl Trigger {
         if activators == 0 {
             return wrong(
                 line,
-                format!("no connection activates trigger {id}, so that what it starts never does"),
+                format!(
+                    "no connection activates trigger {id}, so the connections that wait for it never start"
+                ),
             );
         }
         let together = || self.targets.iter().map(|&target| (target, self.activators.clone())).collect();
@@ -560,8 +558,8 @@ impl Trigger {
             Kind::Barrier(count) if count > activators as u64 => wrong(
                 line,
                 format!(
-                    "barrier {id} waits for {count} activations and {} it, so that what it starts never does; write \
-                     `count {activators}`",
+                    "barrier {id} waits for {count} activations and {} it, so the connections that wait for it never start; \
+                     write `count {activators}`",
                     counted(activators, "connection")
                         + if activators == 1 { " activates" } else { " activate" }
                 ),

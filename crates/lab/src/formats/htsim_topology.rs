@@ -351,7 +351,7 @@ impl Reader {
         }
         let mut notes = Vec::new();
         if tiers.iter().any(|tier| QUEUES.iter().any(|&queue| tier.values[queue].is_some())) {
-            notes.push("queue_down, queue_up: not taken over; the buffer is that of [switch]".to_owned());
+            notes.push("queue_down, queue_up: not taken over; [switch] sets the buffer".to_owned());
         }
         if tiers.iter().any(|tier| tier.value(SWITCH_LATENCY) > 0) {
             notes.push(

@@ -10,7 +10,7 @@
 //! * `foreign`: files of other programs that a scenario names.
 //!
 //! Nothing here depends on any section, topology, traffic or algorithm; these depend on the grammar. A test
-//! checks the `use` lines (`tests/modules.rs`).
+//! checks the `use` lines (`tests/test_rooms.py`).
 
 pub(crate) mod foreign;
 pub(crate) mod reading;

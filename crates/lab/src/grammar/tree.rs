@@ -291,7 +291,7 @@ fn no_element(walked: &[&str], step: &str, items: &[Node]) -> String {
     if names.is_empty() {
         format!("{list} has {} elements, numbered from 0, and none is {step:?}", items.len())
     } else {
-        format!("{list} has no element {step:?}; there are {}", names.join(", "))
+        format!("{list} has no element {step:?}; its elements are {}", names.join(", "))
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(value(&items[1], "size"), "\"450KB\"");
         assert_eq!(value(table.get("run").unwrap(), "until"), "\"1ms\"");
         let error = apply_override(&mut table, "traffic.b.load=1", 9).unwrap_err().to_string();
-        assert_eq!(error, "--set traffic.b.load=1: traffic has no element \"b\"; there are a, incast");
+        assert_eq!(error, "--set traffic.b.load=1: traffic has no element \"b\"; its elements are a, incast");
         assert!(apply_override(&mut table, "traffic", 9).is_err());
         assert!(apply_override(&mut table, "run.until.x=1", 9).is_err());
     }

@@ -7,7 +7,9 @@ mod stopped;
 use std::fs::{self, File};
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use incast_cc::AnyParams;
@@ -15,12 +17,15 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::Network;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Switch;
-use incast_sim::record::End;
+use incast_sim::record::{End, PortSample};
 use incast_units::{Bytes, Rate, Time};
 use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 
+use super::recorder::FLUSH_EVERY;
 use super::*;
-use crate::results::{CAPTURE_FILE, ResultFolder, State};
+use crate::results::tables::Named;
+use crate::results::tables::port_series::PortSeries;
+use crate::results::{CAPTURE_FILE, GROUP_ROWS, ResultFolder, State};
 
 /// A folder of a test's own, removed at its end.
 struct Scratch(PathBuf);
@@ -372,7 +377,7 @@ fn columns_that_an_older_result_has_not() {
         ResultInfo { format_version: 1, files: Default::default(), digest: None, ..folder.info().clone() };
     fs::write(scratch.0.join("result.json"), serde_json::to_vec(&older).unwrap()).unwrap();
     let simulation = simulation();
-    let rows = Labels::new(&simulation, &[], &[]).port_series(&samples(0..5));
+    let rows = PortSeries::batch(&samples(0..5), &Labels::new(&simulation, &[], &[], &[]));
     let batch = rows.project(&(0..rows.num_columns() - 1).collect::<Vec<_>>()).unwrap();
     assert!(batch.column_by_name("samples").is_none());
     let table = Table { schema: batch.schema(), batches: vec![batch] };
@@ -403,14 +408,16 @@ fn many_parts_merge_into_few_row_groups() {
     let info = ResultInfo::begin("parts", &simulation(), &[]);
     let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
     let simulation = simulation();
-    let labels = Labels::new(&simulation, &[], &[]);
+    let labels = Labels::new(&simulation, &[], &[], &[]);
     for i in 0..70 {
-        writer.part(TableName::PortSeries, &labels.port_series(&samples(i * 1000..(i + 1) * 1000))).unwrap();
+        writer
+            .part(TableName::PortSeries, &PortSeries::batch(&samples(i * 1000..(i + 1) * 1000), &labels))
+            .unwrap();
     }
     for i in 0..3 {
         let from = small + i * GROUP_ROWS as u64;
         let rows = samples(from..from + GROUP_ROWS as u64);
-        writer.part(TableName::PortSeries, &labels.port_series(&rows)).unwrap();
+        writer.part(TableName::PortSeries, &PortSeries::batch(&rows, &labels)).unwrap();
     }
     let before = ResultFolder::open(&scratch.0).unwrap();
     assert_eq!(before.state(), State::Running); // the writer is alive
@@ -419,7 +426,7 @@ fn many_parts_merge_into_few_row_groups() {
     let folder = ResultFolder::open(&scratch.0).unwrap();
     let merged = folder.table(TableName::PortSeries).unwrap();
     assert_eq!(whole(&merged), from_parts);
-    assert_eq!(from_parts, labels.port_series(&samples(0..small + full)));
+    assert_eq!(from_parts, PortSeries::batch(&samples(0..small + full), &labels));
     let file = File::open(scratch.0.join("port_series.parquet")).unwrap();
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
     let groups: Vec<_> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();

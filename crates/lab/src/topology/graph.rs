@@ -6,7 +6,7 @@ use incast_sim::Network;
 use incast_sim::describe::network::NodeId;
 use incast_units::{Rate, Time};
 
-use super::too_many;
+use super::fabric::too_many;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::grammar::suggest::unknown;
@@ -59,7 +59,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     match (split(first.trim()), split(last.trim())) {
         (Some((stem, from)), Some((other, to))) if stem == other && from <= to => {
             if to - from >= MAX_HOSTS {
-                return Err(format!("{text:?} stands for more than {MAX_HOSTS} nodes"));
+                return Err(format!("{text:?} names more than {MAX_HOSTS} nodes"));
             }
             Ok((from..=to).map(|i| format!("{stem}{i}")).collect())
         }

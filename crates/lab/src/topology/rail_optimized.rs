@@ -3,7 +3,7 @@
 use incast_sim::Network;
 use incast_units::{Rate, Time};
 
-use super::too_many;
+use super::fabric::too_many;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::{MAX_HOSTS, MAX_SWITCHES};

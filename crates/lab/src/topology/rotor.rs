@@ -5,7 +5,7 @@ use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::network::NodeKind;
 use incast_units::{Bytes, Rate, Time};
 
-use super::too_many;
+use super::fabric::too_many;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_HOSTS;

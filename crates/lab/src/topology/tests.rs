@@ -1,3 +1,7 @@
+use std::collections::BTreeMap;
+
+use incast_units::{Rate, Time};
+
 use super::*;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::Section;

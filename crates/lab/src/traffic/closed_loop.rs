@@ -56,7 +56,7 @@ impl ClosedLoop {
                 faults.push(fault("flows", message.to_owned()));
             }
             (Some(_), Some(_)) => {
-                let message = "does not go with flows: loops end after a number of flows or at a time";
+                let message = "cannot be combined with flows: loops end after a number of flows or at a time";
                 faults.push(fault("until", message.to_owned()));
             }
             (None, Some(until)) if until <= self.start => {

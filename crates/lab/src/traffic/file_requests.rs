@@ -62,7 +62,8 @@ impl FileRequests {
         let alone = |host: &&u32| !racks.keys().any(|rack| *rack != world.fabric.switch_of(**host));
         if let Some(host) = to.iter().find(alone) {
             let name = &world.fabric.network.nodes[*host as usize];
-            let message = format!("no rack other than that of {name} has {} hosts of from", self.responders);
+            let message =
+                format!("no rack other than the one of {name} has {} of the hosts in from", self.responders);
             faults.push(fault("responders", message));
         }
         if self.size.get() < u64::from(self.responders) {

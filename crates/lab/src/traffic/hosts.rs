@@ -23,7 +23,7 @@ impl Hosts {
         Self(vec!["all".to_owned()])
     }
 
-    /// The hosts in the order written, each once.
+    /// Returns the hosts in the order written, each once.
     ///
     /// # Errors
     /// When a name is no host, or there are none.

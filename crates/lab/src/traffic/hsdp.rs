@@ -49,7 +49,8 @@ impl Hsdp {
     fn hosts(&self, setting: &Setting<'_>) -> Result<Vec<u32>, Faults> {
         let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
         if !hosts.len().is_multiple_of(self.gpus as usize) || hosts.len() < 2 * self.gpus as usize {
-            let message = format!("{} hosts are not two or more servers of {} GPUs", hosts.len(), self.gpus);
+            let message =
+                format!("{} hosts do not make two or more servers of {} GPUs", hosts.len(), self.gpus);
             return Err(vec![fault("gpus", message)]);
         }
         Ok(hosts)

@@ -96,7 +96,7 @@ impl Made {
 }
 
 impl Made {
-    /// For each flow whether an operation sends it.
+    /// Returns for each flow whether an operation sends it.
     pub(crate) fn sent(&self) -> Vec<bool> {
         let mut sent = vec![false; self.flows.len()];
         for operation in &self.operations {

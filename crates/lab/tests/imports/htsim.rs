@@ -35,10 +35,7 @@ fn a_connection_matrix_is_read() {
     assert_eq!((waits(37), waits(38), waits(39)), (vec![], vec![send(37)], vec![send(38)]));
     // Nothing else has operations: 24 of the all-to-all, 4 + 4 of the butterfly, 3 + 1 of the barrier, 3.
     assert_eq!(work.operations.len(), 24 + 8 + 4 + 3);
-    assert_eq!(
-        matrix.notes(),
-        ["prio (3): not taken over; the queue of the flows is that of the traffic block"]
-    );
+    assert_eq!(matrix.notes(), ["prio (3): not taken over; the traffic block sets the queue of its flows"]);
 }
 
 #[test]

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use incast_net::describe::balancing::Settings;
+use incast_net::describe::network::PortId;
+use incast_net::packet::Packet;
 use incast_units::Bytes;
 
+use super::policy::{Lengths, PerHop};
 use super::random::one_of;
-use super::{PerHop, Settings};
-use crate::describe::network::PortId;
-use crate::packet::Packet;
-use crate::switch::Egress;
 
 /// Packets below this size go by their hash. (B)
 const SMALLEST: u16 = 100;
@@ -70,12 +70,18 @@ impl Adaptive {
 }
 
 impl PerHop for Adaptive {
-    fn choose(&mut self, now: u64, packet: &Packet, group: &[PortId], ports: &[Egress]) -> Option<PortId> {
+    fn choose(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        group: &[PortId],
+        queues: &dyn Lengths,
+    ) -> Option<PortId> {
         if packet.size < SMALLEST {
             return None;
         }
         let stream = self.stream;
-        let best = self.best(now, group, |port| ports[usize::from(port)].queues.length());
+        let best = self.best(now, group, |port| queues.length(port));
         Some(one_of(best, stream, packet))
     }
 }

@@ -3,8 +3,10 @@
 //! The median paper's OPS gives each packet "a random flow label"; the public UEC simulator walks through all
 //! entropies in an order that it draws again for each round.
 
-use super::{Entropies, Settings};
-use crate::random::draw;
+use incast_net::describe::balancing::Settings;
+use incast_net::random::draw;
+
+use super::policy::Entropies;
 
 /// A uniform 16-bit entropy for each packet.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! A uniformly random port for each packet at each switch, as OSCAR's evaluation sprays packets.
 
-use super::PerHop;
-use crate::describe::network::PortId;
-use crate::packet::Packet;
-use crate::random::{draw, mix};
-use crate::switch::Egress;
+use incast_net::describe::network::PortId;
+use incast_net::packet::Packet;
+use incast_net::random::{draw, mix};
+
+use super::policy::{Lengths, PerHop};
 
 #[derive(Debug)]
 pub(super) struct Random {
@@ -18,7 +18,7 @@ impl Random {
 }
 
 impl PerHop for Random {
-    fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &[Egress]) -> Option<PortId> {
+    fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &dyn Lengths) -> Option<PortId> {
         Some(one_of(group, self.stream, packet))
     }
 }

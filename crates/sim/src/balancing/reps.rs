@@ -5,8 +5,10 @@
 //! retransmission timer expires cycles through what it has stored for a while; then it forgets all and sends
 //! sixteen packets with random entropies. As in the public UEC simulator.
 
-use super::{Entropies, Feedback, Settings};
-use crate::random::draw;
+use incast_net::describe::balancing::Settings;
+use incast_net::random::draw;
+
+use super::policy::{Entropies, Feedback};
 
 /// Entropies that are kept.
 const RING: usize = 8;

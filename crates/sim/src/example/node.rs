@@ -1,15 +1,13 @@
 //! A kind of node: a repeater with two ports, which forwards packets from one port to the other
 //! immediately, bit by bit.
 
-use incast_units::{Bytes, Rate};
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::routing::forwarding::Table;
 
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
-use crate::forwarding::Table;
-use crate::packet::{IntRecords, Packet};
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::port::Port;
 
 /// A repeater.
@@ -18,24 +16,28 @@ pub(crate) struct Repeater {
     ports: [Port; 2],
 }
 
-impl Behaviour for Repeater {
-    const STORES: bool = false;
-
-    fn new(id: NodeId, world: &World, _: &Simulation) -> Result<Self, String> {
-        match world.routes.ports[id as usize].as_slice() {
+impl Repeater {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its links do not suit it: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts) -> Result<Self, String> {
+        match facts.routes.ports[id as usize].as_slice() {
             [a, b] if a.rate == b.rate => Ok(Self { ports: [Port::new(a), Port::new(b)] }),
             [a, b] => Err(format!("a repeater joins links of one rate, not {} and {}", a.rate, b.rate)),
             links => Err(format!("a repeater joins two links, not {}", links.len())),
         }
     }
+}
 
+impl Behaviour for Repeater {
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        _: &World,
+        _: &Facts,
         effects: &mut E,
     ) {
         let to = 1 - port;
@@ -43,10 +45,10 @@ impl Behaviour for Repeater {
     }
 
     /// It schedules no events.
-    fn handle<E: Effects>(&mut self, _: Event, _: &World, _: &mut E) {}
+    fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
 
     /// There is only one other port, whatever the table says.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {
         self.ports.get(usize::from(port))
@@ -59,12 +61,12 @@ impl Behaviour for Repeater {
 
 #[cfg(test)]
 mod tests {
-    use incast_units::Time;
+    use incast_units::{Bytes, Rate, Time};
 
-    use super::*;
-    use crate::describe::network::{Network, NodeKind};
     use crate::example::transport::tests::{Finished, star};
     use crate::run;
+    use incast_net::describe::Simulation;
+    use incast_net::describe::network::{Network, NodeKind};
 
     /// The star of two hosts at `rate`, with a repeater 3 us from the first host and 2 us from the switch.
     fn with_repeater(size: u64, [near, far]: [Rate; 2]) -> Simulation {
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn the_largest_round_trip_passes_it_without_a_store() {
         let simulation = with_repeater(1000, [Rate::from_gbps(100); 2]);
-        let routes = crate::route::Routes::new(&simulation.network).unwrap();
+        let routes = incast_net::routing::route::Routes::new(&simulation.network).unwrap();
         let expected = Time::from_ps(2 * (1054 + 64) * 80) + Time::from_us(12);
         assert_eq!(routes.largest_round_trip(1054, 64), expected);
     }

@@ -1,7 +1,7 @@
 //! A loss recovery: one packet in flight at a time, retransmitted until it is acknowledged (stop-and-wait,
 //! as in the alternating-bit protocol).
 
-use incast_transport::{Acknowledged, Cut, Lost, Record, Recovery, Report, Settings};
+use incast_recovery::{Acknowledged, Cut, Lost, Record, Recovery, Report, Settings};
 
 /// The sender's half.
 #[derive(Debug)]
@@ -83,8 +83,8 @@ impl Recovery for ResendOldest {
 mod tests {
     use incast_units::{Bytes, Time};
 
-    use crate::describe::transport::Recovery;
     use crate::example::transport::tests::{Finished, star};
+    use incast_net::describe::transport::Recovery;
 
     #[test]
     fn every_packet_takes_a_round_trip() {

@@ -1,15 +1,16 @@
 //! A transport: datagrams, sent back to back at line rate and never acknowledged.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Data, IntRecords, Kind, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Time};
 
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event};
-use crate::engine::world::World;
+use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::host::transport::{Context, Transport};
-use crate::packet::{Data, IntRecords, Kind, Packet};
-use crate::record::{FlowRecord, FlowSample};
+use crate::host::transport::context::{Context, Transport};
 
 /// The flows from one host. A source is a flow's index here.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn record(&self, finish: Time, world: &World) -> FlowRecord {
+    fn record(&self, finish: Time, facts: &Facts) -> FlowRecord {
         let (flow, start) = (self.step.flow, Time::from_ps(self.start));
         FlowRecord {
             flow,
@@ -43,19 +44,25 @@ impl Flow {
             resent: 0,
             marked: 0,
             timeouts: 0,
-            base_rtt: world.path(flow, start).base_rtt,
-            ideal: world.ideal_time(flow, start, self.sent),
-            ideal_plain: world.plain_ideal_time(flow, start, self.sent),
+            base_rtt: facts.path(flow, start).base_rtt,
+            ideal: facts.ideal_time(flow, start, self.sent),
+            ideal_plain: facts.plain_ideal_time(flow, start, self.sent),
         }
     }
 
-    fn left(&self, world: &World) -> u64 {
-        world.flows[self.step.flow as usize].size.get() - self.sent
+    fn left(&self, facts: &Facts) -> u64 {
+        facts.flows[self.step.flow as usize].size.get() - self.sent
     }
 }
 
 impl Transport for Datagrams {
-    fn new(_: &World) -> Self {
+    type Shared = ();
+
+    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn new((): &(), _: &Facts) -> Self {
         Self { flows: Vec::new(), incoming: 0 }
     }
 
@@ -65,7 +72,7 @@ impl Transport for Datagrams {
     }
 
     fn start<E: Effects>(&mut self, now: u64, _index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let card = cx.card(cx.world.flows[step.flow as usize].destination, cx.world.hashes(step.flow).0);
+        let card = cx.card(cx.facts.flows[step.flow as usize].destination, cx.facts.hashes(step.flow).0);
         self.flows.push(Flow { step, card, start: now, sent: 0, packets: 0 });
         cx.nics[usize::from(card)].push(0, self.flows.len() as u32 - 1);
     }
@@ -74,9 +81,9 @@ impl Transport for Datagrams {
 
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
         let flow = &mut self.flows[source as usize];
-        let described = &cx.world.flows[flow.step.flow as usize];
-        let sizes = cx.world.sizes(described.algorithm);
-        let payload = sizes.payload.min(flow.left(cx.world));
+        let described = &cx.facts.flows[flow.step.flow as usize];
+        let sizes = cx.facts.sizes(described.algorithm);
+        let payload = sizes.payload.min(flow.left(cx.facts));
         let (sequence, number) = (flow.sent, flow.packets as u32);
         flow.sent += payload;
         flow.packets += 1;
@@ -84,7 +91,7 @@ impl Transport for Datagrams {
         let data = Data { sequence, sent: now, slot: flow.step.peer, inflight: 0, number, payload };
         Some(Packet {
             destination: described.destination,
-            hash: cx.world.hashes(flow.step.flow).0,
+            hash: cx.facts.hashes(flow.step.flow).0,
             size: sizes.data(u64::from(payload)) as u16,
             body: data.body(),
             ..Packet::blank(Kind::Data)
@@ -98,11 +105,11 @@ impl Transport for Datagrams {
 
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         let flow = &self.flows[source as usize];
-        if flow.left(cx.world) > 0 {
+        if flow.left(cx.facts) > 0 {
             cx.nics[usize::from(flow.card)].push(0, source);
             return;
         }
-        let record = flow.record(Time::from_ps(now), cx.world);
+        let record = flow.record(Time::from_ps(now), cx.facts);
         cx.finished(now, record);
     }
 
@@ -114,8 +121,8 @@ impl Transport for Datagrams {
         cx: &mut Context<'_, E>,
     ) {
         let tally = cx.effects.tally();
-        tally.delivered += 1;
-        tally.progress = now;
+        tally.counts.delivered += 1;
+        tally.counts.progress = now;
     }
 
     /// Flows stay on their card.
@@ -123,17 +130,17 @@ impl Transport for Datagrams {
 
     fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
 
-    fn sample(&self, _time: Time, _index: u32, _world: &World) -> Option<FlowSample> {
+    fn sample(&self, _time: Time, _index: u32, _world: &Facts) -> Option<FlowSample> {
         None
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        let open = self.flows.iter().filter(|flow| flow.left(world) > 0);
-        open.map(|flow| flow.record(Time::NEVER, world)).collect()
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        let open = self.flows.iter().filter(|flow| flow.left(facts) > 0);
+        open.map(|flow| flow.record(Time::NEVER, facts)).collect()
     }
 
-    fn waits(&self, _nics: &[Nic], world: &World) -> Vec<(u32, String)> {
-        let open = self.flows.iter().filter(|flow| flow.left(world) > 0);
+    fn waits(&self, _nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
+        let open = self.flows.iter().filter(|flow| flow.left(facts) > 0);
         open.map(|flow| (flow.step.flow, "waits for its turn on its host's link".to_owned())).collect()
     }
 }
@@ -145,11 +152,11 @@ pub(crate) mod tests {
     use incast_cc::AnyParams;
     use incast_units::{Bytes, Rate, Time};
 
-    use crate::describe::network::Network;
-    use crate::describe::probe::Probes;
-    use crate::describe::transport::{Kind, Transport};
-    use crate::describe::{Simulation, flow, switch};
-    use crate::record::{FlowRecord, Progress};
+    use incast_net::describe::network::Network;
+    use incast_net::describe::probe::Probes;
+    use incast_net::describe::transport::{Kind, Transport};
+    use incast_net::describe::{Simulation, flow, switch};
+    use incast_net::record::{FlowRecord, Progress};
 
     /// One flow of `size` from one host to another through a switch: 100 Gbps, 1 us.
     pub(crate) fn star(size: u64) -> Simulation {

@@ -2,25 +2,27 @@
 
 pub(crate) mod nic;
 pub(crate) mod program;
-pub(crate) mod recovery;
 pub(crate) mod transport;
 pub(crate) mod work;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Kind, NO_INT, Packet};
+use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::routing::forwarding::Table;
 use incast_units::Time;
+
 use nic::Nic;
 use program::Program;
-use transport::{AnyTransport, Context};
+use transport::any::{AnyTransport, Shared};
+use transport::context::Context;
 use work::Work;
 
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
-use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, NO_INT, Packet};
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::port::Port;
-use crate::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use crate::rank;
 
 /// A host.
 #[derive(Debug)]
@@ -58,20 +60,20 @@ impl Host {
     /// Begins to send on every port that is free and for which something waits; a port that is busy
     /// then schedules an event for when it becomes idle.
     #[inline(always)]
-    fn serve<E: Effects>(&mut self, now: u64, world: &World, effects: &mut E) {
+    fn serve<E: Effects>(&mut self, now: u64, facts: &Facts, effects: &mut E) {
         for port in 0..self.nics.len() {
             // After most events nothing waits: that is found without a call.
             if self.nics[port].has_waiting() {
-                self.serve_port(now, port, world, effects);
+                self.serve_port(now, port, facts, effects);
             }
         }
     }
 
     /// Serves one port, for which something waits.
     #[inline(never)]
-    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
+    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, facts: &Facts, effects: &mut E) {
         if !self.nics[port].wire.is_busy(now) {
-            self.send_next(now, port, world, effects);
+            self.send_next(now, port, facts, effects);
         }
         let nic = &mut self.nics[port];
         if nic.has_waiting() && nic.wire.is_busy(now) {
@@ -80,7 +82,7 @@ impl Host {
     }
 
     /// Begins to send the next packet on a free port, if there is one.
-    fn send_next<E: Effects>(&mut self, now: u64, port: usize, world: &World, effects: &mut E) {
+    fn send_next<E: Effects>(&mut self, now: u64, port: usize, facts: &Facts, effects: &mut E) {
         let Self { node, table, nics, transport, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
         if nics[port].has_replies() {
@@ -92,9 +94,9 @@ impl Host {
         }
         while let Some(source) = nics[port].next_source() {
             let cx =
-                &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+                &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
             if let Some(mut packet) = transport.poll_send(now, source, cx) {
-                cx.effects.tally().sent += 1;
+                cx.effects.tally().counts.sent += 1;
                 let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
                 transport.sent(source, done, cx);
                 return;
@@ -113,31 +115,39 @@ fn start<E: Effects>(
 ) {
     let Some(step) = program.step(index) else { return };
     let tally = cx.effects.tally();
-    tally.started += 1;
-    tally.progress = tally.progress.max(now);
+    tally.counts.started += 1;
+    tally.counts.progress = tally.counts.progress.max(now);
     transport.start(now, index, step, cx);
 }
 
-impl Behaviour for Host {
-    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
+impl Host {
+    /// Makes the node with this number.
+    pub(crate) fn new(
+        id: NodeId,
+        facts: &Facts,
+        simulation: &Simulation,
+        transports: &Shared,
+    ) -> Result<Self, String> {
         let queues = simulation.switch.queues;
-        let ports = world.routes.ports[id as usize].iter().enumerate();
+        let ports = facts.routes.ports[id as usize].iter().enumerate();
         let backpressure = simulation.switch.bfc.is_some();
         let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues, backpressure));
         Ok(Self {
             node: id,
-            table: world.routes.tables.of(id).cloned().map(Box::new),
+            table: facts.routes.tables.of(id).cloned().map(Box::new),
             nics: nics.collect(),
-            transport: AnyTransport::new(world),
+            transport: AnyTransport::new(transports, facts),
             program: Program::default(),
-            work: Work::new(id, world),
+            work: Work::new(id, facts),
             sampled: Vec::new(),
         })
     }
+}
 
-    fn first_events(&self, world: &World) -> Vec<Event> {
+impl Behaviour for Host {
+    fn first_events(&self, facts: &Facts) -> Vec<Event> {
         let work = self.work.iter().flat_map(|work| work.first_events());
-        self.program.start_event(0, world).into_iter().chain(work).collect()
+        self.program.start_event(0, facts).into_iter().chain(work).collect()
     }
 
     #[inline(never)]
@@ -147,7 +157,7 @@ impl Behaviour for Host {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
@@ -156,32 +166,32 @@ impl Behaviour for Host {
             let Self { node, table, nics, transport, work, .. } = self;
             let (host, table) = (*node, table.as_deref());
             let cx =
-                &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+                &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
             transport.on_packet(now, packet, int, cx);
         }
-        self.serve(now, world, effects);
+        self.serve(now, facts, effects);
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
+    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
         let Self { node, table, nics, transport, program, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
-        let cx = &mut Context { world, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
-        match event.kind() {
-            EventKind::Departed => {
+        let cx = &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+        match event.rank() {
+            rank::DEPARTED => {
                 if let Some(source) = cx.nics[entity as usize].departed() {
                     transport.departed(now, source, cx);
                 }
             }
-            EventKind::Start => {
+            rank::START => {
                 start(now, entity, program, transport, cx);
-                if let Some(next) = program.start_event(entity + 1, world) {
+                if let Some(next) = program.start_event(entity + 1, facts) {
                     effects.schedule(next);
                 }
             }
-            EventKind::Stop => transport.stop(now, entity, cx),
-            EventKind::Work => {
+            rank::STOP => transport.stop(now, entity, cx),
+            rank::WORK => {
                 while let Some(flow) = cx.next_flow(now) {
                     if let Some(index) = program.index_of(flow) {
                         start(now, index, program, transport, cx);
@@ -190,16 +200,16 @@ impl Behaviour for Host {
             }
             _ => transport.on_timer(event, cx),
         }
-        self.serve(now, world, effects);
+        self.serve(now, facts, effects);
     }
 
-    fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
         let Self { node, nics, transport, work, .. } = self;
         let table = &**self.table.insert(Box::new(table));
         let nics = nics.as_mut_slice();
-        let cx = &mut Context { world, host: *node, table: Some(table), nics, work, effects: &mut *effects };
+        let cx = &mut Context { facts, host: *node, table: Some(table), nics, work, effects: &mut *effects };
         transport.rerouted(now, cx);
-        self.serve(now, world, effects);
+        self.serve(now, facts, effects);
     }
 
     fn wire(&self, port: PortId) -> Option<&Port> {
@@ -223,8 +233,8 @@ impl Behaviour for Host {
         !self.sampled.is_empty()
     }
 
-    fn sample_flows(&self, time: Time, samples: &mut Vec<FlowSample>, world: &World) {
-        samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, world)));
+    fn sample_flows(&self, time: Time, samples: &mut Vec<FlowSample>, facts: &Facts) {
+        samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, facts)));
     }
 
     fn sample_internals(&self, time: Time, samples: &mut Vec<InternalSample>) {
@@ -241,12 +251,12 @@ impl Behaviour for Host {
         }
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.transport.unfinished(world)
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        self.transport.unfinished(facts)
     }
 
-    fn waits(&self, world: &World) -> Vec<(u32, String)> {
-        self.transport.waits(&self.nics, world)
+    fn waits(&self, facts: &Facts) -> Vec<(u32, String)> {
+        self.transport.waits(&self.nics, facts)
     }
 
     fn unfinished_operations(&self) -> Vec<OperationRecord> {

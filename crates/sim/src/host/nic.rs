@@ -10,13 +10,14 @@
 
 use std::collections::VecDeque;
 
-use crate::describe::network::PortId;
-use crate::describe::switch::MAX_QUEUES;
-use crate::engine::event::Effects;
-use crate::packet::{IntRecords, Kind, Packet, PacketQueue, flag};
-use crate::pause_map::PauseMap;
+use incast_engine::event::Effects;
+use incast_net::describe::network::{Out, PortId};
+use incast_net::describe::switch::MAX_QUEUES;
+use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::pause_map::PauseMap;
+
+use crate::packet_queue::PacketQueue;
 use crate::port::Port;
-use crate::route::Out;
 
 /// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;

@@ -1,7 +1,9 @@
 //! The flows that a host starts, in order.
 
-use crate::engine::event::{Event, Kind};
-use crate::engine::world::World;
+use incast_engine::event::Event;
+
+use crate::facts::Facts;
+use crate::rank;
 
 /// The flows from one host, by start. A flow's position here is the index by which its packets refer to it.
 #[derive(Debug, Default)]
@@ -42,10 +44,10 @@ impl Program {
 
     /// The event that starts the flow with this index, or the next one that no operation sends. Each start
     /// schedules the next one, so that a host has one such event at a time.
-    pub(crate) fn start_event(&self, index: u32, world: &World) -> Option<Event> {
+    pub(crate) fn start_event(&self, index: u32, facts: &Facts) -> Option<Event> {
         let mut rest = (index..).zip(self.steps.get(index as usize..)?);
-        let (index, step) = rest.find(|(_, step)| world.graph.sender(step.flow).is_none())?;
-        let start = world.flows[step.flow as usize].start;
-        Some(Event::new(start.ps(), Kind::Start, index))
+        let (index, step) = rest.find(|(_, step)| facts.graph.sender(step.flow).is_none())?;
+        let start = facts.flows[step.flow as usize].start;
+        Some(Event::new(start.ps(), rank::START, index))
     }
 }

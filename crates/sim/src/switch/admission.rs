@@ -1,11 +1,9 @@
 //! Admission to a switch's packet buffer, and the thresholds of PFC.
 
 use incast_cc::Fixed;
+use incast_net::describe::network::{NodeId, Out};
+use incast_net::describe::switch as describe;
 use incast_units::Bytes;
-
-use crate::describe::network::NodeId;
-use crate::describe::switch as describe;
-use crate::route::Out;
 
 /// A switch's buffer and its usage by (ingress port, priority).
 #[derive(Debug)]
@@ -255,7 +253,7 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::switch::Pfc;
+    use incast_net::describe::switch::Pfc;
     use incast_units::{Rate, Time};
 
     fn switch(buffer: describe::Buffer, pfc: Option<Pfc>) -> describe::Switch {

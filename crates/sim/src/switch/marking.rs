@@ -1,8 +1,7 @@
 //! ECN: which packets a port marks.
 
+use incast_net::describe::switch::Ecn;
 use incast_units::{Bytes, Rate};
-
-use crate::describe::switch::Ecn;
 
 /// The RED curve at one port's rate.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +42,9 @@ impl Marking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::switch::MarkingPoint;
-    use crate::random::draw;
     use incast_cc::Fixed;
+    use incast_net::describe::switch::MarkingPoint;
+    use incast_net::random::draw;
 
     #[test]
     fn marks_follow_the_red_curve() {

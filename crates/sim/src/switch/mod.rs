@@ -1,7 +1,7 @@
 //! An output-queued switch: it admits a packet to its buffer when the last bit has arrived, queues
 //! it at the port of its route, and at dequeue marks it (ECN) and writes telemetry (INT).
 //!
-//! Each decision has its file: which port ([`path`]), who may stay ([`admission`]), which packets wait
+//! Each decision has its file: which port ([`incast_net::routing::path`]), who may stay ([`admission`]), which packets wait
 //! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
 //! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
 //! flow control the node is another one, of the same parts ([`bfc`]).
@@ -9,36 +9,40 @@
 pub(crate) mod admission;
 pub(crate) mod bfc;
 mod marking;
-pub(crate) mod path;
+pub(crate) mod optical;
 mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
 pub(crate) mod tor;
+mod trim;
 pub(crate) mod trimming;
 
-use admission::{Admission, Buffer};
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
+use incast_net::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
+use incast_net::queue_set::QueueSet;
+use incast_net::random::{draw, mix};
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::path;
 use incast_units::{Bytes, Rate};
+
+use admission::{Admission, Buffer};
 use marking::Marking;
 use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
 use trimming::Trimming;
 
-use crate::balancing::{Hops, ONE_PATH};
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
-use crate::engine::deadlock::Hold;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
-use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, NO_INT, PFC_FRAME, Packet, flag};
+use crate::balancing::Hops;
+use crate::balancing::policy::Lengths;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::port::Port;
-use crate::queue_set::QueueSet;
-use crate::random::{draw, mix};
-use crate::route::Out;
+use crate::rank;
 
 /// A switch.
 #[derive(Debug)]
@@ -77,14 +81,14 @@ impl Switch {
     /// The switch with this number and description.
     fn with(
         id: NodeId,
-        world: &World,
+        facts: &Facts,
         simulation: &Simulation,
         description: &Description,
     ) -> Result<Self, String> {
-        let table = world.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
+        let table = facts.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
         // PFC headroom must suffice for the fastest and longest that a link ever is.
-        let largest = world.routes.largest_ports(id);
-        let buffer = Buffer::new(description, id, &largest, world.largest_packet())?;
+        let largest = facts.routes.largest_ports(id);
+        let buffer = Buffer::new(description, id, &largest, facts.largest_packet())?;
         let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
         let egress = |out: &Out| Egress {
             wire: Port::new(out),
@@ -92,13 +96,13 @@ impl Switch {
             scheduler: scheduler::State::new(description),
             frames: None,
             marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
-            rate: world.rate_index(out.rate),
+            rate: facts.rate_index(out.rate),
         };
         Ok(Self {
             table,
-            path: path::State::new(id, &world.paths),
+            path: path::State::new(id, &facts.paths),
             hops: Hops::new(simulation.balancing, simulation.seed, id),
-            ports: world.routes.ports[id as usize].iter().map(egress).collect(),
+            ports: facts.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
             queues,
@@ -112,16 +116,16 @@ impl Switch {
 
     /// The port by which a packet leaves; `None`: links on every way have failed.
     #[inline(always)]
-    fn route(&mut self, now: u64, packet: &Packet, world: &World) -> Option<PortId> {
-        let (place, local) = world.routes.attachment[packet.destination as usize];
+    fn route(&mut self, now: u64, packet: &Packet, facts: &Facts) -> Option<PortId> {
+        let (place, local) = facts.routes.attachment[packet.destination as usize];
         if place == self.table.own {
             return Some(local);
         }
         let group = self.table.group(place, packet.destination);
         if packet.handling() == 0 {
-            self.path.choose(packet, group, &self.ports)
+            self.path.pick(packet.hash, group)
         } else {
-            balanced(now, packet, group, &mut self.hops, &mut self.path, &self.ports)
+            balanced(now, packet, group, &mut self.hops, &self.path, &self.ports)
         }
     }
 
@@ -179,7 +183,7 @@ impl Switch {
         self.serve(now, port, effects);
     }
 
-    /// Begins to send the next packet of a port, or has itself called when that is possible.
+    /// Begins to send the next packet of a port, or requests a call for when the port is free.
     #[inline]
     fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
@@ -250,11 +254,17 @@ impl Switch {
     }
 }
 
-impl Behaviour for Switch {
-    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
-        Self::with(id, world, simulation, &simulation.switch)
+impl Switch {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its description contradicts itself: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
+        Self::with(id, facts, simulation, &simulation.switch)
     }
+}
 
+impl Behaviour for Switch {
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -262,7 +272,7 @@ impl Behaviour for Switch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
@@ -270,27 +280,27 @@ impl Behaviour for Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
-        let Some(to) = self.route(now, packet, world) else {
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+        let Some(to) = self.route(now, packet, facts) else {
+            effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         if let Some(trimming) = self.trimming {
-            return self.take_or_trim(now, trimming, (port, to), packet, int, world, effects);
+            return self.take_or_trim(now, trimming, (port, to), packet, int, facts, effects);
         }
         let queue = packet.queue.min(self.queues - 1);
         self.take(now, port, to, queue, packet, int, effects);
     }
 
     #[inline(always)]
-    fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
-        if event.kind() == EventKind::Departed {
+    fn handle<E: Effects>(&mut self, event: Event, _: &Facts, effects: &mut E) {
+        if event.rank() == rank::DEPARTED {
             let port = event.entity() as PortId;
             self.ports[usize::from(port)].wire.departed();
             self.serve(event.time(), port, effects);
         }
     }
 
-    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &World, _: &mut E) {
+    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &Facts, _: &mut E) {
         self.table = table;
     }
 
@@ -357,15 +367,20 @@ fn balanced(
     packet: &Packet,
     group: &[PortId],
     hops: &mut Hops,
-    path: &mut path::State,
-    ports: &[Egress],
+    path: &path::State,
+    ports: &Vec<Egress>,
 ) -> Option<PortId> {
     let handling = packet.handling();
     if handling == ONE_PATH {
-        let without_entropy = Packet { hash: packet.path_hash(), ..*packet };
-        return path.choose(&without_entropy, group, ports);
+        return path.pick(packet.path_hash(), group);
     }
-    hops.choose(now, handling, packet, group, ports).or_else(|| path.choose(packet, group, ports))
+    hops.choose(now, handling, packet, group, ports).or_else(|| path.pick(packet.hash, group))
+}
+
+impl Lengths for Vec<Egress> {
+    fn length(&self, port: PortId) -> u64 {
+        self[usize::from(port)].queues.length()
+    }
 }
 
 impl Egress {
@@ -374,7 +389,7 @@ impl Egress {
     fn drop(&mut self, packet: &Packet, effects: &mut impl Effects) {
         self.wire.drops += 1;
         self.wire.dropped += u64::from(packet.size);
-        effects.tally().dropped += u64::from(packet.kind == Kind::Data);
+        effects.tally().counts.dropped += u64::from(packet.kind == Kind::Data);
     }
 
     /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.

@@ -3,9 +3,9 @@
 //! At most one frame per queue is queued. A queued pause and a queued resume of the same queue cancel each other:
 //! the far end is already in the state that the second one would cause. So a frame waits at most for the packet
 //! that is being sent and for one frame of each other queue, which the headroom assumes
-//! ([`crate::describe::switch::Pfc::headroom_for`]).
+//! ([`incast_net::describe::switch::Pfc::headroom_for`]).
 
-use crate::queue_set::QueueSet;
+use incast_net::queue_set::QueueSet;
 
 /// The frames of one port, in FIFO order.
 #[derive(Debug, Default)]

@@ -1,7 +1,9 @@
 //! The packets queued at a port of a switch, by queue.
 
-use crate::packet::{IntRecords, Packet, PacketQueue, flag};
-use crate::queue_set::QueueSet;
+use incast_net::packet::{IntRecords, Packet, flag};
+use incast_net::queue_set::QueueSet;
+
+use crate::packet_queue::PacketQueue;
 
 /// The queues of one port.
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl Queues {
         Some(packet)
     }
 
-    /// Size of the last packet of a queue; 0 if it is empty.
+    /// Returns the size of the last packet of a queue; 0 if it is empty.
     pub(crate) fn last_size(&self, queue: u8) -> u64 {
         self.queues[usize::from(queue)].packets.iter().next_back().map_or(0, |p| u64::from(p.size))
     }
@@ -101,7 +103,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use incast_net::packet::Kind;
 
     #[test]
     fn bytes_are_counted_by_queue_and_together() {

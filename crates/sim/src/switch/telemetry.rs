@@ -1,8 +1,8 @@
 //! The fields that a switch writes into data packets when their transmission begins: the delay of the hop,
 //! and a record of in-band telemetry (INT) in packets that collect it.
 
-use crate::describe::switch::Telemetry;
-use crate::packet::{IntRecord, IntRecords, Packet, flag};
+use incast_net::describe::switch::Telemetry;
+use incast_net::packet::{IntRecord, IntRecords, Packet, flag};
 
 /// The state of a port when it begins to send a packet.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ fn packed(multiple: u64, hop: &Hop) -> IntRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use incast_net::packet::Kind;
     use incast_units::Time;
 
     fn stamped(format: Telemetry, hop: &Hop) -> (Packet, IntRecord) {

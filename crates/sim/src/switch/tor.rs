@@ -3,21 +3,23 @@
 //! its VOQ is served by the circuit alone, at all other times by the uplink to the packet network, which
 //! serves VOQs in turn.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::queue_set::QueueSet;
+use incast_net::routing::forwarding::Table;
+
 use super::admission::{Admission, Buffer};
 use super::queues::Queues;
 use super::scheduler::State as Scheduler;
 use super::telemetry::{Hop, stamp};
 use super::{Egress, Switch};
-use crate::circuits::{Circuits, Rack};
-use crate::describe::Simulation;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
-use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, Packet, flag};
+use crate::facts::Facts;
+use crate::facts::circuits::{Circuits, Rack};
+use crate::node::Behaviour;
 use crate::port::Port;
-use crate::queue_set::QueueSet;
+use crate::rank;
 
 /// A ToR.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl Tor {
     /// A day begins or ends.
     fn turn<E: Effects>(&mut self, now: u64, circuits: &Circuits, effects: &mut E) {
         self.today = circuits.day(now).map(|day| (circuits.peer(self.rack, day), day.end));
-        effects.schedule(Event::new(circuits.next_change(now), EventKind::Circuit, 0));
+        effects.schedule(Event::new(circuits.next_change(now), rank::CIRCUIT, 0));
         for port in [self.uplink, self.circuit] {
             let backlog = self.backlog(port);
             let wire = &mut self.egress(port).wire;
@@ -145,24 +147,28 @@ impl Tor {
     }
 }
 
-impl Behaviour for Tor {
-    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
-        let circuits = world.circuits.as_ref().ok_or("a ToR without circuits")?;
+impl Tor {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its description contradicts itself: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
+        let circuits = facts.circuits.as_ref().ok_or("a ToR without circuits")?;
         let rack = circuits.rack(id).ok_or("a ToR without a circuit")?;
-        let outs = &world.routes.ports[id as usize];
+        let outs = &facts.routes.ports[id as usize];
         let hosts = simulation.network.hosts;
-        let optical = |node| world.routes.off == Some(node);
+        let optical = |node| facts.routes.off == Some(node);
         let port = |is: &dyn Fn(NodeId) -> bool| {
             outs.iter().position(|out| out.node >= hosts && is(out.node)).map(|port| port as PortId)
         };
         let circuit = port(&optical).ok_or("a ToR without a circuit")?;
         let uplink = port(&|node| !optical(node)).ok_or("a ToR without an uplink")?;
         let description = &simulation.switch;
-        let mut switch = Switch::new(id, world, simulation)?;
+        let mut switch = Switch::new(id, facts, simulation)?;
         // A limit for each port is one for each VOQ too.
-        let mut queued = world.routes.largest_ports(id);
+        let mut queued = facts.routes.largest_ports(id);
         queued.extend(vec![outs[usize::from(uplink)]; circuits.count()]);
-        switch.buffer = Buffer::new(description, id, &queued, world.largest_packet())?;
+        switch.buffer = Buffer::new(description, id, &queued, facts.largest_packet())?;
         let voq = |_| Voq { queues: Queues::new(description.queues), scheduler: Scheduler::new(description) };
         Ok(Self {
             switch,
@@ -176,9 +182,11 @@ impl Behaviour for Tor {
             today: None,
         })
     }
+}
 
-    fn first_events(&self, _: &World) -> Vec<Event> {
-        vec![Event::new(0, EventKind::Circuit, 0)]
+impl Behaviour for Tor {
+    fn first_events(&self, _: &Facts) -> Vec<Event> {
+        vec![Event::new(0, rank::CIRCUIT, 0)]
     }
 
     #[inline(never)]
@@ -188,13 +196,13 @@ impl Behaviour for Tor {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
-        let Some(circuits) = &world.circuits else { return };
+        let Some(circuits) = &facts.circuits else { return };
         let rack = circuits.rack_of(packet.destination);
         if rack == self.rack {
-            return self.switch.arrive(now, port, packet, int, world, effects);
+            return self.switch.arrive(now, port, packet, int, facts, effects);
         }
         let queue = packet.queue.min(self.switch.queues - 1);
         let size = u64::from(packet.size);
@@ -222,21 +230,21 @@ impl Behaviour for Tor {
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, world: &World, effects: &mut E) {
-        let Some(circuits) = &world.circuits else { return };
+    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
+        let Some(circuits) = &facts.circuits else { return };
         let (now, port) = (event.time(), event.entity() as PortId);
-        match event.kind() {
-            EventKind::Circuit => self.turn(now, circuits, effects),
-            EventKind::Departed if port == self.uplink || port == self.circuit => {
+        match event.rank() {
+            rank::CIRCUIT => self.turn(now, circuits, effects),
+            rank::DEPARTED if port == self.uplink || port == self.circuit => {
                 self.egress(port).wire.departed();
                 self.serve(now, port, circuits, effects);
             }
-            _ => self.switch.handle(event, world, effects),
+            _ => self.switch.handle(event, facts, effects),
         }
     }
 
     /// Links of a network with circuits do not change.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &World, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
 
     fn wire(&self, port: PortId) -> Option<&Port> {
         self.switch.wire(port)

@@ -25,7 +25,7 @@ pub struct SendJob {
     pub to: SocketAddr,
     /// The algorithm.
     pub params: AnyParams,
-    /// Round-trip time without queues, and the part of it on the way there.
+    /// Round-trip time without queues, and the part of it on the forward path.
     pub base_rtt: Time,
     /// See `base_rtt`.
     pub base_owd: Time,
@@ -117,7 +117,7 @@ pub(crate) fn send<S: Socket>(
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
                 let why = format!(
-                    "packets of {} on the wire do not fit the way to {}: choose smaller ones",
+                    "packets of {} on the wire do not fit the path to {}: choose smaller packets",
                     job.packet, job.to
                 );
                 return Err(Error::Impossible(why));

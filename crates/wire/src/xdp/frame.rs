@@ -86,7 +86,7 @@ pub(super) fn write(way: &Way, bytes: &[u8], into: &mut [u8]) -> Option<usize> {
     Some(size)
 }
 
-/// The datagram of a frame; `None` if it has none that is whole and undamaged, or one with IP options.
+/// Reads the datagram of a frame; `None` if it has none that is whole and undamaged, or one with IP options.
 pub(super) fn read(frame: &[u8]) -> Option<Datagram<'_>> {
     let (ethernet, rest) = frame.split_at_checked(ETHERNET)?;
     let (ip, _) = rest.split_at_checked(IP)?;

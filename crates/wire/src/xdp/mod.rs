@@ -116,7 +116,7 @@ impl Driver {
         let route = netlink.route(*from.ip(), *to.ip()).map_err(failed)?;
         if route.local {
             return Err(Error::Impossible(format!(
-                "{} is an address of this machine: packets to it pass through no interface; leave AF_XDP out",
+                "{} is an address of this machine: packets to it pass through no interface; do not use AF_XDP",
                 to.ip()
             )));
         }
@@ -136,7 +136,7 @@ impl Driver {
         let packet = job.packet.get();
         if packet - drive::ETHERNET > path {
             return Err(Error::Impossible(format!(
-                "packets of {} on the wire do not fit the way to {}: choose smaller ones",
+                "packets of {} on the wire do not fit the path to {}: choose smaller packets",
                 job.packet, job.to
             )));
         }
@@ -151,10 +151,10 @@ impl Driver {
         let next = route.gateway.unwrap_or(*to.ip());
         let found = netlink.neighbour(interface.index, next);
         let found =
-            found.map_err(|error| refused("the next on the way cannot be asked for", &interface.name, error));
+            found.map_err(|error| refused("the next hop cannot be looked up", &interface.name, error));
         let to_mac = found?.ok_or_else(|| {
             Error::Impossible(format!(
-                "nobody at {} says that they are {next}, the next on the way to {}",
+                "no machine at {} answers for {next}, the next hop to {}",
                 interface.name, job.to
             ))
         })?;
@@ -197,7 +197,7 @@ impl Driver {
         way: Option<Way>,
     ) -> Result<Self, Error> {
         let refused = |what: &'static str| move |error| refused(what, &interface.name, error);
-        system::deaf(&udp).map_err(refused("the port cannot be kept"))?;
+        system::deaf(&udp).map_err(refused("the port cannot be reserved"))?;
         let frame = frame_size(interface);
         let mut sockets = Vec::new();
         for queue in 0.. {
@@ -215,7 +215,7 @@ impl Driver {
                 return Err(Error::Impossible(why));
             }
             system::put(&map, queue, socket.fd())
-                .map_err(refused("the AF_XDP socket cannot be named to the program"))?;
+                .map_err(refused("the AF_XDP socket cannot be passed to the program"))?;
             sockets.push(socket);
         }
         let loaded = system::load(&program(&ours, map.as_raw_fd()))
@@ -322,13 +322,11 @@ fn usable(netlink: &mut Netlink, name: &str) -> Result<(Interface, Mac), Error> 
         _ => Error::Socket(format!("nothing is known of the interface {name}"), error),
     })?;
     if found.loopback {
-        let why = format!("{name} is this machine's loopback, where nothing is gained: leave AF_XDP out");
+        let why = format!("{name} is this machine's loopback, where AF_XDP gains nothing: do not use it");
         return Err(Error::Impossible(why));
     }
     let Some(mac) = found.mac else {
-        return Err(Error::Impossible(format!(
-            "{name} is no Ethernet interface, and AF_XDP is for those here"
-        )));
+        return Err(Error::Impossible(format!("{name} is no Ethernet interface, and AF_XDP needs one here")));
     };
     if !found.up {
         return Err(Error::Impossible(format!("{name} is down: `ip link set {name} up`")));
@@ -379,7 +377,7 @@ fn refused(what: &str, name: &str, error: io::Error) -> Error {
             "this kernel has no AF_XDP: Linux 5.9 or newer with CONFIG_XDP_SOCKETS is needed".to_owned()
         }
         Some(libc::EINVAL) => "does this kernel have it? Linux 5.9 or newer is needed".to_owned(),
-        Some(libc::EOPNOTSUPP) => format!("{name} does not do that"),
+        Some(libc::EOPNOTSUPP) => format!("{name} does not support it"),
         Some(libc::ENOBUFS | libc::ENOMEM) => {
             "there is too little memory, or the limit of locked memory is too low (`ulimit -l`)".to_owned()
         }

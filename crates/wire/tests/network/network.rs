@@ -57,7 +57,7 @@ pub(crate) struct Case {
     pub(crate) length: u64,
     pub(crate) receiver: ReceiverConfig,
     pub(crate) faults: Faults,
-    /// Rate of the slow link on the way there.
+    /// Rate of the slow link on the forward path.
     pub(crate) rate: Rate,
     /// Packets that find more bytes before it are marked.
     pub(crate) mark_above: u64,

@@ -8,6 +8,6 @@ mod functions;
 #[path = "../../src/lib.rs"]
 mod algorithm;
 
-use algorithm::{Target, TargetParams};
+use algorithm::Target;
 
-functions!(target: Target, TargetParams);
+functions!(target: Target);

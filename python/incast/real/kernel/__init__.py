@@ -65,19 +65,12 @@ class Control:
         return f"{self.algorithm.replace('-', '_')}.bpf.o"
 
 
-CONTROLS = (
-    Control("oscar", "incast_oscar", frozenset({"one_way_delay"}), options.DELAY),
-    Control("ccc", "incast_ccc"),
-    Control("theta-powertcp", "incast_theta"),
-    Control("powertcp", "incast_powertcp", frozenset({"int"}), options.TELEMETRY),
-    Control("hpcc", "incast_hpcc", frozenset({"int"}), options.TELEMETRY),
-    Control("swift", "incast_swift"),
-    Control("mswift", "incast_mswift"),
-    Control("timely", "incast_timely"),
-    Control("sqcc", "incast_sqcc"),
-    Control("dctcp", "incast_dctcp", frozenset({"ecn"})),
-    Control("constant", "incast_constant"),
-)
+def _control(algorithm: str, entry: _core.KernelEntry) -> Control:
+    option = next((one for one in (options.DELAY, options.TELEMETRY) if one.signal in entry.signals), None)
+    return Control(algorithm, entry.name, frozenset(entry.signals), option)
+
+
+CONTROLS = tuple(_control(known.name, known.kernel) for known in _core.algorithms() if known.kernel)
 """Every algorithm that there is for the kernel."""
 
 
@@ -95,7 +88,7 @@ class Link:
         line_rate_bps: Rate of the sender's link, in bit/s.
         packet_bytes: A full packet on the wire, with all headers.
         payload_bytes: Payload of a full packet, without a TCP option of Incast's own.
-        base_owd_ps: The part of the round-trip time on the way there, in picoseconds; None: half of it.
+        base_owd_ps: The part of the round-trip time on the forward path, in picoseconds; None: half of it.
         hops: Links from sender to receiver.
     """
 
@@ -123,9 +116,9 @@ class Link:
                 f"a packet on the wire has at most {_LARGEST_BYTES}B: 65535B of IP and 38B of Ethernet"
             )
         if not 0 < self.hops <= 255:
-            raise KernelError("the links on the way there must be 1 to 255, as many as IP lets a packet take")
+            raise KernelError("the links on the forward path must be 1 to 255, the most that IP allows")
         if self.base_owd_ps is not None and not 0 < self.base_owd_ps < self.base_rtt_ps:
-            raise KernelError("the way there must be a part of the base RTT")
+            raise KernelError("the forward delay must be a part of the base RTT")
 
 
 @dataclass(frozen=True)
@@ -191,7 +184,7 @@ def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
 
 
 def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | None:
-    """The TCP option that an algorithm needs with these parameters; None: it needs none.
+    """Returns the TCP option that an algorithm needs with these parameters; None: it needs none.
 
     Args:
         algorithm: ``name`` or ``name:preset``.
@@ -381,7 +374,7 @@ def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
     """
     if not name.startswith(_PREFIX) or any(name in names(known) for known in CONTROLS):
         raise KernelError(
-            f"{name!r} is no name for an algorithm of one's own: {_PREFIX} and one that is free"
+            f"{name!r} is not a valid name for your own algorithm: write {_PREFIX} and one that is free"
         )
     bpftool = machine.ready()
     if not source.is_file():
@@ -503,7 +496,7 @@ def unload(name: str) -> bool:
         raise KernelError(f"{known} is not loaded")
     new = [one for one in found if one.selectable]
     if not new:
-        raise KernelError(f"{known} is unloaded already; it goes with the last connection that uses it")
+        raise KernelError(f"{known} is unloaded already; it disappears with the last connection that uses it")
     for one in new:
         machine.call(bpftool, "struct_ops", "unregister", "id", str(one.id))
     _remove_unused(bpftool)

@@ -92,7 +92,7 @@ def registered() -> list[tuple[str, int]]:
     try:
         return [(str(row["name"]), int(row["id"])) for row in json.loads(text or "[]")]
     except (ValueError, KeyError, TypeError):
-        raise KernelError(f"bpftool answers what Incast does not understand: {text[:200]}") from None
+        raise KernelError(f"bpftool gave an answer that Incast does not understand: {text[:200]}") from None
 
 
 def call(bpftool: str, *words: str) -> str:

@@ -151,7 +151,7 @@ def maps(bpftool: str, number: int) -> list[int]:
     text = call(bpftool, "--json", "struct_ops", "dump", "id", str(number))
     program = text.partition(f"{_USER}/prog_id:")[2].partition('"')[0]
     if not program.isdigit():
-        raise KernelError(f"bpftool does not tell the functions of the congestion control number {number}")
+        raise KernelError(f"bpftool does not list the functions of the congestion control number {number}")
     return [int(one) for one in _ask(bpftool, "prog", "show", "id", program)[0].get("map_ids", [])]
 
 
@@ -173,7 +173,7 @@ def _rows(text: str) -> list[Mapping[str, Any]]:
     try:
         rows = json.loads(text.strip() or "[]")
     except ValueError:
-        raise KernelError(f"bpftool answers what Incast does not understand: {text[:200]}") from None
+        raise KernelError(f"bpftool gave an answer that Incast does not understand: {text[:200]}") from None
     return rows if isinstance(rows, list) else [rows]
 
 
@@ -195,6 +195,6 @@ def _apart(command: str, words: Sequence[str]) -> str:
     if "unshare:" in text or "mount:" in text:
         raise KernelError(
             "TCP options need the right to mount (CAP_SYS_ADMIN) and a kernel with CONFIG_CGROUP_BPF=y;"
-            f" what was said: {text.strip().splitlines()[-1]}"
+            f" the command said: {text.strip().splitlines()[-1]}"
         )
     raise KernelError(reason(text))

@@ -332,6 +332,7 @@ class _Run:
         return flows.Info.of(connection.sender).acked - connection.begun.acked
 
     def _flows(self, measured: Measured) -> None:
+        """Adds the records of the flows that have started."""
         for connection in self.connections:
             flow, begun = connection.flow, connection.begun
             if connection.started_ns is None:
@@ -380,7 +381,7 @@ class _Run:
         if late := sorted(measured.work.late_ps()):
             usual, most = late[(len(late) - 1) // 2] / 1e9, late[-1] / 1e9
             times = f"{usual:.2g} ms (median) to {most:.2g} ms"
-            self.notes.append(f"flows of operations started {times} after what they wait for")
+            self.notes.append(f"flows of operations started {times} after the operations that they wait for")
 
     def _ports(self) -> None:
         for key, queue in sorted(self.net.queues.items()):

@@ -185,7 +185,7 @@ def _control(end: socket.socket, flow: Flow) -> None:
     except FileNotFoundError:
         end.close()
         name = flow.control.name
-        raise TestbedError(f"the kernel has no {name} (any more): somebody else has unloaded it") from None
+        raise TestbedError(f"the kernel has no {name} (any more): another process has unloaded it") from None
 
 
 def _anew(connection: Connection) -> None:

@@ -1,7 +1,7 @@
 """The network of a testbed with a switch in user space, which can delay packets.
 
-All links and switches of the scenario are in one program (``crates/switch``). Each host has a veth pair, and
-the program reads and writes frames at its far end.
+All links and switches of the scenario are in one program (``crates/softswitch``). Each host has a veth pair,
+and the program reads and writes frames at its far end.
 """
 
 from __future__ import annotations

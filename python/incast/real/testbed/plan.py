@@ -295,7 +295,7 @@ _SWITCH = {
     "trimming": "TCP does not understand packets without their payload",
     "buffers": "every switch of a testbed has the same buffer",
     "packed_telemetry": "the record that TCP carries on a testbed is not packed",
-    "egress_limit": "ports of a testbed drop nothing with PFC, or share the buffer without",
+    "egress_limit": "with PFC ports of a testbed drop nothing, and without PFC they share the buffer",
 }
 """Keys of switches that must be absent, and why."""
 
@@ -327,7 +327,7 @@ def _impossible(core: _core.Plan, text: Mapping[str, Any], user: bool) -> _Found
         key = "topology.delay" if "delay" in text["topology"] else "topology.links"
         yield key, "the kernel cannot delay packets here (no netem): --switch user can"
     if core.pausing and not user:
-        yield "switch.pfc", "the kernel pauses nobody: --switch user does"
+        yield "switch.pfc", "the kernel switch does not support PFC: --switch user does"
     for node, port in core.captured_ports:
         peer = _peer(core, (node, port))
         if min(node, peer) >= core.hosts:
@@ -460,15 +460,15 @@ def _notes(core: _core.Plan, text: Mapping[str, Any], user: bool, telemetry: boo
     if core.ecn is not None and core.ecn[4] and not user:
         yield "packets are marked when they come to a queue, and not when they leave it"
     if core.pausing:
-        yield "what a paused host has sent waits in the switch, as in a network card, unknown to TCP"
+        yield "packets of a paused host wait in the switch, as in a network card, and TCP does not see them"
     if not user:
         yield f"links are buckets of {BUCKET // 1000} KB: a packet alone is not slowed down to the rate"
         if telemetry and (note := _shallow(core)):
             yield note
-        yield "delays of links are those of the kernel, and not those of the scenario"
-        yield "the peak of a queue is that of its samples"
+        yield "delays of links are the kernel's own, not the scenario's"
+        yield "the peak of a queue is the largest of its samples"
         if core.buffer_alpha is not None:
-            yield "ports do not share the buffer: each has the most that one alone could take of it"
+            yield "ports do not share the buffer: each can take as much as one port alone could"
     if core.captured_ports:
         yield "packets are captured by the kernels of hosts: packets to a host are stamped on arrival"
     if core.port_interval_ps < SHORTEST_SAMPLE_PS and core.probed_ports and not user:

@@ -76,7 +76,7 @@ class Queue:
         length, kind = struct.unpack_from("=IH", answer)
         if kind == _ERROR:
             number = -struct.unpack_from("=i", answer, 16)[0]
-            raise TestbedError(f"the kernel does not tell of its queue: {os.strerror(number)}")
+            raise TestbedError(f"the kernel does not report its queue: {os.strerror(number)}")
         transmitted = packets = drops = queued = 0
         for name, start, end in _attributes(answer, 36, length):
             if name != _STATS:

@@ -42,7 +42,7 @@ class States:
         bpftool = machine.ready()
         numbers = [one.id for one in kernel.loaded() if one.name == name and one.selectable]
         if not numbers:
-            raise TestbedError(f"the kernel has no {name} any more: somebody else has unloaded it")
+            raise TestbedError(f"the kernel has no {name} any more: another process has unloaded it")
         number = max(numbers)
         for place in options.maps(bpftool, number):
             of = json.loads(machine.call(bpftool, "--json", "map", "show", "id", str(place)))
@@ -90,7 +90,7 @@ def _state_bytes(bpftool: str, name: str, types: int) -> int:
         flow = next(one for one in listed if one["kind"] == "STRUCT" and one.get("name") == _MAP[:-1])
         found = int(flow["members"][1]["bits_offset"]) // 8
     except (KeyError, IndexError, StopIteration, TypeError, ValueError):
-        raise TestbedError(f"bpftool does not tell the types of {name}") from None
+        raise TestbedError(f"bpftool does not list the types of {name}") from None
     expected = kernel.state_bytes(name)
     if found != -(-expected // 8) * 8:
         raise TestbedError(f"{name} has states of {found} bytes, and this version {expected}: run `make bpf`")

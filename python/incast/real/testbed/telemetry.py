@@ -35,7 +35,7 @@ class Record:
 
 
 def record(frame: bytes) -> Record | None:
-    """The record in a frame, if it is an acknowledgement with one (``bpf/echo.h``)."""
+    """Returns the record in a frame, if it is an acknowledgement with one (``bpf/echo.h``)."""
     found = _option(frame)
     # Kind, length, identifier, whether it is an answer, number of records.
     if found is None or len(found) != TELEMETRY.request_bytes or found[6:8] != b"\1\1":

@@ -224,7 +224,7 @@ class Work:
             self._expect(place)
 
     def _expect(self, place: int) -> None:
-        """All that an operation waits for has happened."""
+        """Schedules an operation: all that it waits for has happened."""
         operation = self.operations[place]
         at = operation.after_ps
         if operation.what == "send":

@@ -42,7 +42,7 @@ class Sheet:
         return len(self.columns[0].values)
 
     def column(self, name: str) -> list[Any]:
-        """The values of a column."""
+        """Returns the values of a column."""
         return next(column.values for column in self.columns if column.name == name)
 
     def save(self, path: Path) -> list[Path]:

@@ -67,9 +67,9 @@ fn a_flipped_bit_in_what_a_killed_run_leaves_is_noticed() {
     let simulation = simulation();
     let info = ResultInfo::begin("parts", &simulation, &[]);
     let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
-    let labels = Labels::new(&simulation, &[], &[]);
+    let labels = Labels::new(&simulation, &[], &[], &[]);
     for part in 0..3 {
-        let rows = labels.port_series(&samples(part * 20..(part + 1) * 20));
+        let rows = PortSeries::batch(&samples(part * 20..(part + 1) * 20), &labels);
         writer.part(TableName::PortSeries, &rows).unwrap();
     }
     drop(writer);
@@ -79,7 +79,7 @@ fn a_flipped_bit_in_what_a_killed_run_leaves_is_noticed() {
     assert!(noticed > 100, "{noticed}");
     // And the writer itself does not merge a part that has changed under it.
     let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
-    writer.part(TableName::PortSeries, &labels.port_series(&samples(0..20))).unwrap();
+    writer.part(TableName::PortSeries, &PortSeries::batch(&samples(0..20), &labels)).unwrap();
     let file_names = names(&scratch.0.join("port_series"));
     let part = scratch.0.join("port_series").join(&file_names[0]);
     let mut bytes = fs::read(&part).unwrap();

@@ -53,7 +53,10 @@ fn parts_on_disk(folder: &ResultFolder) -> u64 {
     assert_eq!(rows % GROUP_ROWS as u64, 0);
     let simulation = simulation();
     if rows > 0 {
-        assert_eq!(whole(&table), Labels::new(&simulation, &[], &[]).port_series(&samples(0..rows)));
+        assert_eq!(
+            whole(&table),
+            PortSeries::batch(&samples(0..rows), &Labels::new(&simulation, &[], &[], &[]))
+        );
     }
     rows / GROUP_ROWS as u64
 }

@@ -88,7 +88,7 @@ impl Effect for Balancing {
         if !root.policies().any(Policy::spreads) {
             idle.add("balancing.acknowledgements", "has no effect: every flow has one path (\"ecmp\")");
         } else if root.transport.kind == Kind::Homa {
-            let reason = "has no effect: what a receiver sends under Homa takes one path";
+            let reason = "has no effect: under Homa all packets from a receiver take one path";
             idle.add("balancing.acknowledgements", reason);
         }
         if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.balancing.is_some()) {
@@ -130,7 +130,7 @@ impl Effect for Balancing {
             let names = Policy::ALL.iter().find(|(named, ..)| *named == policy);
             let name = names.map_or("", |(_, name, _)| name);
             let message = format!(
-                "is \"go-back-n\", which takes every packet that another one overtakes for a loss, and the policy \
+                "is \"go-back-n\", which treats every overtaken packet as lost, and the policy \
                  {name:?} spreads packets over paths"
             );
             let hint = "transport.recovery = \"selective\" keeps packets that arrive out of order";
@@ -142,11 +142,10 @@ impl Effect for Balancing {
         match self.thresholds(scope.root) {
             None if self.thresholds.is_empty() => reading.wrong_key(
                 "balancing.thresholds",
-                "is needed with \"adaptive\", since the ports have no limits of their own; three queue lengths \
-                 are meant, like [\"40KB\", \"80KB\", \"160KB\"]",
+                "is needed with \"adaptive\", since the ports have no limits of their own; expected three queue lengths, like [\"40KB\", \"80KB\", \"160KB\"]",
             ),
             None => {
-                let message = format!("has {} values; three queue lengths are meant", self.thresholds.len());
+                let message = format!("has {} values; expected three queue lengths", self.thresholds.len());
                 reading.wrong_key("balancing.thresholds", message);
             }
             Some(thresholds) if !thresholds.is_sorted() => {

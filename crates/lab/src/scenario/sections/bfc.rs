@@ -46,7 +46,7 @@ impl Effect for Bfc {
         if self.signal != Signal::Map {
             idle.add("switch.bfc.interval", "has no effect: switch.bfc.signal is not \"map\"");
         }
-        let reason = "has no effect: with [switch.bfc] its number of queues holds";
+        let reason = "has no effect: with [switch.bfc] its own number of queues applies";
         idle.add("switch.queues", reason);
         if root.switch.scheduler == Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: with [switch.bfc] all queues have the same quantum");

@@ -146,7 +146,8 @@ fn headroom(changes: &[network::Change], scope: &Scope<'_>, fabric: &Fabric, rea
     if switch.no_shared_pool(scope, fabric, of_topology).is_none()
         && let Some(message) = switch.no_shared_pool(scope, fabric, of_changes)
     {
-        reading.wrong_key("change", format!("{message}, with links as fast and long as they ever are"));
+        reading
+            .wrong_key("change", format!("{message}, with each link at its highest rate and longest delay"));
     }
 }
 
@@ -166,7 +167,7 @@ fn states(resolved: &[(network::Change, bool, usize)], fabric: &Fabric, reading:
             let [a, b] = [link.a.0, link.b.0].map(|node| &fabric.network.nodes[node as usize]);
             let word = if up { "up" } else { "down" };
             let message =
-                format!("has no effect: the link between {a} and {b} is {word} already at {}", change.time);
+                format!("has no effect: the link between {a} and {b} is already {word} at {}", change.time);
             reading.wrong_key(&format!("change.{block}.state"), message);
         }
     }

@@ -30,7 +30,7 @@ impl Setting for UnscheduledLevels {
         match &node.value {
             Value::Text(text) if text == "rule" => Some(Self::Rule),
             Value::Text(text) => {
-                reading.wrong(node.place, key, format!("{text:?}: a number of levels or \"rule\" is meant"));
+                reading.wrong(node.place, key, format!("{text:?}: expected a number of levels or \"rule\""));
                 None
             }
             _ => u8::read(node, key, reading).map(Self::Count),

@@ -119,7 +119,7 @@ impl Effect for Topology {
         }
         let transport = &scope.root.transport;
         if transport.kind.is_controlled() && transport.recovery == Recovery::GoBackN {
-            let message = "is \"go-back-n\", which takes every packet that another one overtakes for a loss, and \
+            let message = "is \"go-back-n\", which treats every overtaken packet as lost, and \
                            packets by a circuit overtake those in the packet network";
             let hint = "transport.recovery = \"selective\" keeps packets that arrive out of order";
             reading.warn("transport", fault("recovery", message).with_hint(hint));

@@ -2,6 +2,7 @@
 
 use incast_cc::Fixed;
 use incast_sim::Simulation;
+use incast_sim::describe::Named as _;
 use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::switch::{
@@ -353,10 +354,16 @@ impl Switch {
     /// Checks trimming against the rest.
     fn check_trimming(&self, trimming: &Trimming, scope: &Scope<'_>, reading: &mut Reading) {
         if self.pfc.is_some() {
-            reading.wrong_key("switch.pfc", "excludes switch.trimming: one pauses where the other trims");
+            reading.wrong_key(
+                "switch.pfc",
+                "cannot be combined with switch.trimming: one pauses where the other trims",
+            );
         }
         if self.bfc.is_some() {
-            reading.wrong_key("switch.bfc", "excludes switch.trimming: one pauses where the other trims");
+            reading.wrong_key(
+                "switch.bfc",
+                "cannot be combined with switch.trimming: one pauses where the other trims",
+            );
         }
         if self.queues != 1 {
             let message = format!("is {}; with switch.trimming a port has one queue for data", self.queues);
@@ -376,7 +383,7 @@ impl Switch {
             reading.wrong_key("switch.trimming.headers", message);
         }
         if trimming.size >= packet {
-            let message = format!("{} is no less than a whole packet ({packet})", trimming.size);
+            let message = format!("{} is not less than a whole packet ({packet})", trimming.size);
             reading.wrong_key("switch.trimming.size", message);
         }
     }
@@ -417,11 +424,14 @@ impl Effect for Switch {
         if self.trimming.is_some() {
             let limits = ["buffer", "reserve", "ingress_alpha", "egress_alpha", "buffers", "egress_limit"];
             for key in limits.into_iter().chain(["ingress_alpha_rate"]) {
-                let reason = "has no effect: switch.trimming has the limits of queues";
+                let reason = "has no effect: switch.trimming sets the limits of queues";
                 idle.add(&format!("switch.{key}"), reason);
             }
             for key in ["scheduler", "quanta", "weights", "strict"] {
-                idle.add(&format!("switch.{key}"), "has no effect: switch.trimming has the order of service");
+                idle.add(
+                    &format!("switch.{key}"),
+                    "has no effect: switch.trimming sets the order of service",
+                );
             }
             return;
         }

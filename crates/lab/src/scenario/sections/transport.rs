@@ -25,7 +25,7 @@ choice!(Sample);
 impl Setting for BaseRtt {
     fn shape() -> Shape {
         let words = Shape::Choice(vec![
-            ("path", "that of the flow's own path"),
+            ("path", "the base RTT of the flow's own path"),
             ("network", "the largest of the network, for every flow"),
         ]);
         Shape::Either(vec![words, Time::shape()])

@@ -13,26 +13,27 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::Hold;
+use incast_net::describe::Simulation;
+use incast_net::describe::bfc::Bfc;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::switch::PathPolicy;
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::pause_map::PauseMap;
+use incast_net::random::{draw, mix};
+use incast_net::routing::forwarding::Table;
 use incast_units::Rate;
+
 use signals::{Request, Signals};
 use table::FlowTable;
 
 use super::admission::Admission;
-use super::path::PathPolicy;
 use super::{Egress, Switch};
-use crate::describe::Simulation;
-use crate::describe::bfc::Bfc;
-use crate::describe::network::{NodeId, PortId};
-use crate::engine::deadlock::Hold;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::node::Behaviour;
-use crate::engine::world::World;
-use crate::forwarding::Table;
-use crate::packet::{IntRecords, Kind, Packet};
-use crate::pause_map::PauseMap;
+use crate::facts::Facts;
+use crate::node::Behaviour;
 use crate::port::Port;
-use crate::random::{draw, mix};
-use crate::route::Out;
+use crate::rank;
 
 /// The queue of packets that carry no data. It is served first and never paused.
 const CONTROL: u8 = 0;
@@ -116,7 +117,7 @@ impl BackpressureSwitch {
             Request::Schedule => {
                 let interval = self.hops[usize::from(port)].interval;
                 let next = now.div_ceil(interval) * interval;
-                effects.schedule(Event::new(next, EventKind::Control, u32::from(port)));
+                effects.schedule(Event::new(next, rank::CONTROL, u32::from(port)));
             }
         }
     }
@@ -125,7 +126,7 @@ impl BackpressureSwitch {
     fn tick(&mut self, now: u64, port: PortId, effects: &mut impl Effects) {
         let hop = &mut self.hops[usize::from(port)];
         if hop.signals.tick() {
-            effects.schedule(Event::new(now + hop.interval, EventKind::Control, u32::from(port)));
+            effects.schedule(Event::new(now + hop.interval, rank::CONTROL, u32::from(port)));
             self.serve(now, port, effects);
         }
     }
@@ -257,12 +258,16 @@ impl BackpressureSwitch {
     }
 }
 
-impl Behaviour for BackpressureSwitch {
-    fn new(id: NodeId, world: &World, simulation: &Simulation) -> Result<Self, String> {
+impl BackpressureSwitch {
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its description contradicts itself: what to say.
+    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
         let bfc = simulation.switch.bfc.ok_or("a switch with BFC of which there are no settings")?;
-        let switch = Switch::with(id, world, simulation, &simulation.switch.with_queues_of(&bfc))?;
+        let switch = Switch::with(id, facts, simulation, &simulation.switch.with_queues_of(&bfc))?;
         let problem_at = |out: &Out| bfc.problem_at(out.rate, out.delay);
-        if let Some(problem) = world.routes.ports[id as usize].iter().find_map(problem_at) {
+        if let Some(problem) = facts.routes.ports[id as usize].iter().find_map(problem_at) {
             return Err(problem);
         }
         let queues = usize::from(bfc.queues);
@@ -282,7 +287,9 @@ impl Behaviour for BackpressureSwitch {
             stream: mix(simulation.seed ^ mix(u64::from(id) ^ STREAM)),
         })
     }
+}
 
+impl Behaviour for BackpressureSwitch {
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -290,14 +297,14 @@ impl Behaviour for BackpressureSwitch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
             return self.obey(now, port, packet, int, effects);
         }
-        let Some(to) = self.switch.route(now, packet, world) else {
-            effects.tally().lost += u64::from(packet.kind == Kind::Data);
+        let Some(to) = self.switch.route(now, packet, facts) else {
+            effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         let admitted = if packet.kind == Kind::Data {
@@ -311,20 +318,20 @@ impl Behaviour for BackpressureSwitch {
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, _: &World, effects: &mut E) {
+    fn handle<E: Effects>(&mut self, event: Event, _: &Facts, effects: &mut E) {
         let (now, port) = (event.time(), event.entity() as PortId);
-        match event.kind() {
-            EventKind::Departed => {
+        match event.rank() {
+            rank::DEPARTED => {
                 self.switch.ports[usize::from(port)].wire.departed();
                 self.serve(now, port, effects);
             }
-            EventKind::Control => self.tick(now, port, effects),
+            rank::CONTROL => self.tick(now, port, effects),
             _ => {}
         }
     }
 
-    fn reroute<E: Effects>(&mut self, now: u64, table: Table, world: &World, effects: &mut E) {
-        self.switch.reroute(now, table, world, effects);
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
+        self.switch.reroute(now, table, facts, effects);
     }
 
     fn rate_changed(&mut self, port: PortId, rate: Rate, index: u32) {

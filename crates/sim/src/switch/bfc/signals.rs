@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::describe::bfc::Signal;
-use crate::packet::{IntRecords, Kind, PFC_FRAME, Packet};
-use crate::pause_map::{MAP_BITS, PauseMap};
+use incast_net::describe::bfc::Signal;
+use incast_net::packet::{IntRecords, Kind, PFC_FRAME, Packet};
+use incast_net::pause_map::{MAP_BITS, PauseMap};
 
 /// The queues of the far end that are to be paused, and the frames that wait for the wire.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ fn ask(frames: &mut VecDeque<u16>, number: u16) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::NO_INT;
+    use incast_net::packet::NO_INT;
 
     #[test]
     fn the_first_packet_pauses_and_the_last_one_resumes() {

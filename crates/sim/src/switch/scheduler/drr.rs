@@ -8,8 +8,11 @@
 //! A quantum may be smaller than a packet: the queue then accumulates credit over several visits. Visits in which
 //! no queue sends are not simulated one by one, so a choice costs O(queues) for any quanta.
 
-use super::{QueueSet, Queues, Schedule};
-use crate::describe::switch::Switch as Description;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
+use super::schedule::Schedule;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct DeficitRoundRobin {
@@ -96,9 +99,9 @@ impl Schedule for DeficitRoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::switch::Scheduler;
-    use crate::packet::{IntRecords, Kind, Packet};
-    use crate::random::draw;
+    use incast_net::describe::switch::Scheduler;
+    use incast_net::packet::{IntRecords, Kind, Packet};
+    use incast_net::random::draw;
     use incast_units::Bytes;
 
     fn drr(quanta: &[u64]) -> DeficitRoundRobin {

@@ -1,7 +1,10 @@
 //! The order of service of a port that trims: headers first, but data is not starved.
 
-use super::{QueueSet, Queues, Schedule};
-use crate::describe::switch::Switch as Description;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
+use super::schedule::Schedule;
+use crate::switch::queues::Queues;
 use crate::switch::trimming::{DATA, HEADERS};
 
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Schedule for HeadersFirst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::switch::Trimming;
+    use incast_net::describe::switch::Trimming;
 
     fn set(data: u32, headers: u32) -> QueueSet {
         let mut ready = QueueSet::default();

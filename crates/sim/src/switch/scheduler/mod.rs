@@ -1,46 +1,24 @@
 //! Schedulers: which queue of a port is served next.
 //!
-//! To add a scheduler: write its module, and add one line to the `schedulers!` list below. Its name can
-//! then be used in scenario files.
+//! To add a scheduler: write its file here, its name in [`incast_net::describe::switch::Scheduler`], and one line in the
+//! `schedulers!` list below.
 
 mod drr;
 mod headers_first;
 mod round_robin;
+mod schedule;
 mod strict_priority;
 mod wrr;
 
+use incast_net::describe::switch::{Scheduler, Switch as Description};
+use incast_net::queue_set::QueueSet;
+
+use schedule::Schedule;
+
 use super::queues::Queues;
-use crate::describe::switch::Switch as Description;
-use crate::queue_set::QueueSet;
-
-/// A scheduler at one port: which queue sends the next packet.
-pub(crate) trait Schedule {
-    /// Its state before the first packet.
-    fn new(description: &Description) -> Self;
-
-    /// The queue whose first packet is sent now. `ready` is not empty: the queues that hold a packet
-    /// and are not paused, a part of those in `queues`.
-    fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8;
-
-    /// A packet of `queue` is sent without having waited, because no queue was ready. The state
-    /// becomes what it would be had this packet been queued and chosen.
-    fn passed(&mut self, queue: u8, queues: &Queues);
-}
 
 macro_rules! schedulers {
-    ($($variant:ident = $name:literal, $state:ty, $meaning:literal;)+) => {
-        /// The order in which a port serves its queues. Paused queues are skipped.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Scheduler {
-            $(#[doc = $meaning] $variant,)+
-        }
-
-        impl Scheduler {
-            /// Each with its name in scenario files and its description.
-            pub const ALL: &[(Self, &'static str, &'static str)] =
-                &[$((Self::$variant, $name, $meaning)),+];
-        }
-
+    ($($variant:ident($state:ty);)+) => {
         /// The state of one port's scheduler.
         #[derive(Debug)]
         pub(crate) enum Any {
@@ -77,14 +55,10 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    StrictPriority = "strict-priority", strict_priority::StrictPriority,
-        "the lowest-numbered queue that holds a packet";
-    RoundRobin = "round-robin", round_robin::RoundRobin,
-        "one packet from each queue in turn";
-    Drr = "drr", Box<drr::DeficitRoundRobin>,
-        "deficit round robin: each queue in turn its quantum of bytes, whatever the size of its packets";
-    Wrr = "wrr", Box<wrr::WeightedRoundRobin>,
-        "weighted round robin: each queue in turn as many packets as its weight";
+    StrictPriority(strict_priority::StrictPriority);
+    RoundRobin(round_robin::RoundRobin);
+    Drr(Box<drr::DeficitRoundRobin>);
+    Wrr(Box<wrr::WeightedRoundRobin>);
 }
 
 /// The order of service at one port.
@@ -134,19 +108,5 @@ impl State {
             Self::Mixed(mixed) if queue < mixed.strict => {}
             Self::Mixed(mixed) => mixed.scheduler.passed(queue, queues),
         }
-    }
-}
-
-impl<S: Schedule> Schedule for Box<S> {
-    fn new(description: &Description) -> Self {
-        Self::new(S::new(description))
-    }
-
-    fn choose(&mut self, ready: QueueSet, queues: &Queues) -> u8 {
-        S::choose(self, ready, queues)
-    }
-
-    fn passed(&mut self, queue: u8, queues: &Queues) {
-        S::passed(self, queue, queues);
     }
 }

@@ -1,7 +1,10 @@
 //! Round robin by packets (Nagle, RFC 970): each queue in turn sends one, whatever its size.
 
-use super::{QueueSet, Queues, Schedule};
-use crate::describe::switch::Switch as Description;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
+use super::schedule::Schedule;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct RoundRobin {

@@ -1,7 +1,10 @@
 //! Strict priority: queue 0 before queue 1 before queue 2.
 
-use super::{QueueSet, Queues, Schedule};
-use crate::describe::switch::Switch as Description;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
+use super::schedule::Schedule;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct StrictPriority;

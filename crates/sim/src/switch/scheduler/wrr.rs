@@ -1,7 +1,10 @@
 //! Weighted round robin by packets: each queue in turn sends as many packets as its weight, or until it is empty.
 
-use super::{QueueSet, Queues, Schedule};
-use crate::describe::switch::Switch as Description;
+use incast_net::describe::switch::Switch as Description;
+use incast_net::queue_set::QueueSet;
+
+use super::schedule::Schedule;
+use crate::switch::queues::Queues;
 
 #[derive(Debug)]
 pub(crate) struct WeightedRoundRobin {
@@ -50,8 +53,8 @@ impl Schedule for WeightedRoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::switch::Scheduler;
-    use crate::packet::{IntRecords, Kind, Packet};
+    use incast_net::describe::switch::Scheduler;
+    use incast_net::packet::{IntRecords, Kind, Packet};
 
     /// Serves queues with these numbers of packets and returns the order.
     fn order(weights: &[u32], packets: &[usize]) -> Vec<u8> {

@@ -8,20 +8,21 @@ mod receiver;
 mod sender;
 mod wire;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
-pub(crate) use priorities::Priorities;
-
-use super::{Context, Transport};
-use crate::describe::control::{Controller, OwnControl};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
-use crate::host::nic::{Nic, Source};
-use crate::host::program::Step;
-use crate::packet::{IntRecords, Kind, Packet};
-use crate::record::{FlowRecord, FlowSample};
+use priorities::Priorities;
 use receiver::Receivers;
 use sender::Senders;
+
+use super::context::{Context, Transport};
+use crate::facts::Facts;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::rank;
 
 /// The messages from and to one host.
 #[derive(Debug)]
@@ -32,18 +33,14 @@ pub(crate) struct Homa {
 }
 
 impl Transport for Homa {
-    const OWN_CONTROL: Option<OwnControl> = Some(OwnControl {
-        title: "Homa",
-        controller: Controller::Receivers,
-        needs: "switches with eight priorities; hosts that know sizes of messages (Linux kernel module: 2021)",
-    });
+    type Shared = Priorities;
 
-    fn new(world: &World) -> Self {
-        Self {
-            priorities: world.homa.clone().unwrap_or_default(),
-            senders: Senders::default(),
-            receivers: Receivers::default(),
-        }
+    fn prepare(simulation: &Simulation, facts: &Facts) -> Result<Priorities, String> {
+        Priorities::new(simulation, &facts.routes, facts.plain_sizes())
+    }
+
+    fn new(shared: &Priorities, _: &Facts) -> Self {
+        Self { priorities: shared.clone(), senders: Senders::default(), receivers: Receivers::default() }
     }
 
     fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
@@ -93,21 +90,21 @@ impl Transport for Homa {
 
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
         let (now, entity) = (event.time(), event.entity());
-        match event.kind() {
-            EventKind::Receiver => self.receivers.on_timer(now, entity, &self.priorities, cx),
+        match event.rank() {
+            rank::RECEIVER => self.receivers.on_timer(now, entity, &self.priorities, cx),
             _ => self.senders.on_timer(now, entity, &self.priorities, cx),
         }
     }
 
-    fn sample(&self, time: Time, index: u32, _world: &World) -> Option<FlowSample> {
+    fn sample(&self, time: Time, index: u32, _world: &Facts) -> Option<FlowSample> {
         self.senders.sample(time, index)
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.senders.unfinished(world)
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        self.senders.unfinished(facts)
     }
 
-    fn waits(&self, nics: &[Nic], _world: &World) -> Vec<(u32, String)> {
+    fn waits(&self, nics: &[Nic], _world: &Facts) -> Vec<(u32, String)> {
         self.senders.waits(nics)
     }
 }

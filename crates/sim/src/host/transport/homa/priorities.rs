@@ -1,14 +1,15 @@
 //! Limits and priority levels, the same at all hosts.
 
 use incast_cc::Fixed;
+use incast_net::describe::Simulation;
+use incast_net::describe::balancing::Balancing;
+use incast_net::describe::flow::Flow;
+use incast_net::describe::switch::Scheduler;
+use incast_net::describe::transport::{
+    Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels,
+};
+use incast_net::routing::route::{Routes, Sizes};
 use incast_units::{Bytes, Rate};
-
-use crate::balancing::Balancing;
-use crate::describe::Simulation;
-use crate::describe::flow::Flow;
-use crate::describe::switch::Scheduler;
-use crate::describe::transport::{Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels};
-use crate::route::{Routes, Sizes};
 
 /// The level of grants, acknowledgements, requests and packets that are sent again. It is also the highest
 /// unscheduled one.
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
     use crate::example::transport::tests::star;
 
-    /// The priorities of flows of these sizes under these settings, with eight queues.
+    /// Computes the priorities of flows of these sizes under these settings, with eight queues.
     fn of(sizes: &[u64], set: impl FnOnce(&mut Simulation)) -> Result<Priorities, String> {
         let mut simulation = star(1);
         let flow = simulation.flows[0];

@@ -54,7 +54,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draw;
+    use incast_net::random::draw;
 
     #[test]
     fn the_same_as_a_plain_set() {

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Kind, NO_INT, Packet};
+
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
-use crate::host::transport::Context;
-use crate::packet::{Ack, Kind, NO_INT, Packet};
+use crate::facts::Facts;
+use crate::host::transport::context::Context;
+use crate::rank;
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
@@ -66,7 +68,7 @@ struct Message {
     level: u8,
     /// Time at which a new packet of it last arrived or it was last granted or requested again.
     touched: u64,
-    /// Time of the valid pending [`EventKind::Receiver`].
+    /// Time of the valid pending [`rank::RECEIVER`].
     timer: u64,
     /// Requests since a new packet last arrived.
     tries: u32,
@@ -89,7 +91,7 @@ impl Message {
         let due = self.touched.saturating_add(priorities.resend_timeout);
         if self.outstanding() > 0 && !self.given_up && due < self.timer {
             self.timer = due;
-            effects.schedule(Event::new(due, EventKind::Receiver, self.slot));
+            effects.schedule(Event::new(due, rank::RECEIVER, self.slot));
         }
     }
 
@@ -113,10 +115,10 @@ impl Receivers {
         priorities: &Priorities,
         cx: &mut Context<'_, E>,
     ) {
-        cx.effects.tally().delivered += 1;
+        cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
-        let payload = cx.world.sizes(cx.world.flows[incoming.flow as usize].algorithm).payload;
+        let payload = cx.facts.sizes(cx.facts.flows[incoming.flow as usize].algorithm).payload;
         let number = (data.sequence / payload) as u32;
         if incoming.completed != NEVER {
             if number == 0 {
@@ -125,7 +127,7 @@ impl Receivers {
             return;
         }
         let place = match incoming.place {
-            NOWHERE => self.begin(now, &data, payload, priorities, cx.world),
+            NOWHERE => self.begin(now, &data, payload, priorities, cx.facts),
             place => place,
         };
         if self.messages[place as usize].given_up {
@@ -141,7 +143,7 @@ impl Receivers {
             return;
         }
         let tally = cx.effects.tally();
-        tally.progress = tally.progress.max(now);
+        tally.counts.progress = tally.counts.progress.max(now);
         self.scheduled.remove(&message.key(place));
         message.count += 1;
         message.bytes += u64::from(data.payload);
@@ -176,13 +178,13 @@ impl Receivers {
     }
 
     /// The first packet of a message has arrived.
-    fn begin(&mut self, now: u64, data: &Data, payload: u64, priorities: &Priorities, world: &World) -> u32 {
+    fn begin(&mut self, now: u64, data: &Data, payload: u64, priorities: &Priorities, facts: &Facts) -> u32 {
         let packets = data.size.div_ceil(payload) as u32;
         let limit = packets.min(priorities.rtt_packets);
         let incoming = &mut self.incoming[data.slot as usize];
         let message = Message {
             slot: data.slot,
-            source: world.flows[incoming.flow as usize].source,
+            source: facts.flows[incoming.flow as usize].source,
             size: data.size,
             packets,
             arrived: Ranges::default(),
@@ -327,7 +329,7 @@ fn acknowledge<E: Effects>(
         held: 0,
         slot: incoming.peer,
         inflight: 0,
-        expected: cx.world.packets(incoming.flow) as u32,
+        expected: cx.facts.packets(incoming.flow) as u32,
         offset: 0,
         flows: 0,
         packets: 1,
@@ -338,12 +340,18 @@ fn acknowledge<E: Effects>(
 }
 
 /// Sends a packet to the sender of a message.
-fn send<E: Effects>(now: u64, kind: Kind, body: crate::packet::Body, flow: u32, cx: &mut Context<'_, E>) {
-    let described = &cx.world.flows[flow as usize];
+fn send<E: Effects>(
+    now: u64,
+    kind: Kind,
+    body: incast_net::packet::Body,
+    flow: u32,
+    cx: &mut Context<'_, E>,
+) {
+    let described = &cx.facts.flows[flow as usize];
     let mut packet = Packet {
         destination: described.source,
-        hash: cx.world.hashes(flow).1,
-        size: cx.world.sizes(described.algorithm).ack as u16,
+        hash: cx.facts.hashes(flow).1,
+        size: cx.facts.sizes(described.algorithm).ack as u16,
         queue: TOP,
         body,
         ..Packet::blank(kind)
@@ -355,13 +363,13 @@ fn send<E: Effects>(now: u64, kind: Kind, body: crate::packet::Body, flow: u32, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::network::PortId;
-    use crate::describe::transport::Kind as Transport;
-    use crate::describe::{Simulation, flow};
-    use crate::engine::event::Tally;
     use crate::example::transport::tests::star;
     use crate::host::nic::Nic;
-    use crate::packet::IntRecords;
+    use incast_net::describe::network::PortId;
+    use incast_net::describe::transport::Kind as Transport;
+    use incast_net::describe::{Simulation, flow};
+    use incast_net::packet::IntRecords;
+    use incast_net::record::tally::Tally;
     use incast_units::{Bytes, Rate, Time};
 
     /// Keeps the packets that are sent.
@@ -385,7 +393,7 @@ mod tests {
     fn messages(sizes: &[u64], overcommitment: u32) -> Simulation {
         let mut simulation = star(1);
         let flow = simulation.flows[0];
-        let mut network = crate::describe::network::Network::with_hosts(sizes.len() as u32 + 1);
+        let mut network = incast_net::describe::network::Network::with_hosts(sizes.len() as u32 + 1);
         let switch = network.add_switch("s0");
         for host in 0..=sizes.len() as u32 {
             network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
@@ -413,15 +421,15 @@ mod tests {
 
     fn steps_of(simulation: &Simulation, next: &[u32]) -> Vec<Vec<u32>> {
         let sizes: Vec<u64> = simulation.flows.iter().map(|flow| flow.size.get()).collect();
-        let world = World::new(simulation).unwrap();
-        let priorities = world.homa.clone().unwrap();
+        let facts = Facts::new(simulation).unwrap();
+        let priorities = Priorities::new(simulation, &facts.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
         let host = sizes.len() as u32;
-        let out = world.routes.ports[host as usize][0];
+        let out = facts.routes.ports[host as usize][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { world: &world, host, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts: &facts, host, table: None, nics: &mut nics, work, effects: &mut effects };
         let data = |slot: u32, number: u64| Data {
             sequence: number * 1000,
             sent: 0,
@@ -431,7 +439,7 @@ mod tests {
         };
         for slot in 0..host {
             receivers.add(slot, slot);
-            let place = receivers.begin(0, &data(slot, 0), 1000, &priorities, &world);
+            let place = receivers.begin(0, &data(slot, 0), 1000, &priorities, &facts);
             let message = &mut receivers.messages[place as usize];
             (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
             receivers.outstanding -= 10;
@@ -495,14 +503,14 @@ mod tests {
     fn one_message_of_each_sender_is_active() {
         let mut simulation = messages(&[20_000, 30_000, 40_000], 2);
         simulation.flows[1].source = 0;
-        let world = World::new(&simulation).unwrap();
-        let priorities = world.homa.clone().unwrap();
+        let facts = Facts::new(&simulation).unwrap();
+        let priorities = Priorities::new(&simulation, &facts.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
-        let out = world.routes.ports[3][0];
+        let out = facts.routes.ports[3][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { world: &world, host: 3, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts: &facts, host: 3, table: None, nics: &mut nics, work, effects: &mut effects };
         for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
             receivers.add(slot, slot);
             let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
@@ -524,15 +532,15 @@ mod tests {
     #[test]
     fn a_message_that_was_given_up_goes_on_with_its_next_packet() {
         let simulation = messages(&[20_000], 1);
-        let world = World::new(&simulation).unwrap();
-        let priorities = world.homa.clone().unwrap();
+        let facts = Facts::new(&simulation).unwrap();
+        let priorities = Priorities::new(&simulation, &facts.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
         receivers.add(0, 0);
-        let out = world.routes.ports[1][0];
+        let out = facts.routes.ports[1][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { world: &world, host: 1, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts: &facts, host: 1, table: None, nics: &mut nics, work, effects: &mut effects };
         let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
         let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
         receivers.on_data(0, &packet, &priorities, &mut cx);

@@ -2,21 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Kind, Packet};
+use incast_net::queue_set::QueueSet;
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data};
-use crate::balancing::{Entropies, handling};
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
+use crate::balancing;
+use crate::balancing::policy::Entropies;
+use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::host::transport::Context;
-use crate::packet::{Kind, Packet};
-use crate::queue_set::QueueSet;
-use crate::record::{FlowRecord, FlowSample};
+use crate::host::transport::context::Context;
+use crate::rank;
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
@@ -102,7 +104,7 @@ struct Message {
     arrived: u32,
     /// Time at which a packet of it was last sent or came from its receiver.
     touched: u64,
-    /// Time of the valid pending [`EventKind::Retransmit`].
+    /// Time of the valid pending [`rank::RETRANSMIT`].
     timer: u64,
     /// Timeouts since its receiver was last heard.
     tries: u32,
@@ -114,10 +116,10 @@ struct Message {
 
 impl Message {
     fn new<E>(now: u64, index: u32, step: Step, priorities: &Priorities, cx: &Context<'_, E>) -> Self {
-        let world = cx.world;
-        let flow = &world.flows[step.flow as usize];
-        let hash = world.hashes(step.flow).0;
-        let (size, payload) = (flow.size.get(), world.sizes(flow.algorithm).payload);
+        let facts = cx.facts;
+        let flow = &facts.flows[step.flow as usize];
+        let hash = facts.hashes(step.flow).0;
+        let (size, payload) = (flow.size.get(), facts.sizes(flow.algorithm).payload);
         let packets = size.div_ceil(payload) as u32;
         let unscheduled = packets.min(priorities.rtt_packets);
         Self {
@@ -128,8 +130,8 @@ impl Message {
             destination: flow.destination,
             hash,
             port: cx.card(flow.destination, hash),
-            handling: Packet::handling_flags(handling(flow.balancing)),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
+            entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             size,
             payload,
             packets,
@@ -184,7 +186,7 @@ impl Message {
     }
 
     /// The next packet.
-    fn take(&mut self, now: u64, level: u8, world: &World) -> Packet {
+    fn take(&mut self, now: u64, level: u8, facts: &Facts) -> Packet {
         let packet = match self.again.take_first() {
             Some(packet) => {
                 self.again_bytes -= self.bytes(packet, packet + 1);
@@ -207,7 +209,7 @@ impl Message {
             payload: payload as u16,
         };
         let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
-        let sizes = world.sizes(world.flows[self.flow as usize].algorithm);
+        let sizes = facts.sizes(facts.flows[self.flow as usize].algorithm);
         Packet {
             destination: self.destination,
             hash: self.hash ^ u32::from(entropy),
@@ -230,7 +232,7 @@ impl Message {
         let due = self.touched.saturating_add(priorities.sender_timeout());
         if self.is_watched() && self.tries < priorities.resend_tries && due < self.timer {
             self.timer = due;
-            effects.schedule(Event::new(due, EventKind::Retransmit, self.index));
+            effects.schedule(Event::new(due, rank::RETRANSMIT, self.index));
         }
     }
 
@@ -238,7 +240,7 @@ impl Message {
         self.bytes(0, self.arrived)
     }
 
-    fn record(&self, finish: Time, delivered: Time, bytes: u64, world: &World) -> FlowRecord {
+    fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &Facts) -> FlowRecord {
         let start = Time::from_ps(self.start);
         FlowRecord {
             flow: self.flow,
@@ -250,9 +252,9 @@ impl Message {
             resent: self.resent,
             marked: 0,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow, start).base_rtt,
-            ideal: world.ideal_time(self.flow, start, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
+            base_rtt: facts.path(self.flow, start).base_rtt,
+            ideal: facts.ideal_time(self.flow, start, bytes),
+            ideal_plain: facts.plain_ideal_time(self.flow, start, bytes),
         }
     }
 
@@ -357,7 +359,7 @@ impl Senders {
             .iter()
             .filter_map(|&(_, _, place)| Some((place, level_of(place)?)))
             .find(|&(_, level)| !wire.is_paused(level))?;
-        let packet = self.messages[place as usize].take(now, of_packet, cx.world);
+        let packet = self.messages[place as usize].take(now, of_packet, cx.facts);
         self.settle(place, priorities, cx);
         let outbox = &mut self.outboxes[usize::from(port)];
         if outbox.count[usize::from(level)] > 0 {
@@ -401,7 +403,7 @@ impl Senders {
         let message = &mut self.messages[place as usize];
         message.active = false;
         let delivered = Time::from_ps(ack.received);
-        let record = message.record(Time::from_ps(now), delivered, message.size, cx.world);
+        let record = message.record(Time::from_ps(now), delivered, message.size, cx.facts);
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);
         self.settle(place, priorities, cx);
@@ -462,9 +464,9 @@ impl Senders {
         })
     }
 
-    pub(super) fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
+    pub(super) fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
         let record =
-            |message: &Message| message.record(Time::NEVER, Time::NEVER, message.arrived_bytes(), world);
+            |message: &Message| message.record(Time::NEVER, Time::NEVER, message.arrived_bytes(), facts);
         self.active().map(record).collect()
     }
 

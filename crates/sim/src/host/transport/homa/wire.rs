@@ -1,9 +1,9 @@
-//! The bodies of Homa's packets. Acknowledgements have the body [`Ack`](crate::packet::Ack).
+//! The bodies of Homa's packets. Acknowledgements have the body [`Ack`](incast_net::packet::Ack).
 //!
 //! What captures read is where the bodies of the window transport have it: the position, the receiver's index
 //! and the payload of data, the sender's index and the packet number of the others.
 
-use crate::packet::{Body, high, joined, low};
+use incast_net::packet::{Body, high, joined, low};
 
 /// The body of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,13 +84,13 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Kind, Packet};
+    use incast_net::packet::{Kind, Packet};
 
     #[test]
     fn bodies_keep_what_they_are_given_where_captures_find_it() {
         let data = Data { sequence: 1 << 40, sent: 1 << 50 | 3, slot: 7, size: u64::MAX - 1, payload: 999 };
         assert_eq!(Data::of(&data.body()), data);
-        let read = crate::packet::Data::of(&data.body());
+        let read = incast_net::packet::Data::of(&data.body());
         assert_eq!((read.sequence, read.slot, read.payload), (1 << 40, 7, 999));
         let control =
             Control { sent: 1 << 50 | 3, slot: 8, limit: u32::MAX - 1, first: 5, arrived: 6, level: 127 };

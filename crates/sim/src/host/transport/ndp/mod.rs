@@ -6,18 +6,20 @@
 mod receiver;
 mod sender;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
-use super::{Context, Transport};
-use crate::describe::control::{Controller, OwnControl};
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
-use crate::host::nic::{Nic, Source};
-use crate::host::program::Step;
-use crate::packet::{IntRecords, Kind, Packet};
-use crate::record::{FlowRecord, FlowSample};
 use receiver::Receivers;
 use sender::{Sender, State};
+
+use super::context::{Context, Transport};
+use crate::facts::Facts;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::rank;
 
 /// The flows from and to one host. A source is the index of a sender.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl Ndp {
             cx.nics[usize::from(sender.port)].remove(sender.queue, place);
         }
         sender.state = State::Done;
-        let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.world);
+        let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
         self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
         cx.finished(now, record);
@@ -73,13 +75,13 @@ impl Ndp {
 }
 
 impl Transport for Ndp {
-    const OWN_CONTROL: Option<OwnControl> = Some(OwnControl {
-        title: "NDP",
-        controller: Controller::Receivers,
-        needs: "switches that trim packets to headers (prototype: 2017; optional in Ultra Ethernet: 2025)",
-    });
+    type Shared = ();
 
-    fn new(_: &World) -> Self {
+    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn new((): &(), _: &Facts) -> Self {
         Self { senders: Vec::new(), free: Vec::new(), places: Vec::new(), receivers: Receivers::default() }
     }
 
@@ -89,7 +91,7 @@ impl Transport for Ndp {
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
         let sender = Sender::new(now, index, step, cx);
-        if let Some(stop) = sender.stop_event(cx.world) {
+        if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);
         }
         let place = self.free.pop().unwrap_or(self.senders.len() as u32);
@@ -120,7 +122,7 @@ impl Transport for Ndp {
             return None;
         }
         sender.state = State::Waiting;
-        sender.next_packet(now, source, cx.world, cx.effects)
+        sender.next_packet(now, source, cx.facts, cx.effects)
     }
 
     #[inline(never)]
@@ -150,8 +152,8 @@ impl Transport for Ndp {
         let Some(place) = self.place(index) else { return };
         let sender = &mut self.senders[place as usize];
         if packet.kind == Kind::Returned {
-            sender.returned(now, packet, cx.world);
-        } else if sender.answered(now, packet, cx.world) {
+            sender.returned(now, packet, cx.facts);
+        } else if sender.answered(now, packet, cx.facts) {
             return self.finish(now, place, packet.ack(now).received, cx);
         }
         self.wake(now, place, cx);
@@ -177,27 +179,27 @@ impl Transport for Ndp {
 
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
         let (now, entity) = (event.time(), event.entity());
-        if event.kind() == EventKind::Receiver {
+        if event.rank() == rank::RECEIVER {
             return self.receivers.on_timer(now, cx);
         }
         if let Some(sender) = self.senders.get_mut(entity as usize)
-            && event.kind() == EventKind::Retransmit
-            && sender.timer(now, entity, cx.world, cx.effects)
+            && event.rank() == rank::RETRANSMIT
+            && sender.timer(now, entity, cx.facts, cx.effects)
         {
             self.wake(now, entity, cx);
         }
     }
 
-    fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
-        Some(self.senders[self.place(index)? as usize].sample(time, world))
+    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample> {
+        Some(self.senders[self.place(index)? as usize].sample(time, facts))
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, world)).collect()
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, facts)).collect()
     }
 
-    fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
         let paused = |sender: &Sender| nics[usize::from(sender.port)].wire.is_paused(sender.queue);
-        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), world))).collect()
+        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), facts))).collect()
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
 use incast_units::Bytes;
 
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
-use crate::host::recovery::{AnyOrder, Verdict};
-use crate::host::transport::Context;
-use crate::host::transport::window::{path_back, send_back};
-use crate::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
+use crate::facts::Facts;
+use crate::host::transport::context::Context;
+use crate::host::transport::reply::{path_back, send_back};
+use crate::rank;
+use crate::recovery::{AnyOrder, Verdict};
 
 /// The flows to one host.
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ impl Pacer {
     fn schedule<E: Effects>(&mut self, effects: &mut E) {
         if self.event == NEVER && !self.turns.is_empty() {
             self.event = self.next;
-            effects.schedule(Event::new(self.next, EventKind::Receiver, 0));
+            effects.schedule(Event::new(self.next, rank::RECEIVER, 0));
         }
     }
 }
@@ -86,14 +87,14 @@ impl Receivers {
     /// A data packet, or its header without payload, has arrived.
     pub(super) fn on_data<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
-        cx.effects.tally().delivered += u64::from(packet.kind == Kind::Data);
+        cx.effects.tally().counts.delivered += u64::from(packet.kind == Kind::Data);
         let incoming = self.incoming[data.slot as usize];
-        let packets = cx.world.packets(incoming.flow);
+        let packets = cx.facts.packets(incoming.flow);
         if incoming.completed != NEVER {
             // The sender takes the time of delivery from the acknowledgement that ends the flow.
             let data = Data { sent: incoming.completed, ..data };
             let (mut answer, ack) =
-                answer(Kind::Ack, incoming.completed, packet, &data, &incoming, packets, cx.world);
+                answer(Kind::Ack, incoming.completed, packet, &data, &incoming, packets, cx.facts);
             answer.set_ack(&ack);
             return send_back(now, answer, &NO_INT, cx);
         }
@@ -102,7 +103,7 @@ impl Receivers {
         let kind = if packet.kind == Kind::Data {
             if state.order.take(data.number) != Verdict::Duplicate {
                 let tally = cx.effects.tally();
-                tally.progress = tally.progress.max(now);
+                tally.counts.progress = tally.counts.progress.max(now);
             }
             Kind::Ack
         } else if state.order.contains(data.number) {
@@ -111,7 +112,7 @@ impl Receivers {
             Kind::Nack
         };
         let expected = state.order.expected;
-        let (mut answer, ack) = answer(kind, now, packet, &data, &incoming, expected, cx.world);
+        let (mut answer, ack) = answer(kind, now, packet, &data, &incoming, expected, cx.facts);
         state.path = (answer.hash, answer.flags);
         if expected == packets {
             self.end(now, data.slot);
@@ -152,7 +153,7 @@ impl Receivers {
             let state = &mut self.states[incoming.place as usize];
             state.pulls = state.pulls.wrapping_add(1);
             state.owed -= 1;
-            let mut pull = to_sender(Kind::Pull, &incoming, state.path, cx.world);
+            let mut pull = to_sender(Kind::Pull, &incoming, state.path, cx.facts);
             let expected = state.order.expected;
             pull.set_ack(&Ack { inflight: state.pulls, ..told(&incoming, now, now, expected) });
             if state.owed > 0 {
@@ -191,9 +192,9 @@ impl Receivers {
 
 /// Returns the time between two pulls: one full data packet at the pull rate. (ps)
 fn spacing<E>(cx: &Context<'_, E>) -> u64 {
-    let (world, sizes) = (cx.world, cx.world.sizes(0));
-    let line = world.routes.ports[cx.host as usize][0].rate;
-    let rate = incast_units::Rate::from_bps(world.transport.ndp.pull_rate.scale(line.bps()).max(1));
+    let (facts, sizes) = (cx.facts, cx.facts.sizes(0));
+    let line = facts.routes.ports[cx.host as usize][0].rate;
+    let rate = incast_units::Rate::from_bps(facts.transport.ndp.pull_rate.scale(line.bps()).max(1));
     rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps()
 }
 
@@ -205,12 +206,12 @@ fn answer(
     data: &Data,
     incoming: &Incoming,
     expected: u64,
-    world: &World,
+    facts: &Facts,
 ) -> (Packet, Ack) {
-    let hash = world.hashes(incoming.flow).1;
-    let spreads = world.flows[incoming.flow as usize].balancing.spreads();
-    let path = if spreads { path_back(packet, incoming.flow, hash, world) } else { (hash, 0) };
-    let mut reply = to_sender(kind, incoming, path, world);
+    let hash = facts.hashes(incoming.flow).1;
+    let spreads = facts.flows[incoming.flow as usize].balancing.spreads();
+    let path = if spreads { path_back(packet, incoming.flow, hash, facts) } else { (hash, 0) };
+    let mut reply = to_sender(kind, incoming, path, facts);
     reply.hop_delay = packet.hop_delay;
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
@@ -223,13 +224,13 @@ fn answer(
 }
 
 /// A packet to the sender of a flow.
-fn to_sender(kind: Kind, incoming: &Incoming, (hash, flags): (u32, u8), world: &World) -> Packet {
-    let flow = &world.flows[incoming.flow as usize];
+fn to_sender(kind: Kind, incoming: &Incoming, (hash, flags): (u32, u8), facts: &Facts) -> Packet {
+    let flow = &facts.flows[incoming.flow as usize];
     Packet {
         destination: flow.source,
         hash,
-        size: world.sizes(flow.algorithm).ack as u16,
-        queue: world.transport.ack_queue.unwrap_or(flow.queue),
+        size: facts.sizes(flow.algorithm).ack as u16,
+        queue: facts.transport.ack_queue.unwrap_or(flow.queue),
         flags,
         ..Packet::blank(kind)
     }

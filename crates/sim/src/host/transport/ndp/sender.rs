@@ -1,17 +1,19 @@
 //! The sending side of one flow: what it may send, and what it knows of its packets.
 
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::network::PortId;
+use incast_net::describe::transport::Repair;
+use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Time};
 
-use crate::balancing::{Entropies, Feedback, handling};
-use crate::describe::network::PortId;
-use crate::describe::transport::Repair;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
+use crate::balancing;
+use crate::balancing::policy::{Entropies, Feedback};
+use crate::facts::Facts;
 use crate::host::program::Step;
-use crate::host::recovery::{self, Cut, Record, Recovery, Report, Selective, Settings};
-use crate::host::transport::Context;
-use crate::packet::{Data, Kind, Origin, Packet, flag};
-use crate::record::{FlowRecord, FlowSample};
+use crate::host::transport::context::Context;
+use crate::rank;
+use crate::recovery::{self, Cut, Record, Recovery, Report, Selective, Settings};
 
 /// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub(super) struct Sender {
     expected: i64,
     /// Time at which it last sent a packet or received one. (ps)
     active: u64,
-    /// Time of the valid pending [`EventKind::Retransmit`].
+    /// Time of the valid pending [`rank::RETRANSMIT`].
     timer_event: u64,
     start: u64,
     last_rtt: u64,
@@ -74,11 +76,11 @@ pub(super) struct Sender {
 impl Sender {
     /// A flow that starts.
     pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
-        let world = cx.world;
-        let flow = &world.flows[step.flow as usize];
-        let hash = world.hashes(step.flow).0;
-        let sizes = world.sizes(flow.algorithm);
-        let (size, packets) = (flow.size.get(), world.packets(step.flow));
+        let facts = cx.facts;
+        let flow = &facts.flows[step.flow as usize];
+        let hash = facts.hashes(step.flow).0;
+        let sizes = facts.sizes(flow.algorithm);
+        let (size, packets) = (flow.size.get(), facts.packets(step.flow));
         let full = sizes.data(sizes.payload);
         let last = match size % sizes.payload {
             _ if packets == u64::MAX => full,
@@ -87,7 +89,7 @@ impl Sender {
         };
         // A packet is lost when its header or the timer says so.
         let settings =
-            Settings { repair: Repair::Never, ..recovery::settings(&world.transport, Time::default) };
+            Settings { repair: Repair::Never, ..recovery::settings(&facts.transport, Time::default) };
         Self {
             state: State::Waiting,
             queue: flow.queue,
@@ -98,12 +100,12 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(handling(flow.balancing)),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
             origin: Origin::new(flow.source, index),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             packets_known: Selective::new(Cut { packets, full, last }, &settings),
             size,
-            credit: u64::from(world.transport.ndp.first_window).min(packets),
+            credit: u64::from(facts.transport.ndp.first_window).min(packets),
             pulled: 0,
             expected: 0,
             active: now,
@@ -123,9 +125,9 @@ impl Sender {
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
-    pub(super) fn stop_event(&self, world: &World) -> Option<Event> {
-        let stop = world.flows[self.flow as usize].stop;
-        (stop != Time::NEVER).then(|| Event::new(stop.ps(), EventKind::Stop, self.index))
+    pub(super) fn stop_event(&self, facts: &Facts) -> Option<Event> {
+        let stop = facts.flows[self.flow as usize].stop;
+        (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.index))
     }
 
     /// Stops sending new data. Returns whether the flow is done with that.
@@ -144,12 +146,12 @@ impl Sender {
         &mut self,
         now: u64,
         place: u32,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) -> Option<Packet> {
         let number = self.packets_known.next().filter(|_| self.credit > 0)?;
-        let flow = &world.flows[self.flow as usize];
-        let sizes = world.sizes(flow.algorithm);
+        let flow = &facts.flows[self.flow as usize];
+        let sizes = facts.sizes(flow.algorithm);
         let sequence = number * sizes.payload;
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
@@ -159,7 +161,7 @@ impl Sender {
         self.packets += 1;
         self.active = now;
         if self.timer_event == NEVER {
-            self.set_timer(now.saturating_add(self.timeout(world)), place, effects);
+            self.set_timer(now.saturating_add(self.timeout(facts)), place, effects);
         }
         let data = Data {
             sequence,
@@ -183,7 +185,7 @@ impl Sender {
     }
 
     /// An acknowledgement, a NACK or a pull has arrived. Returns whether the flow is done.
-    pub(super) fn answered(&mut self, now: u64, packet: &Packet, world: &World) -> bool {
+    pub(super) fn answered(&mut self, now: u64, packet: &Packet, facts: &Facts) -> bool {
         let body = packet.ack(now);
         self.heard(now);
         // An acknowledgement covers its own packet and all before the expected one, a NACK and a pull only those.
@@ -194,7 +196,7 @@ impl Sender {
             self.expected += 1;
             let good = packet.kind == Kind::Ack && body.marked == 0;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
-            self.feedback(now, packet.hash ^ world.hashes(self.flow).1, feedback);
+            self.feedback(now, packet.hash ^ facts.hashes(self.flow).1, feedback);
         }
         match packet.kind {
             Kind::Ack => {
@@ -219,9 +221,9 @@ impl Sender {
 
     /// A header has been returned. Its packet waits for a pull, unless none can come: nothing else is in flight and
     /// no pull is expected.
-    pub(super) fn returned(&mut self, now: u64, packet: &Packet, world: &World) {
+    pub(super) fn returned(&mut self, now: u64, packet: &Packet, facts: &Facts) {
         self.heard(now);
-        self.feedback(now, packet.hash ^ world.hashes(self.flow).0, Feedback::Bad);
+        self.feedback(now, packet.hash ^ facts.hashes(self.flow).0, Feedback::Bad);
         let data = Data::of(&packet.body);
         let lost = self.packets_known.on_trim(data.number, data.sent);
         if lost.is_some() && self.packets_known.inflight() == 0 && self.expected <= 0 && self.credit == 0 {
@@ -241,11 +243,11 @@ impl Sender {
     }
 
     /// Handles the event of the timer. Returns whether anything may be sent that could not be sent before.
-    pub(super) fn timer<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) -> bool {
+    pub(super) fn timer<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) -> bool {
         if self.timer_event != now || self.state == State::Done {
             return false;
         }
-        let timeout = self.timeout(world);
+        let timeout = self.timeout(facts);
         let since = match self.packets_known.oldest() {
             Some(oldest) => oldest,
             // It waits for its network card.
@@ -266,22 +268,22 @@ impl Sender {
         // These are sent at once. If none was in flight, the pulls that it waits for were lost: one packet probes.
         self.credit += (self.packets_known.lost() - before).max(1);
         self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
-        self.set_timer(now.saturating_add(self.timeout(world)), place, effects);
+        self.set_timer(now.saturating_add(self.timeout(facts)), place, effects);
         true
     }
 
-    fn timeout(&self, world: &World) -> u64 {
-        world.transport.ndp.rto.ps() << self.backoff
+    fn timeout(&self, facts: &Facts) -> u64 {
+        facts.transport.ndp.rto.ps() << self.backoff
     }
 
     fn set_timer<E: Effects>(&mut self, time: u64, place: u32, effects: &mut E) {
         self.timer_event = time;
-        effects.schedule(Event::new(time, EventKind::Retransmit, place));
+        effects.schedule(Event::new(time, rank::RETRANSMIT, place));
     }
 
     /// The record of the flow at its end, or so far.
-    pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
-        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(world));
+    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &Facts) -> FlowRecord {
+        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(facts));
         FlowRecord {
             flow: self.flow,
             start,
@@ -292,32 +294,32 @@ impl Sender {
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow, start).base_rtt,
-            ideal: world.ideal_time(self.flow, start, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
+            base_rtt: facts.path(self.flow, start).base_rtt,
+            ideal: facts.ideal_time(self.flow, start, bytes),
+            ideal_plain: facts.plain_ideal_time(self.flow, start, bytes),
         }
     }
 
     /// Its window is what it has in flight and what it may send.
-    pub(super) fn sample(&self, time: Time, world: &World) -> FlowSample {
-        let flow = &world.flows[self.flow as usize];
-        let sizes = world.sizes(flow.algorithm);
+    pub(super) fn sample(&self, time: Time, facts: &Facts) -> FlowSample {
+        let flow = &facts.flows[self.flow as usize];
+        let sizes = facts.sizes(flow.algorithm);
         let inflight = self.packets_known.inflight();
         FlowSample {
             time,
             flow: self.flow,
             window: Bytes::new(inflight + self.credit * sizes.data(sizes.payload)),
-            rate: world.routes.ports[flow.source as usize][usize::from(self.port)].rate,
+            rate: facts.routes.ports[flow.source as usize][usize::from(self.port)].rate,
             rtt: Time::from_ps(self.last_rtt),
             inflight: Bytes::new(inflight),
-            acked: Bytes::new(self.acknowledged(world)),
+            acked: Bytes::new(self.acknowledged(facts)),
             samples: 1,
         }
     }
 
-    /// Describes the event for which the flow waits.
-    pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
-        let (acknowledged, known) = (Bytes::new(self.acknowledged(world)), &self.packets_known);
+    /// What the flow waits for, as text.
+    pub(super) fn waits_for(&self, paused: bool, facts: &Facts) -> String {
+        let (acknowledged, known) = (Bytes::new(self.acknowledged(facts)), &self.packets_known);
         let reason = match self.state {
             State::Ready if paused => "its host's link is paused",
             State::Ready => "its turn on its host's link",
@@ -332,8 +334,8 @@ impl Sender {
     }
 
     /// Payload acknowledged.
-    fn acknowledged(&self, world: &World) -> u64 {
-        let payload = world.sizes(world.flows[self.flow as usize].algorithm).payload;
+    fn acknowledged(&self, facts: &Facts) -> u64 {
+        let payload = facts.sizes(facts.flows[self.flow as usize].algorithm).payload;
         self.packets_known.acknowledged().saturating_mul(payload).min(self.size)
     }
 }

@@ -1,9 +1,10 @@
 //! Samples by the cumulative number: an acknowledgement is given the send time of the last packet in order,
 //! whichever packet caused it. OSCAR's public artifact looks up its records in this way.
 
-use crate::describe::transport::{Sample, Transport};
-use crate::host::recovery::{Acknowledged, Log, Record};
-use crate::packet::Ack;
+use incast_net::describe::transport::{Sample, Transport};
+use incast_net::packet::Ack;
+
+use crate::recovery::{Acknowledged, Log, Record, keeps};
 
 /// Number of packets before the first unacknowledged one whose records are kept, for acknowledgements that
 /// others have overtaken.
@@ -20,7 +21,7 @@ pub(super) struct History {
 impl History {
     /// That of a flow, if its samples need one.
     pub(super) fn new(transport: &Transport) -> Option<Box<Self>> {
-        let records_inflight = transport.recovery.keeps();
+        let records_inflight = keeps(transport.recovery);
         (transport.sample == Sample::Cumulative)
             .then(|| Box::new(Self { log: Log::default(), records_inflight }))
     }
@@ -54,7 +55,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::transport::Recovery;
+    use incast_net::describe::transport::Recovery;
 
     fn history(recovery: Recovery) -> History {
         let transport = Transport { recovery, sample: Sample::Cumulative, ..Transport::default() };

@@ -7,19 +7,21 @@ mod sender;
 
 use incast_cc::IntStack;
 use incast_cc::params::Value;
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::algorithm::Controllers;
+use incast_net::packet::{IntRecords, Kind, Packet, flag, read_int};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
-use super::{Context, Transport};
-use crate::describe::algorithm::Controllers;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
+use receiver::Receivers;
+use sender::{Sender, State};
+
+use super::context::{Context, Transport};
+use crate::facts::Facts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
-use crate::packet::{IntRecords, Kind, Packet, flag, read_int};
-use crate::record::{FlowRecord, FlowSample};
-use receiver::Receivers;
-pub(super) use receiver::{path_back, send_back};
-use sender::{Sender, State};
+use crate::rank;
 
 /// The flows from and to one host. A source is the index of a sender.
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl Window {
             cx.nics[usize::from(sender.port)].remove(sender.queue, place);
         }
         sender.state = State::Done;
-        let record = sender.record(Time::from_ps(now), delivered, cx.world);
+        let record = sender.record(Time::from_ps(now), delivered, cx.facts);
         if let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] {
             controllers.end(sender.controller);
         }
@@ -102,7 +104,7 @@ impl Window {
         let body = packet.ack(now);
         let Some(place) = self.place(body.slot) else { return };
         if packet.is(flag::INT) {
-            read_int(int, packet.hops, &cx.world.rates, &mut self.stack);
+            read_int(int, packet.hops, &cx.facts.rates, &mut self.stack);
         } else {
             self.stack.count = 0;
         }
@@ -121,20 +123,26 @@ impl Window {
         let Some(place) = self.place(index) else { return };
         let sender = &mut self.senders[place as usize];
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
-        let trim = sender.trim_of(now, packet, cx.world);
-        sender.trimmed(now, place, trim, controllers.as_mut(), cx.world, cx.effects);
+        let trim = sender.trim_of(now, packet, cx.facts);
+        sender.trimmed(now, place, trim, controllers.as_mut(), cx.facts, cx.effects);
         self.wake(now, place, cx);
     }
 }
 
 impl Transport for Window {
-    fn new(world: &World) -> Self {
+    type Shared = ();
+
+    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn new((): &(), facts: &Facts) -> Self {
         Self {
             senders: Vec::new(),
             free: Vec::new(),
             places: Vec::new(),
             controllers: Vec::new(),
-            receivers: Receivers::new(world),
+            receivers: Receivers::new(facts),
             stack: IntStack::EMPTY,
         }
     }
@@ -151,11 +159,11 @@ impl Transport for Window {
             self.controllers.resize_with(algorithm + 1, || None);
         }
         let controllers =
-            self.controllers[algorithm].get_or_insert_with(|| cx.world.algorithms[algorithm].controllers());
+            self.controllers[algorithm].get_or_insert_with(|| cx.facts.algorithms[algorithm].controllers());
         let start = Time::from_ps(now);
-        let controller = controllers.start(&cx.world.told_path(step.flow, start), start);
-        sender.begin(now, place, controller, cx.world, cx.effects);
-        if let Some(stop) = sender.stop_event(cx.world) {
+        let controller = controllers.start(&cx.facts.told_path(step.flow, start), start);
+        sender.begin(now, place, controller, cx.facts, cx.effects);
+        if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);
         }
         if let Some(free) = self.senders.get_mut(place as usize) {
@@ -194,7 +202,7 @@ impl Transport for Window {
             return None;
         }
         let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
-        sender.next_packet(now, source, controllers.as_mut(), cx.world, cx.effects)
+        sender.next_packet(now, source, controllers.as_mut(), cx.facts, cx.effects)
     }
 
     #[inline(always)]
@@ -233,7 +241,7 @@ impl Transport for Window {
                 let Some(place) = self.place(packet.ack(now).slot) else { return };
                 let sender = &mut self.senders[place as usize];
                 let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
-                sender.congestion_notified(now, place, controllers.as_mut(), cx.world, cx.effects);
+                sender.congestion_notified(now, place, controllers.as_mut(), cx.facts, cx.effects);
                 self.wake(now, place, cx);
             }
             Kind::Header => self.receivers.on_header(now, packet, cx),
@@ -263,16 +271,16 @@ impl Transport for Window {
 
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
         let (now, entity) = (event.time(), event.entity());
-        if event.kind() == EventKind::Receiver {
+        if event.rank() == rank::RECEIVER {
             return self.receivers.on_timer(now, entity, cx);
         }
         let Some(sender) = self.senders.get_mut(entity as usize) else { return };
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
-        let changed = match event.kind() {
-            EventKind::Paced => sender.paced_until(now),
-            EventKind::Retransmit => sender.retransmit_timer(now, entity, controllers, cx.world, cx.effects),
-            EventKind::Control => sender.control_timer(now, entity, controllers, cx.world, cx.effects),
+        let changed = match event.rank() {
+            rank::PACED => sender.paced_until(now),
+            rank::RETRANSMIT => sender.retransmit_timer(now, entity, controllers, cx.facts, cx.effects),
+            rank::CONTROL => sender.control_timer(now, entity, controllers, cx.facts, cx.effects),
             _ => false,
         };
         if changed {
@@ -280,8 +288,8 @@ impl Transport for Window {
         }
     }
 
-    fn sample(&self, time: Time, index: u32, world: &World) -> Option<FlowSample> {
-        Some(self.senders[self.place(index)? as usize].sample(time, world))
+    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample> {
+        Some(self.senders[self.place(index)? as usize].sample(time, facts))
     }
 
     fn internals(&self, index: u32) -> Vec<(u16, Value)> {
@@ -291,14 +299,14 @@ impl Transport for Window {
         controllers.map(|controllers| controllers.internals(sender.controller)).unwrap_or_default()
     }
 
-    fn unfinished(&self, world: &World) -> Vec<FlowRecord> {
-        self.under_way().map(|(sender, _)| sender.record(Time::NEVER, Time::NEVER, world)).collect()
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
+        self.under_way().map(|(sender, _)| sender.record(Time::NEVER, Time::NEVER, facts)).collect()
     }
 
-    fn waits(&self, nics: &[Nic], world: &World) -> Vec<(u32, String)> {
+    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
         let waits = |(sender, place): (&Sender, u32)| {
             let paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
-            (sender.flow, sender.waits_for(paused, world))
+            (sender.flow, sender.waits_for(paused, facts))
         };
         self.under_way().map(waits).collect()
     }

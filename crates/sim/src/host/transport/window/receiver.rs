@@ -1,14 +1,15 @@
 //! The receiving side of the flows to one host: in-order delivery, acknowledgements, NACKs and CNPs.
 
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
+use incast_engine::event::{Effects, Event};
+use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use incast_units::{Bytes, Time};
 
-use crate::balancing::ONE_PATH;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
-use crate::host::recovery::{AnyOrder, InOrder, Verdict};
-use crate::host::transport::Context;
-use crate::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
+use crate::facts::Facts;
+use crate::host::transport::context::Context;
+use crate::host::transport::reply::{path_back, send_back};
+use crate::rank;
+use crate::recovery::{AnyOrder, InOrder, Verdict, keeps};
 
 /// The flows to one host.
 #[derive(Debug)]
@@ -46,15 +47,15 @@ enum Order {
 }
 
 impl Order {
-    fn new(world: &World) -> Self {
-        if world.transport.recovery.keeps() { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
+    fn new(facts: &Facts) -> Self {
+        if keeps(facts.transport.recovery) { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
     }
 
     /// A packet has arrived.
     #[inline]
-    fn take(&mut self, now: u64, number: u32, world: &World) -> Verdict {
+    fn take(&mut self, now: u64, number: u32, facts: &Facts) -> Verdict {
         match self {
-            Self::InOrder(order) => order.take(now, number, world.transport.nack_interval.ps()),
+            Self::InOrder(order) => order.take(now, number, facts.transport.nack_interval.ps()),
             Self::Any(order) => order.take(number),
         }
     }
@@ -84,8 +85,8 @@ struct State {
 }
 
 impl Receivers {
-    pub(super) fn new(world: &World) -> Self {
-        let transport = &world.transport;
+    pub(super) fn new(facts: &Facts) -> Self {
+        let transport = &facts.transport;
         Self {
             rules: ReceiverRules {
                 ack_every: transport.ack_every,
@@ -113,7 +114,7 @@ impl Receivers {
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
-        cx.effects.tally().delivered += 1;
+        cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
         if incoming.completed != NEVER {
@@ -121,11 +122,11 @@ impl Receivers {
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
         let state = &mut self.states[place as usize];
-        let verdict = state.order.take(now, data.number, cx.world);
+        let verdict = state.order.take(now, data.number, cx.facts);
         let progress = state.order.progress(data.number);
         let last = match verdict {
             Verdict::Next => packet.is(flag::LAST),
-            Verdict::Fills => progress.0 == cx.world.packets(incoming.flow),
+            Verdict::Fills => progress.0 == cx.facts.packets(incoming.flow),
             Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
         };
         let arrival = Arrival {
@@ -137,7 +138,7 @@ impl Receivers {
         };
         if verdict == (Verdict::Early { report: false }) {
             if state.control.notify(&self.rules, &arrival) {
-                let cnp = congestion_notification(&incoming, state.hash, cx.world);
+                let cnp = congestion_notification(&incoming, state.hash, cx.facts);
                 send_back(now, cnp, int, cx);
             }
             return;
@@ -145,7 +146,7 @@ impl Receivers {
         let response = state.control.on_data(&self.rules, &arrival);
         if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
             let tally = cx.effects.tally();
-            tally.progress = tally.progress.max(now);
+            tally.counts.progress = tally.counts.progress.max(now);
         }
         if last {
             self.incoming[data.slot as usize].completed = now;
@@ -155,18 +156,18 @@ impl Receivers {
             cx.arrived(now, incoming.flow);
         }
         if response.notify {
-            let cnp = congestion_notification(&incoming, state.hash, cx.world);
+            let cnp = congestion_notification(&incoming, state.hash, cx.facts);
             send_back(now, cnp, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
-        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.world);
+        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.facts);
         let Some(echo) = response.ack else {
             if let Some(held) = &mut state.held {
                 **held = (ack.0, ack.1, *int);
             } else {
                 let due = state.control.deadline().ps();
                 state.held = Some(Box::new((ack.0, ack.1, *int)));
-                cx.effects.schedule(Event::new(due, EventKind::Receiver, data.slot));
+                cx.effects.schedule(Event::new(due, rank::RECEIVER, data.slot));
             }
             return;
         };
@@ -181,11 +182,11 @@ impl Receivers {
     pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
         let incoming = &self.incoming[data.slot as usize];
-        let hash = cx.world.hashes(incoming.flow).1;
+        let hash = cx.facts.hashes(incoming.flow).1;
         // Nothing is said of other packets: held acknowledgements do that.
         let progress = (u64::from(data.number), Some(0));
         let (mut nack, body) =
-            acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.world);
+            acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.facts);
         nack.set_ack(&Ack { packets: 0, ..body });
         send_back(now, nack, &NO_INT, cx);
     }
@@ -194,7 +195,7 @@ impl Receivers {
     pub(super) fn on_timer<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) {
         let incoming = self.incoming[slot as usize];
         let Some(state) = self.states.get_mut(incoming.place as usize) else { return };
-        if state.open && cx.world.flows[incoming.flow as usize].stop.ps() <= now {
+        if state.open && cx.facts.flows[incoming.flow as usize].stop.ps() <= now {
             state.open = false;
             self.open.close();
         }
@@ -207,12 +208,12 @@ impl Receivers {
     /// The first packet of a flow has arrived: allocates its state.
     fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> u32 {
         let incoming = &mut self.incoming[slot as usize];
-        let flow = &cx.world.flows[incoming.flow as usize];
+        let flow = &cx.facts.flows[incoming.flow as usize];
         let state = State {
-            order: Order::new(cx.world),
+            order: Order::new(cx.facts),
             control: Rules::NEW,
             open: true,
-            hash: cx.world.hashes(incoming.flow).1,
+            hash: cx.facts.hashes(incoming.flow).1,
             held: None,
         };
         let place = self.free.pop().unwrap_or(self.states.len() as u32);
@@ -225,7 +226,7 @@ impl Receivers {
         self.open.open();
         if flow.stop != Time::NEVER {
             // Nothing in the packets says that a flow has stopped; it counts as open until then.
-            cx.effects.schedule(Event::new(flow.stop.ps(), EventKind::Receiver, slot));
+            cx.effects.schedule(Event::new(flow.stop.ps(), rank::RECEIVER, slot));
         }
         place
     }
@@ -247,9 +248,9 @@ impl Receivers {
         cx: &mut Context<'_, E>,
     ) {
         let incoming = self.incoming[data.slot as usize];
-        let hash = cx.world.hashes(incoming.flow).1;
-        let bitmap = cx.world.transport.recovery.keeps().then_some(0);
-        let progress = (cx.world.packets(incoming.flow), bitmap);
+        let hash = cx.facts.hashes(incoming.flow).1;
+        let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
+        let progress = (cx.facts.packets(incoming.flow), bitmap);
         // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
         // the first copy, not of this one.
         let data = Data { sent: incoming.completed, ..*data };
@@ -261,7 +262,7 @@ impl Receivers {
             &incoming,
             hash,
             progress,
-            cx.world,
+            cx.facts,
         );
         let echo = Echo {
             packets: 1,
@@ -295,18 +296,6 @@ impl Receivers {
     }
 }
 
-/// Queues a packet to the sender at the network card of its route.
-#[inline(always)]
-pub(in crate::host::transport) fn send_back<E: Effects>(
-    now: u64,
-    mut packet: Packet,
-    int: &IntRecords,
-    cx: &mut Context<'_, E>,
-) {
-    let card = cx.card(packet.destination, packet.path_hash());
-    cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
-}
-
 /// A packet to the sender that echoes a data packet, and what will be written into it.
 #[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
 #[inline(always)]
@@ -318,11 +307,11 @@ fn acknowledgement(
     incoming: &Incoming,
     hash: u32,
     (expected, bitmap): (u64, Option<u64>),
-    world: &World,
+    facts: &Facts,
 ) -> (Packet, Ack) {
-    let flow = &world.flows[incoming.flow as usize];
+    let flow = &facts.flows[incoming.flow as usize];
     let (hash, handling) =
-        if flow.balancing.spreads() { path_back(packet, incoming.flow, hash, world) } else { (hash, 0) };
+        if flow.balancing.spreads() { path_back(packet, incoming.flow, hash, facts) } else { (hash, 0) };
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
         sent: data.sent,
@@ -343,8 +332,8 @@ fn acknowledgement(
         destination: flow.source,
         hash,
         hop_delay: packet.hop_delay,
-        size: world.sizes(flow.algorithm).ack as u16,
-        queue: world.transport.ack_queue.unwrap_or(flow.queue),
+        size: facts.sizes(flow.algorithm).ack as u16,
+        queue: facts.transport.ack_queue.unwrap_or(flow.queue),
         flags: packet.flags & flag::INT | with_bitmap | circuit | handling,
         hops: packet.hops,
         ..Packet::blank(kind)
@@ -352,28 +341,8 @@ fn acknowledgement(
     (reply, ack)
 }
 
-/// Returns, for a flow that is spread, the hash of the acknowledgement of a packet, with the packet's
-/// entropy, and the bits of its flags by which switches handle it. `hash` is the hash of acknowledgements
-/// without entropy.
-#[inline(never)]
-pub(in crate::host::transport) fn path_back(
-    packet: &Packet,
-    flow: u32,
-    hash: u32,
-    world: &World,
-) -> (u32, u8) {
-    let has_entropies = world.flows[flow as usize].balancing.has_entropies();
-    let handling = match world.balancing.acknowledgements {
-        true => packet.handling(),
-        false if has_entropies => ONE_PATH,
-        false => 0,
-    };
-    let entropy = if has_entropies { packet.hash ^ world.hashes(flow).0 } else { 0 };
-    (hash ^ entropy, Packet::handling_flags(handling))
-}
-
 /// A congestion notification packet to the sender.
-fn congestion_notification(incoming: &Incoming, hash: u32, world: &World) -> Packet {
+fn congestion_notification(incoming: &Incoming, hash: u32, facts: &Facts) -> Packet {
     let ack = Ack {
         sent: 0,
         received: 0,
@@ -388,10 +357,10 @@ fn congestion_notification(incoming: &Incoming, hash: u32, world: &World) -> Pac
         bitmap: 0,
     };
     let mut cnp = Packet {
-        destination: world.flows[incoming.flow as usize].source,
+        destination: facts.flows[incoming.flow as usize].source,
         hash,
-        size: world.transport.header.max(world.transport.smallest).get() as u16,
-        queue: world.transport.cnp_queue,
+        size: facts.transport.header.max(facts.transport.smallest).get() as u16,
+        queue: facts.transport.cnp_queue,
         ..Packet::blank(Kind::Cnp)
     };
     cnp.set_ack(&ack);

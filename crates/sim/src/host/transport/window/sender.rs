@@ -1,19 +1,21 @@
 //! The sending side of one flow: its window, pacing and timers.
 
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::algorithm::{Controllers, Directive};
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
-use crate::balancing::{Entropies, Feedback, handling};
-use crate::describe::algorithm::{Controllers, Directive};
-use crate::describe::network::PortId;
-use crate::engine::event::{Effects, Event, Kind as EventKind};
-use crate::engine::world::World;
+use crate::balancing;
+use crate::balancing::policy::{Entropies, Feedback};
+use crate::facts::Facts;
 use crate::host::program::Step;
-use crate::host::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
-use crate::host::transport::Context;
+use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
-use crate::packet::{Data, Kind, Origin, Packet, flag};
-use crate::record::{FlowRecord, FlowSample};
+use crate::rank;
+use crate::recovery::{self, AnyRecovery, Cut, Lost, Record, Settings};
 
 /// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub(super) struct Sender {
     origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
-    /// With [`Sample::Cumulative`](crate::describe::transport::Sample::Cumulative).
+    /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
     timeouts: u32,
     /// Index of its congestion control among the controllers of its algorithm.
@@ -72,13 +74,13 @@ pub(super) struct Sender {
     pub(super) next_at: u64,
     last_start: u64,
     last_size: u64,
-    /// Time of the valid pending [`EventKind::Paced`].
+    /// Time of the valid pending [`rank::PACED`].
     paced_at: u64,
     /// Time at which the retransmission timer expires, and time of the valid pending
-    /// [`EventKind::Retransmit`], which is never later.
+    /// [`rank::RETRANSMIT`], which is never later.
     retransmit_at: u64,
     retransmit_event: u64,
-    /// Deadline of the congestion control, and time of the valid pending [`EventKind::Control`].
+    /// Deadline of the congestion control, and time of the valid pending [`rank::CONTROL`].
     deadline: u64,
     control_event: u64,
     start: u64,
@@ -91,10 +93,10 @@ pub(super) struct Sender {
 impl Sender {
     /// A flow that starts; its congestion control is at `controller` and allows `directive`.
     pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
-        let world = cx.world;
-        let flow = &world.flows[step.flow as usize];
-        let hash = world.hashes(step.flow).0;
-        let sizes = world.sizes(flow.algorithm);
+        let facts = cx.facts;
+        let flow = &facts.flows[step.flow as usize];
+        let hash = facts.hashes(step.flow).0;
+        let sizes = facts.sizes(flow.algorithm);
         let size = flow.size.get();
         let packets = if flow.size == Bytes::UNLIMITED { u64::MAX } else { size.div_ceil(sizes.payload) };
         let full = sizes.counted(sizes.payload);
@@ -103,10 +105,10 @@ impl Sender {
             0 => full,
             rest => sizes.counted(rest),
         };
-        let transport = &world.transport;
+        let transport = &facts.transport;
         let settings = Settings {
-            delayed_run: world.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
-            ..recovery::settings(transport, || world.path(step.flow, Time::from_ps(now)).base_rtt)
+            delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
+            ..recovery::settings(transport, || facts.path(step.flow, Time::from_ps(now)).base_rtt)
         };
         Self {
             state: State::Blocked,
@@ -119,9 +121,9 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(handling(flow.balancing)),
+            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
             origin: Origin::new(flow.source, index),
-            entropies: flow.balancing.start(&world.balancing, world.seed, flow.key),
+            entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             history: History::new(transport),
             timeouts: 0,
             controller: 0,
@@ -157,17 +159,17 @@ impl Sender {
         now: u64,
         place: u32,
         controller: (u32, Directive),
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         self.controller = controller.0;
-        self.obey(now, place, controller.1, world, effects);
+        self.obey(now, place, controller.1, facts, effects);
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
-    pub(super) fn stop_event(&self, world: &World) -> Option<Event> {
-        let stop = world.flows[self.flow as usize].stop;
-        (stop != Time::NEVER).then(|| Event::new(stop.ps(), EventKind::Stop, self.index))
+    pub(super) fn stop_event(&self, facts: &Facts) -> Option<Event> {
+        let stop = facts.flows[self.flow as usize].stop;
+        (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.index))
     }
 
     /// Whether it has something to send and room in its window. One packet may always be in flight.
@@ -184,15 +186,15 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) -> Option<Packet> {
         let number = self.recovery.next()?;
-        let sizes = world.sizes(self.algorithm);
+        let sizes = facts.sizes(self.algorithm);
         let sequence = number * sizes.payload;
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
-        let mut flags = world.flags(self.algorithm) | self.handling;
+        let mut flags = facts.flags(self.algorithm) | self.handling;
         if sequence + payload == self.size {
             flags |= flag::LAST;
         }
@@ -210,10 +212,10 @@ impl Sender {
         self.packets += 1;
         self.last_start = now;
         self.last_size = size;
-        self.obey(now, place, directive, world, effects);
-        self.next_at = now.saturating_add(self.gap_for(size, world));
+        self.obey(now, place, directive, facts, effects);
+        self.next_at = now.saturating_add(self.gap_for(size, facts));
         if self.retransmit_at == NEVER {
-            self.restart_retransmit(now, place, world, effects);
+            self.restart_retransmit(now, place, facts, effects);
         }
         let data = Data {
             sequence,
@@ -246,12 +248,12 @@ impl Sender {
         controllers: &mut dyn Controllers,
         cx: &mut Context<'_, E>,
     ) -> bool {
-        let world = cx.world;
+        let facts = cx.facts;
         let mut body = packet.ack(now);
         if let Some(entropies) = &mut self.entropies {
             let good = body.marked == 0 && packet.kind == Kind::Ack;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
-            entropies.feedback(now, (packet.hash ^ world.hashes(self.flow).1) as u16, feedback);
+            entropies.feedback(now, (packet.hash ^ facts.hashes(self.flow).1) as u16, feedback);
         }
         let mut acknowledged = self.recovery.on_ack(&body.report(), packet.kind == Kind::Nack);
         if let Some(history) = &self.history {
@@ -259,14 +261,14 @@ impl Sender {
         }
         if acknowledged.advanced {
             self.backoff = 0;
-            self.restart_retransmit(now, place, world, cx.effects);
+            self.restart_retransmit(now, place, facts, cx.effects);
         }
         self.marked += u64::from(body.marked);
         self.last_rtt = (now - body.sent).saturating_sub(body.held);
         if self.recovery.is_done() {
             return true;
         }
-        let payload = world.sizes(self.algorithm).payload;
+        let payload = facts.sizes(self.algorithm).payload;
         let position = self.recovery.position() * payload;
         let ack = Ack {
             now: Time::from_ps(now),
@@ -291,9 +293,9 @@ impl Sender {
         let mut directive = controllers.on_ack(self.controller, &ack, int);
         if acknowledged.hole {
             let lost = self.recovery.on_hole();
-            directive = self.lost(now, LossKind::Hole, lost, position, controllers, world);
+            directive = self.lost(now, LossKind::Hole, lost, position, controllers, facts);
         }
-        self.obey(now, place, directive, world, cx.effects);
+        self.obey(now, place, directive, facts, cx.effects);
         false
     }
 
@@ -305,22 +307,21 @@ impl Sender {
         place: u32,
         (number, sent, entropy): (u32, u64, u16),
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         if let Some(entropies) = &mut self.entropies {
             entropies.feedback(now, entropy, Feedback::Bad);
         }
         let Some(lost) = self.recovery.on_trim(number, sent) else { return };
-        let position = self.recovery.position() * world.sizes(self.algorithm).payload;
-        let directive = self.lost(now, LossKind::Trim, lost, position, controllers, world);
-        self.obey(now, place, directive, world, effects);
+        let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
+        let directive = self.lost(now, LossKind::Trim, lost, position, controllers, facts);
+        self.obey(now, place, directive, facts, effects);
     }
 
-    /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
-    /// returned.
-    pub(super) fn trim_of(&self, now: u64, packet: &Packet, world: &World) -> (u32, u64, u16) {
-        let (data, back) = world.hashes(self.flow);
+    /// What a NACK with a bitmap, or a header that was returned, reports to [`trimmed`](Self::trimmed).
+    pub(super) fn trim_of(&self, now: u64, packet: &Packet, facts: &Facts) -> (u32, u64, u16) {
+        let (data, back) = facts.hashes(self.flow);
         if packet.kind == Kind::Returned {
             let of = Data::of(&packet.body);
             return (of.number, of.sent, (packet.hash ^ data) as u16);
@@ -336,11 +337,11 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         let directive = controllers.on_cnp(self.controller, Time::from_ps(now));
-        self.obey(now, place, directive, world, effects);
+        self.obey(now, place, directive, facts, effects);
     }
 
     /// Handles the event of the retransmission timer. Returns whether anything must be retransmitted.
@@ -349,7 +350,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) -> bool {
         if self.retransmit_event != now || self.state == State::Done {
@@ -369,10 +370,10 @@ impl Sender {
             entropies.timeout(now);
         }
         self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
-        let position = self.recovery.position() * world.sizes(self.algorithm).payload;
+        let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
         let lost = self.recovery.on_timeout();
-        let directive = self.lost(now, LossKind::Timeout, lost, position, controllers, world);
-        self.obey(now, place, directive, world, effects);
+        let directive = self.lost(now, LossKind::Timeout, lost, position, controllers, facts);
+        self.obey(now, place, directive, facts, effects);
         true
     }
 
@@ -382,7 +383,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) -> bool {
         if self.control_event != now || self.state == State::Done {
@@ -392,7 +393,7 @@ impl Sender {
         let due = self.deadline <= now;
         if due {
             let directive = controllers.on_timer(self.controller, Time::from_ps(now));
-            self.obey(now, place, directive, world, effects);
+            self.obey(now, place, directive, facts, effects);
         } else {
             self.arm_control(now, place, effects);
         }
@@ -407,7 +408,7 @@ impl Sender {
         let deadline = self.deadline.max(now.saturating_add(1));
         if deadline < self.control_event {
             self.control_event = deadline;
-            effects.schedule(Event::new(deadline, EventKind::Control, place));
+            effects.schedule(Event::new(deadline, rank::CONTROL, place));
         }
     }
 
@@ -416,7 +417,7 @@ impl Sender {
         self.state = State::Paced;
         if self.next_at < self.paced_at {
             self.paced_at = self.next_at;
-            effects.schedule(Event::new(self.next_at, EventKind::Paced, place));
+            effects.schedule(Event::new(self.next_at, rank::PACED, place));
         }
     }
 
@@ -436,8 +437,8 @@ impl Sender {
     }
 
     /// The record of the flow at its end, or so far.
-    pub(super) fn record(&self, finish: Time, delivered: Time, world: &World) -> FlowRecord {
-        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged_bytes(world));
+    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &Facts) -> FlowRecord {
+        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged_bytes(facts));
         FlowRecord {
             flow: self.flow,
             start,
@@ -448,13 +449,13 @@ impl Sender {
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            base_rtt: world.path(self.flow, start).base_rtt,
-            ideal: world.ideal_time(self.flow, start, bytes),
-            ideal_plain: world.plain_ideal_time(self.flow, start, bytes),
+            base_rtt: facts.path(self.flow, start).base_rtt,
+            ideal: facts.ideal_time(self.flow, start, bytes),
+            ideal_plain: facts.plain_ideal_time(self.flow, start, bytes),
         }
     }
 
-    pub(super) fn sample(&self, time: Time, world: &World) -> FlowSample {
+    pub(super) fn sample(&self, time: Time, facts: &Facts) -> FlowSample {
         FlowSample {
             time,
             flow: self.flow,
@@ -462,14 +463,14 @@ impl Sender {
             rate: self.rate,
             rtt: Time::from_ps(self.last_rtt),
             inflight: Bytes::new(self.recovery.inflight()),
-            acked: Bytes::new(self.acknowledged_bytes(world)),
+            acked: Bytes::new(self.acknowledged_bytes(facts)),
             samples: 1,
         }
     }
 
-    /// Describes the event for which the flow waits.
-    pub(super) fn waits_for(&self, paused: bool, world: &World) -> String {
-        let acknowledged = Bytes::new(self.acknowledged_bytes(world));
+    /// What the flow waits for, as text.
+    pub(super) fn waits_for(&self, paused: bool, facts: &Facts) -> String {
+        let acknowledged = Bytes::new(self.acknowledged_bytes(facts));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
         let reason = match self.state {
             State::Ready | State::Paced if paused => "its host's link is paused",
@@ -485,13 +486,13 @@ impl Sender {
     }
 
     /// Payload acknowledged.
-    fn acknowledged_bytes(&self, world: &World) -> u64 {
-        let payload = world.sizes(self.algorithm).payload;
+    fn acknowledged_bytes(&self, facts: &Facts) -> u64 {
+        let payload = facts.sizes(self.algorithm).payload;
         self.recovery.acknowledged().saturating_mul(payload).min(self.size)
     }
 
-    fn gap_for(&self, size: u64, world: &World) -> u64 {
-        let sizes = world.sizes(self.algorithm);
+    fn gap_for(&self, size: u64, facts: &Facts) -> u64 {
+        let sizes = facts.sizes(self.algorithm);
         if size == sizes.data(sizes.payload) { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
     }
 
@@ -502,16 +503,16 @@ impl Sender {
         now: u64,
         place: u32,
         directive: Directive,
-        world: &World,
+        facts: &Facts,
         effects: &mut E,
     ) {
         self.window = directive.window;
         if directive.rate != self.rate {
-            let sizes = world.sizes(self.algorithm);
+            let sizes = facts.sizes(self.algorithm);
             self.rate = directive.rate;
             self.gap = self.rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
             if self.last_size > 0 {
-                self.next_at = self.last_start.saturating_add(self.gap_for(self.last_size, world));
+                self.next_at = self.last_start.saturating_add(self.gap_for(self.last_size, facts));
             }
         }
         self.deadline = directive.deadline.ps();
@@ -528,25 +529,25 @@ impl Sender {
         lost: Lost,
         position: u64,
         controllers: &mut dyn Controllers,
-        world: &World,
+        facts: &Facts,
     ) -> Directive {
         let loss = Loss {
             now: Time::from_ps(now),
             kind,
             bytes: Bytes::new(lost.bytes),
             sent: Time::from_ps(lost.sent),
-            sequence: self.acknowledged_bytes(world),
+            sequence: self.acknowledged_bytes(facts),
             next_sequence: position.min(self.size),
         };
         controllers.on_loss(self.controller, &loss)
     }
 
-    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, world: &World, effects: &mut E) {
+    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
         if self.recovery.inflight() == 0 {
             self.retransmit_at = NEVER;
             return;
         }
-        let timeout = world.transport.rto.ps() << self.backoff;
+        let timeout = facts.transport.rto.ps() << self.backoff;
         self.retransmit_at = now.saturating_add(timeout);
         self.arm_retransmit(place, effects);
     }
@@ -556,7 +557,7 @@ impl Sender {
     fn arm_retransmit<E: Effects>(&mut self, place: u32, effects: &mut E) {
         if self.retransmit_at < self.retransmit_event {
             self.retransmit_event = self.retransmit_at;
-            effects.schedule(Event::new(self.retransmit_at, EventKind::Retransmit, place));
+            effects.schedule(Event::new(self.retransmit_at, rank::RETRANSMIT, place));
         }
     }
 }

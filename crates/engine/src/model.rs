@@ -1,0 +1,138 @@
+//! The interface between the engine and what it runs: a model, which all nodes share, and the nodes.
+
+use core::fmt::Debug;
+
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::Progress;
+use incast_net::record::tally::{Counts, Tally};
+use incast_net::record::view::View;
+use incast_units::Time;
+
+use super::event::{Effects, Event};
+
+/// What all nodes share, constant over the run.
+pub trait Model: View + Sync + Sized {
+    /// A node with all that changes at it.
+    type Node: Node<Self>;
+
+    /// Returns the ports of every node, with where their links lead.
+    fn ports(&self) -> &[Vec<Out>];
+
+    /// Returns the number of hosts, which are the first nodes.
+    fn hosts(&self) -> usize;
+
+    /// Returns the smallest delay that the link of a port ever has.
+    fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time;
+
+    /// Returns whether everything has happened that the run waits for.
+    fn is_complete(&self, counts: &Counts) -> bool;
+
+    /// Returns whether something has begun that is to make progress.
+    fn is_active(&self, counts: &Counts) -> bool;
+
+    /// Returns what a sink learns of the run at `now`.
+    fn progress(&self, now: Time, counts: &Counts) -> Progress;
+
+    /// Returns whether some of these holds wait for each other.
+    fn is_deadlock(&self, holds: Vec<(NodeId, Hold)>) -> bool;
+}
+
+/// A node as the engine sees it. It is called for each of its events, in order.
+pub trait Node<M>: Debug + Send {
+    /// Returns its number.
+    fn id(&self) -> NodeId;
+
+    /// Returns its initial events.
+    fn first_events(&self, model: &M) -> Vec<Event>;
+
+    /// Handles the arrival of a packet's last bit at `port`.
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        model: &M,
+        effects: &mut E,
+    );
+
+    /// Handles another event: one that it scheduled.
+    fn handle<E: Effects>(&mut self, event: Event, model: &M, effects: &mut E);
+
+    /// Returns whether it takes samples.
+    fn takes_samples(&self) -> bool;
+
+    /// Takes all samples due before `time`. The node has not changed since its last event, so they may be taken late.
+    fn catch_up(&mut self, time: u64, model: &M, tally: &mut Tally);
+
+    /// Takes the last samples of a run that has ended at `now`.
+    fn end_samples(&mut self, now: u64, model: &M, tally: &mut Tally);
+
+    /// Returns its pauses of others, asked for by `before`, which end only if a pause of its own ports does.
+    fn holds(&self, before: u64) -> Vec<Hold>;
+}
+
+/// A pause that a node has asked of a queue at the far end of one of its ports, and that ends only if pauses of its
+/// own queues do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The port through which the packets came.
+    pub port: PortId,
+    /// The queue at the far end.
+    pub queue: u16,
+    /// The paused ports and queues at which they wait.
+    pub waits_at: Vec<(PortId, u16)>,
+    /// Whether all of those must stay paused for this pause to stay; if not, one is enough.
+    pub all: bool,
+}
+
+/// When a run ends at the latest. (ps)
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The time limit.
+    pub until: u64,
+    /// Longest time without progress.
+    pub stall_after: u64,
+    /// How often deadlocks are looked for, and how long the pauses of one have lasted; [`u64::MAX`] for never.
+    pub deadlock_after: u64,
+}
+
+/// Why a run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Everything has happened.
+    Finished,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The sink requested a stop.
+    Interrupted,
+    /// There was no more progress, or a deadlock was found.
+    Stalled,
+}
+
+/// The state of a run after its last event.
+#[derive(Debug)]
+pub struct RunState<N> {
+    /// The nodes, in no order.
+    pub nodes: Vec<N>,
+    /// The packets on links.
+    pub packets: Vec<Packet>,
+    /// What was counted, and the records that were not flushed.
+    pub tally: Tally,
+}
+
+impl<N> RunState<N> {
+    /// Returns the state of no nodes.
+    pub(super) fn new() -> Self {
+        Self { nodes: Vec::new(), packets: Vec::new(), tally: Tally::default() }
+    }
+
+    /// Adds the final state of one thread.
+    pub(super) fn add(&mut self, mut other: Self) {
+        self.nodes.append(&mut other.nodes);
+        self.packets.append(&mut other.packets);
+        self.tally.counts.join(&other.tally.counts);
+        self.tally.records.take(&mut other.tally.records);
+    }
+}

@@ -1,0 +1,366 @@
+//! The nodes of one thread: their rings, event queues and the windows in which they are processed.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incast_net::describe::network::PortId;
+use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::record::tally::Tally;
+
+use super::event::{Effects, Event, Rank};
+use super::exchange::{Exchange, Report};
+use super::mail::{LinkTo, Mail};
+use super::model::{Model, Node, RunState};
+use super::ready::Ready;
+use super::rings::{Ring, RingPool};
+
+/// A node with its event queue.
+#[derive(Debug)]
+struct Agenda<N> {
+    node: N,
+    events: BinaryHeap<Reverse<Event>>,
+}
+
+/// Nodes that are processed together because the links between them are short; most hold one.
+#[derive(Debug)]
+struct Unit {
+    first: u32,
+    /// For a unit with several nodes: the time of the next event of each.
+    inside: Option<Inside>,
+}
+
+/// Scheduling state of a unit with several nodes.
+#[derive(Debug)]
+struct Inside {
+    /// No link inside is shorter. (ps)
+    lookahead: u64,
+    ready: Ready,
+}
+
+/// The incoming side of one node: its rings, and its index in the search for nodes with pending events.
+#[derive(Debug)]
+struct Inbox {
+    /// First of its links in [`Fabric::links`], and of its rings in [`Fabric::rings`].
+    base: u32,
+    unit: u32,
+    /// Ports whose rings are not empty.
+    active: Vec<PortId>,
+}
+
+/// The links of a partition's nodes, and the packets in flight on those that lead here.
+#[derive(Debug)]
+struct Fabric {
+    index: u16,
+    links: Vec<LinkTo>,
+    /// One ring for each port of each node, with the packets that will arrive there.
+    rings: Vec<Ring>,
+    pool: RingPool,
+    /// One for every node here.
+    inboxes: Vec<Inbox>,
+    units: Vec<Unit>,
+    /// The time of the next event of each unit; exact between windows.
+    ready: Ready,
+    outboxes: Vec<Mail>,
+    /// The earliest packet in the outboxes. (ps)
+    posted: u64,
+    tally: Tally,
+}
+
+/// One thread's share of the network.
+#[derive(Debug)]
+pub(crate) struct Partition<N> {
+    agendas: Vec<Agenda<N>>,
+    fabric: Fabric,
+    /// Nodes that take samples.
+    sampled: Vec<u32>,
+    /// Scratch: the arrivals of the current node.
+    arrivals: Vec<u64>,
+}
+
+impl Fabric {
+    /// Puts a packet into the ring of its link.
+    #[inline(always)]
+    fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
+        let place = to.place as usize;
+        let inbox = &mut self.inboxes[place];
+        let ring = &mut self.rings[inbox.base as usize + usize::from(to.port)];
+        if ring.is_empty() {
+            inbox.active.push(to.port);
+            self.ready.lower(inbox.unit as usize, packet.time);
+            let unit = &mut self.units[inbox.unit as usize];
+            if let Some(inside) = &mut unit.inside {
+                inside.ready.lower(place - unit.first as usize, packet.time);
+            }
+        }
+        ring.push(packet, int, &mut self.pool);
+    }
+
+    /// Has the first packets that will arrive at a unit of one node brought into the cache: it is the next one.
+    #[inline]
+    fn prefetch(&self, unit: usize) {
+        let Inbox { base, active, .. } = &self.inboxes[self.units[unit].first as usize];
+        for &port in active {
+            self.rings[*base as usize + usize::from(port)].prefetch(&self.pool);
+        }
+    }
+}
+
+/// The effects available to the current node.
+struct NodeEffects<'a> {
+    fabric: &'a mut Fabric,
+    events: &'a mut BinaryHeap<Reverse<Event>>,
+    base: u32,
+}
+
+impl Effects for NodeEffects<'_> {
+    #[inline(always)]
+    fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
+        let to = self.fabric.links[self.base as usize + usize::from(port)];
+        let int = packet.is(flag::INT).then_some(int);
+        if to.partition == self.fabric.index {
+            self.fabric.deliver(to, packet, int);
+        } else {
+            self.fabric.posted = self.fabric.posted.min(packet.time);
+            let mail = &mut self.fabric.outboxes[usize::from(to.partition)];
+            mail.packets.push((to, *packet));
+            mail.stacks.extend(int);
+        }
+    }
+
+    #[inline]
+    fn schedule(&mut self, event: Event) {
+        self.events.push(Reverse(event));
+    }
+
+    #[inline]
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.fabric.tally
+    }
+}
+
+/// Nodes that are processed together.
+#[derive(Debug)]
+pub(crate) struct UnitOfNodes<N> {
+    /// The nodes, each with where its links lead.
+    pub(crate) nodes: Vec<(N, Vec<LinkTo>)>,
+    /// No link between them is shorter. (ps)
+    pub(crate) lookahead: u64,
+}
+
+impl<N> Partition<N> {
+    /// Partition number `index` of `partitions`, with these nodes.
+    pub(crate) fn new<M>(index: u16, partitions: usize, units: Vec<UnitOfNodes<N>>, model: &M) -> Self
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        let mut fabric = Fabric {
+            index,
+            links: Vec::new(),
+            rings: Vec::new(),
+            pool: RingPool::default(),
+            inboxes: Vec::new(),
+            units: Vec::with_capacity(units.len()),
+            ready: Ready::new(&[]),
+            outboxes: (0..partitions).map(|_| Mail::default()).collect(),
+            posted: u64::MAX,
+            tally: Tally::default(),
+        };
+        let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
+            let first = agendas.len() as u32;
+            let mut times = Vec::with_capacity(nodes.len());
+            for (node, links) in nodes {
+                let base = fabric.links.len() as u32;
+                fabric.inboxes.push(Inbox { base, unit: number as u32, active: Vec::new() });
+                fabric.rings.extend(links.iter().map(|_| Ring::default()));
+                fabric.links.extend(links);
+                let events: BinaryHeap<_> = node.first_events(model).into_iter().map(Reverse).collect();
+                times.push(events.peek().map_or(u64::MAX, |e| e.0.time()));
+                if node.takes_samples() {
+                    sampled.push(agendas.len() as u32);
+                }
+                agendas.push(Agenda { node, events });
+            }
+            let ready = Ready::new(&times);
+            earliest.push(ready.earliest());
+            let inside = (times.len() > 1).then_some(Inside { lookahead, ready });
+            fabric.units.push(Unit { first, inside });
+        }
+        fabric.ready = Ready::new(&earliest);
+        Self { agendas, fabric, sampled, arrivals: Vec::new() }
+    }
+
+    /// The state of this partition between two windows.
+    pub(crate) fn report(&self) -> Report {
+        Report::new(self.next(), &self.fabric.tally)
+    }
+
+    /// A time before which nothing happens here, nor elsewhere because of packets sent from here in the
+    /// last window. (ps)
+    fn next(&self) -> u64 {
+        self.fabric.ready.earliest().min(self.fabric.posted)
+    }
+
+    /// Handles every event before `end`, given that nothing sent from now on arrives before it.
+    pub(crate) fn process<M>(&mut self, end: u64, model: &M)
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        self.fabric.posted = u64::MAX;
+        let mut at = self.fabric.ready.first(end);
+        while let Some(unit) = at {
+            let next = if self.fabric.units[unit].inside.is_none() {
+                let node = self.fabric.units[unit].first as usize;
+                let start = self.fabric.ready.time(unit);
+                if let Some(following) = self.fabric.ready.following(unit, end) {
+                    self.fabric.prefetch(following);
+                }
+                self.process_node(node, start, end, model)
+            } else {
+                self.process_unit(unit, end, model)
+            };
+            at = self.fabric.ready.next(unit, next, end);
+        }
+    }
+
+    /// Handles every event before `end` in a unit of several nodes, in windows within the window. Returns
+    /// the time of the next event.
+    fn process_unit<M>(&mut self, unit: usize, end: u64, model: &M) -> u64
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        fn inside<N>(partition: &mut Partition<N>, unit: usize) -> Option<&mut Inside> {
+            partition.fabric.units[unit].inside.as_mut()
+        }
+        let first = self.fabric.units[unit].first as usize;
+        loop {
+            let Some(Inside { lookahead, ready }) = inside(self, unit) else { return u64::MAX };
+            let start = ready.earliest();
+            if start >= end {
+                return start;
+            }
+            let window = end.min(start.saturating_add(*lookahead));
+            let mut at = ready.first(window);
+            while let Some(node) = at {
+                let next = self.process_node(first + node, start, window, model);
+                at = inside(self, unit).and_then(|i| i.ready.next(node, next, window));
+            }
+        }
+    }
+
+    /// Handles the events of a node from `start` until before `end`. Returns the time of its next one.
+    fn process_node<M>(&mut self, index: usize, start: u64, end: u64, model: &M) -> u64
+    where
+        M: Model<Node = N>,
+        N: Node<M>,
+    {
+        let Self { agendas, fabric, arrivals, .. } = self;
+        let Agenda { node, events } = &mut agendas[index];
+        let Inbox { base, active, .. } = &fabric.inboxes[index];
+        let base = *base;
+        // The arrivals of this window in order: time since its start and port in one integer. A window
+        // is at most 2^40 ps long. Each ring is in order already.
+        arrivals.clear();
+        for &port in active {
+            let ring = &fabric.rings[base as usize + usize::from(port)];
+            let before = arrivals.len();
+            let times = ring.iter(&fabric.pool).map(|p| p.time).take_while(|t| *t < end);
+            arrivals.extend(times.map(|t| (t - start) << 16 | u64::from(port)));
+            ring.prefetch_stacks(arrivals.len() - before, &fabric.pool);
+        }
+        if active.len() > 1 {
+            arrivals.sort_unstable();
+        }
+        let event_of = |a: u64| Event::new(start + (a >> 16), Rank::ARRIVAL, (a & 0xffff) as u32);
+        let (mut packet, mut int) = (Packet::blank(Kind::Data), IntRecords::default());
+        let mut arriving = arrivals.iter().map(|a| event_of(*a));
+        let mut arrival = arriving.next().unwrap_or(Event::NEVER);
+        loop {
+            let due = events.peek().map_or(Event::NEVER, |e| e.0);
+            if arrival < due {
+                // Every arrival is before `end`.
+                let (now, port) = (arrival.time(), arrival.entity() as PortId);
+                arrival = arriving.next().unwrap_or(Event::NEVER);
+                let ring = &mut fabric.rings[base as usize + usize::from(port)];
+                if !ring.pop(&mut packet, &mut int, &mut fabric.pool) {
+                    continue;
+                }
+                let mut effects = NodeEffects { fabric, events, base };
+                node.arrive(now, port, &mut packet, &int, model, &mut effects);
+            } else {
+                if due.time() >= end {
+                    break;
+                }
+                events.pop();
+                let mut effects = NodeEffects { fabric, events, base };
+                node.handle(due, model, &mut effects);
+            }
+        }
+        let Fabric { inboxes, rings, pool, .. } = fabric;
+        let mut next = events.peek().map_or(u64::MAX, |e| e.0.time());
+        inboxes[index].active.retain(|&port| {
+            let first = rings[base as usize + usize::from(port)].next(pool);
+            next = next.min(first.unwrap_or(u64::MAX));
+            first.is_some()
+        });
+        next
+    }
+
+    /// Posts packets for other partitions.
+    pub(crate) fn post(&mut self, exchange: &mut impl Exchange) {
+        for (to, mail) in self.fabric.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.fabric.index) {
+                exchange.post(to, mail);
+            }
+        }
+    }
+
+    /// Receives packets from another partition.
+    pub(crate) fn deliver(&mut self, mail: &mut Mail) {
+        let mut stacks = mail.stacks.drain(..);
+        for (to, packet) in mail.packets.drain(..) {
+            let int = if packet.is(flag::INT) { stacks.next() } else { None };
+            self.fabric.deliver(to, &packet, int.as_ref());
+        }
+    }
+
+    /// Takes all samples due before `time`.
+    pub(crate) fn catch_up<M>(&mut self, time: u64, model: &M)
+    where
+        N: Node<M>,
+    {
+        for &place in &self.sampled {
+            self.agendas[place as usize].node.catch_up(time, model, &mut self.fabric.tally);
+        }
+    }
+
+    /// Takes the last samples of a run that has ended at `now`.
+    pub(crate) fn end_samples<M>(&mut self, now: u64, model: &M)
+    where
+        N: Node<M>,
+    {
+        for &place in &self.sampled {
+            self.agendas[place as usize].node.end_samples(now, model, &mut self.fabric.tally);
+        }
+    }
+
+    /// The nodes.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &N> {
+        self.agendas.iter().map(|agenda| &agenda.node)
+    }
+
+    pub(crate) fn tally(&mut self) -> &mut Tally {
+        &mut self.fabric.tally
+    }
+
+    /// Ends the run: the nodes, and the packets that were on their way.
+    pub(crate) fn into_state(self) -> RunState<N> {
+        let Fabric { rings, pool, outboxes, tally, .. } = self.fabric;
+        let on_links = rings.iter().flat_map(|r| r.iter(&pool)).copied();
+        let packets = on_links.chain(outboxes.iter().flat_map(Mail::packets)).collect();
+        RunState { nodes: self.agendas.into_iter().map(|agenda| agenda.node).collect(), packets, tally }
+    }
+}

@@ -1,0 +1,365 @@
+//! The sink of every run: records become rows, in memory or on disk.
+
+use core::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use incast_sim::describe::work::What;
+use incast_sim::record::{FlowRecord, OperationRecord, PacketRecord, Progress};
+use incast_sim::{Invalid, Simulation, Sink};
+use incast_units::Time;
+
+use super::RunError;
+use crate::formats::pcapng::{Capture, Frame};
+use crate::results::jobs::Jobs;
+use crate::results::tables::{self, Labels, Named, Rows, each_table};
+use crate::results::writer::{Digested, ResultWriter};
+use crate::results::{EachBatch, GROUP_ROWS, JobRecord, ResultError, ResultInfo, Table, TableName, Tables};
+use crate::summary::{SizeClass, Summary};
+
+/// A table on disk is never further behind than this, in wall time (give or take one call of progress).
+pub(super) const FLUSH_EVERY: Duration = Duration::from_secs(2);
+
+/// The sink of every run.
+pub(super) struct Recorder<'a> {
+    pending: Pending,
+    /// Facts about the run that are not rows.
+    pub(super) notes: Notes<'a>,
+    capture: Option<Capture<'a, Digested>>,
+    labels: Labels<'a>,
+    output: Output,
+    flushed: Instant,
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+/// Declares the parts of the recorder that have one entry for each table that grows during a run.
+macro_rules! growing {
+    ($($file:ident::$table:ident $(from $records:ident)?,)+) => {
+        /// Records that are not rows yet, of each table that grows during a run.
+        #[derive(Default)]
+        struct Pending {
+            $($($records: Vec<<tables::$file::$table as Rows>::Record>,)?)+
+        }
+
+        /// Sees the records of each such table; by default ignores them.
+        trait Watch {
+            $($(fn $records(&mut self, _records: &[<tables::$file::$table as Rows>::Record]) {})?)+
+        }
+
+        impl Recorder<'_> {
+            /// Makes rows of all records that are pending.
+            fn flush_rows(&mut self) {
+                $($(flush::<tables::$file::$table>(&mut self.pending.$records, &self.labels, &mut self.output);)?)+
+            }
+        }
+
+        impl Sink for Recorder<'_> {
+            $($(fn $records(&mut self, records: &[<tables::$file::$table as Rows>::Record]) {
+                self.notes.$records(records);
+                let pending = &mut self.pending.$records;
+                add::<tables::$file::$table>(pending, records, &self.labels, &mut self.output);
+            })?)+
+
+            fn packets(&mut self, records: &[PacketRecord]) {
+                if let (Some(capture), None) = (&mut self.capture, &self.output.error) {
+                    let written = capture.packets(records);
+                    self.output.check_capture(written);
+                }
+            }
+
+            fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+                self.report(progress)
+            }
+        }
+    };
+}
+
+each_table!(growing);
+
+/// Adds records to those that are pending, and makes rows of them where they fill a group.
+fn add<T: Named>(
+    pending: &mut Vec<T::Record>,
+    mut records: &[T::Record],
+    labels: &Labels<'_>,
+    output: &mut Output,
+) {
+    while !records.is_empty() {
+        let fit = records.len().min(GROUP_ROWS - pending.len());
+        pending.extend_from_slice(&records[..fit]);
+        records = &records[fit..];
+        if pending.len() == GROUP_ROWS {
+            flush::<T>(pending, labels, output);
+        }
+    }
+}
+
+/// Makes rows of the records that are pending.
+fn flush<T: Named>(pending: &mut Vec<T::Record>, labels: &Labels<'_>, output: &mut Output) {
+    if !pending.is_empty() {
+        output.part(&T::batch(pending, labels), T::NAME);
+        pending.clear();
+    }
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(
+        labels: Labels<'a>,
+        notes: Notes<'a>,
+        writer: Option<ResultWriter>,
+        capture: Option<Capture<'a, Digested>>,
+        progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Self {
+        let store = match writer {
+            Some(writer) => Store::Disk(Box::new(writer)),
+            None => Store::Memory(Box::new(TableName::ALL.map(Table::empty))),
+        };
+        Self {
+            pending: Pending::default(),
+            notes,
+            capture,
+            labels,
+            output: Output { store, rows: [0; tables::TABLES], error: None },
+            flushed: Instant::now(),
+            progress,
+        }
+    }
+
+    /// Adds a whole table, which is known at the end of the run.
+    pub(super) fn add<T: Named>(&mut self, records: &[T::Record]) {
+        self.output.part(&T::batch(records, &self.labels), T::NAME);
+    }
+
+    fn flush(&mut self) {
+        self.flush_rows();
+        if let Some(capture) = &mut self.capture {
+            let flushed = capture.flush();
+            self.output.check_capture(flushed);
+        }
+        self.flushed = Instant::now();
+    }
+
+    fn report(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if self.output.is_on_disk() && self.flushed.elapsed() >= FLUSH_EVERY {
+            self.flush();
+        }
+        let failed = self.notes.simulation.algorithms.iter().any(|algorithm| algorithm.fault().is_some());
+        if failed || self.output.error.is_some() {
+            return ControlFlow::Break(());
+        }
+        (self.progress)(progress)
+    }
+
+    /// Gives up before there is any row.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub(super) fn abandon(self) -> Result<(), ResultError> {
+        match self.output.store {
+            Store::Disk(writer) => writer.abandon(),
+            Store::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Makes rows of everything that is left, and ends the file of captured packets with those that were seen beside
+    /// the engine.
+    ///
+    /// # Errors
+    /// When something could not be written.
+    pub(super) fn finish(mut self, seen: &[Frame]) -> Result<Output, RunError> {
+        self.flush();
+        for name in TableName::ALL {
+            if name.is_wanted(self.notes.simulation)
+                && self.output.rows[name as usize] == 0
+                && name.is_optional()
+            {
+                self.output.part(&RecordBatch::new_empty(name.schema()), name);
+            }
+        }
+        if let Some(mut capture) = self.capture {
+            self.output.check_capture(capture.frames(seen));
+            self.output.end_capture(capture);
+        }
+        match self.output.error {
+            Some(error) => Err(RunError::Result(error)),
+            None => Ok(self.output),
+        }
+    }
+}
+
+/// The destination of rows.
+enum Store {
+    Memory(Box<[Table; tables::TABLES]>),
+    Disk(Box<ResultWriter>),
+}
+
+/// The rows of a run.
+pub(super) struct Output {
+    store: Store,
+    /// Number of rows of each table.
+    rows: [usize; tables::TABLES],
+    /// The first failure to write; nothing is written after it.
+    error: Option<ResultError>,
+}
+
+impl Output {
+    const fn is_on_disk(&self) -> bool {
+        matches!(self.store, Store::Disk(_))
+    }
+
+    /// Adds rows to a table.
+    fn part(&mut self, batch: &RecordBatch, name: TableName) {
+        self.rows[name as usize] += batch.num_rows();
+        match &mut self.store {
+            Store::Disk(writer) if self.error.is_none() => self.error = writer.part(name, batch).err(),
+            Store::Memory(tables) if batch.num_rows() > 0 => {
+                tables[name as usize].batches.push(batch.clone());
+            }
+            Store::Disk(_) | Store::Memory(_) => {}
+        }
+    }
+
+    fn check_capture(&mut self, written: std::io::Result<()>) {
+        if let (Err(error), Store::Disk(writer), None) = (written, &self.store, &self.error) {
+            self.error = Some(writer.capture_error(error));
+        }
+    }
+
+    /// Ends the file of captured packets.
+    fn end_capture(&mut self, capture: Capture<'_, Digested>) {
+        let file = capture.finish();
+        let ended = match &mut self.store {
+            Store::Disk(writer) => file.and_then(|file| writer.captured(file)),
+            Store::Memory(_) => Ok(()),
+        };
+        self.check_capture(ended);
+    }
+
+    /// Iterates over the batches of a table.
+    fn each(&self, name: TableName, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
+        match &self.store {
+            Store::Disk(writer) => writer.each(name, each),
+            Store::Memory(tables) => tables[name as usize].each(each),
+        }
+    }
+
+    /// Returns a whole table.
+    fn table(&self, name: TableName) -> Result<Table, ResultError> {
+        let mut table = Table::empty(name);
+        self.each(name, &mut |batch| {
+            table.batches.push(batch.clone());
+            Ok(())
+        })?;
+        Ok(table)
+    }
+
+    /// Returns the summary of the run, with these classes of size.
+    ///
+    /// # Errors
+    /// When a part cannot be read.
+    pub(super) fn summary(&self, classes: &[SizeClass]) -> Result<Summary, ResultError> {
+        let [flows, ports, jobs] =
+            [TableName::Flows, TableName::Ports, TableName::Jobs].map(|name| self.table(name));
+        let series = |each: &mut EachBatch<'_>| self.each(TableName::PortSeries, each);
+        Summary::of(&flows?, &ports?, &jobs?, &series, classes)
+    }
+
+    /// Completes the result. Returns its tables, and what `result.json` holds.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    pub(super) fn complete(
+        self,
+        info: ResultInfo,
+        fingerprint: u64,
+    ) -> Result<(Tables, ResultInfo), ResultError> {
+        match self.store {
+            Store::Memory(tables) => Ok((Tables::Memory(tables), info)),
+            Store::Disk(writer) => {
+                let folder = writer.finish(&info, fingerprint)?;
+                let info = folder.info().clone();
+                Ok((Tables::Disk(Box::new(folder)), info))
+            }
+        }
+    }
+}
+
+/// Facts about a run that are not rows: which flows and operations were recorded, and how long jobs took.
+pub(super) struct Notes<'a> {
+    simulation: &'a Simulation,
+    jobs: Jobs,
+    /// For every flow, whether it was recorded.
+    seen: Vec<bool>,
+    /// For every operation, whether it was recorded.
+    seen_operations: Vec<bool>,
+    /// Number of flows and of operations that are left out.
+    pub(super) left_out: (u64, u64),
+}
+
+impl Watch for Notes<'_> {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        for record in records {
+            if let Some(seen) = self.seen.get_mut(record.flow as usize) {
+                *seen = true;
+            }
+        }
+    }
+
+    fn operations(&mut self, records: &[OperationRecord]) {
+        for record in records {
+            if let Some(seen) = self.seen_operations.get_mut(record.operation as usize) {
+                *seen = true;
+            }
+        }
+        self.jobs.add(records, self.simulation);
+    }
+}
+
+impl<'a> Notes<'a> {
+    pub(super) fn new(simulation: &'a Simulation) -> Self {
+        Self {
+            simulation,
+            jobs: Jobs::new(simulation),
+            seen: vec![false; simulation.flows.len()],
+            seen_operations: vec![false; simulation.operations.len()],
+            left_out: (0, 0),
+        }
+    }
+
+    /// Leaves operations that could not start before their limit, which is past at the end of the run, out of the
+    /// results, with their flows.
+    pub(super) fn leave_out(&mut self, now: Time) {
+        for (operation, seen) in self.simulation.operations.iter().zip(&mut self.seen_operations) {
+            if !*seen && operation.start_before <= now {
+                *seen = true;
+                self.jobs.leave_out(operation, self.simulation);
+                self.left_out.1 += 1;
+                if let What::Send { flow } = operation.what
+                    && let Some(seen) = self.seen.get_mut(flow as usize)
+                {
+                    *seen = true;
+                    self.left_out.0 += 1;
+                }
+            }
+        }
+    }
+
+    /// Returns the flows that have no record.
+    pub(super) fn flows_not_started(&self) -> Vec<u32> {
+        (0_u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(flow, _)| flow).collect()
+    }
+
+    /// Returns records of the operations that have none.
+    pub(super) fn operations_not_started(&self) -> Vec<OperationRecord> {
+        let left = (0_u32..).zip(&self.seen_operations).filter(|(_, seen)| !**seen);
+        left.map(|(operation, _)| OperationRecord { operation, start: Time::NEVER, end: Time::NEVER })
+            .collect()
+    }
+
+    /// Returns the jobs at the end of the run.
+    ///
+    /// # Errors
+    /// When the simulation contradicts itself.
+    pub(super) fn finish_jobs(&self) -> Result<Vec<JobRecord>, Invalid> {
+        self.jobs.clone().finish(self.simulation)
+    }
+}

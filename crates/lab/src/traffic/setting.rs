@@ -1,0 +1,109 @@
+//! The context in which every kind of traffic is checked and made.
+
+use incast_units::{Bytes, Rate, Time};
+
+use super::hosts::{Hosts, World};
+use crate::limits::MAX_FLOWS;
+use crate::problem::{Problem, fault};
+
+/// A flow as its block makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Draft {
+    /// Its number within the block, which names it for random draws.
+    pub(crate) index: u64,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) size: Bytes,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+}
+
+/// Pairs of hosts that may exchange data in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Each of the first to any of the second.
+    Any(Vec<u32>, Vec<u32>),
+    /// These pairs.
+    Pairs(Vec<(u32, u32)>),
+}
+
+/// The offered load of a block while it lasts, if it is a rate.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offered {
+    /// Payload rate of each of its senders, in bit/s.
+    pub(crate) from: Vec<(u32, f64)>,
+    /// The receivers; every other one gets an equal part of it.
+    pub(crate) to: Vec<u32>,
+}
+
+/// The errors in a block, by its own keys.
+pub(crate) type Faults = Vec<Problem>;
+
+/// Context in which a block's pattern is checked and made.
+pub(crate) struct Setting<'a> {
+    pub(crate) world: &'a World<'a>,
+    /// The end of the run, where it is given.
+    pub(crate) until: Option<Time>,
+    /// The highest rate and the shortest delay that a link is changed to.
+    pub(crate) quickest: (Rate, Time),
+}
+
+impl Setting<'_> {
+    /// No flow of this size between these hosts takes less.
+    pub(super) fn shortest(&self, [source, destination]: [u32; 2], size: Bytes) -> Time {
+        let (changed_rate, changed_delay) = self.quickest;
+        let ports = |host| self.world.fabric.ports(host).iter();
+        let rate: Rate = ports(source).map(|(_, rate, _)| (*rate).max(changed_rate)).sum();
+        let delay = |host| ports(host).map(|(.., delay)| *delay).min().unwrap_or_default().min(changed_delay);
+        // There, and back with the acknowledgement.
+        rate.time_for(size) + delay(source).max(delay(destination)).times(2)
+    }
+}
+
+/// Longest mean gap between two events, in 2^-32 ps: a day and a half.
+pub(super) const MAX_GAP: u128 = 1 << 89;
+
+/// The mean gap in 2^-32 ps when each event brings `bits` bit (times ps per second) and `offered` is
+/// the rate in 2^-32 bit/s.
+pub(super) fn mean_gap(bits: u128, offered: u128) -> u128 {
+    let shift = bits.leading_zeros().min(64);
+    let quotient = (bits << shift) / offered.max(1);
+    quotient.checked_mul(1 << (64 - shift)).unwrap_or(MAX_GAP).clamp(1, MAX_GAP)
+}
+
+/// The fault of a block that makes too many flows, if it does.
+pub(super) fn too_many(key: &str, flows: u64) -> Option<Problem> {
+    (flows > MAX_FLOWS).then(|| fault(key, format!("makes {flows} flows; at most {MAX_FLOWS} are possible")))
+}
+
+/// The hosts of two keys together, or the faults of both.
+pub(super) fn both(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<(Vec<u32>, Vec<u32>), Faults> {
+    match (from.resolve(world), to.resolve(world)) {
+        (Ok(from), Ok(to)) => Ok((from, to)),
+        (from, to) => Err([("from", from.err()), ("to", to.err())]
+            .into_iter()
+            .filter_map(|(key, message)| Some(fault(key, message?)))
+            .collect()),
+    }
+}
+
+/// Pairs made from two lists: one to one, all to one, or one to all.
+pub(super) fn pairs(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<Vec<(u32, u32)>, Faults> {
+    let (from, to) = both(world, from, to)?;
+    let pairs: Vec<(u32, u32)> = match (from.len(), to.len()) {
+        (a, b) if a == b => from.into_iter().zip(to).collect(),
+        (_, 1) => from.into_iter().map(|host| (host, to[0])).collect(),
+        (1, _) => to.into_iter().map(|host| (from[0], host)).collect(),
+        (a, b) => {
+            let message = format!("names {b} hosts for {a} senders; write one for all, or one for each");
+            return Err(vec![fault("to", message)]);
+        }
+    };
+    match pairs.iter().find(|(a, b)| a == b) {
+        Some(&(host, _)) => {
+            let name = &world.fabric.network.nodes[host as usize];
+            Err(vec![fault("to", format!("{name} would send to itself"))])
+        }
+        None => Ok(pairs),
+    }
+}

@@ -1,0 +1,19 @@
+//! What to simulate, as plain data: network, switches, transport, flows, probes.
+
+pub mod algorithm;
+pub mod balancing;
+pub mod bfc;
+pub mod circuits;
+pub mod control;
+pub mod fault;
+pub mod flow;
+pub(crate) mod named;
+pub mod network;
+pub mod probe;
+mod simulation;
+pub mod switch;
+pub mod transport;
+pub mod work;
+
+pub use named::Named;
+pub use simulation::Simulation;

@@ -1,0 +1,45 @@
+//! A complete description of a run.
+
+use incast_units::Time;
+
+use super::{algorithm, balancing, flow, network, probe, switch, transport, work};
+
+/// Everything that a run needs.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// Nodes and links.
+    pub network: network::Network,
+    /// Behaviour of every switch.
+    pub switch: switch::Switch,
+    /// Behaviour of every host.
+    pub transport: transport::Transport,
+    /// Settings of load balancing; flows name their policy.
+    pub balancing: balancing::Settings,
+    /// The congestion control algorithms in use, with their parameters; flows name one by index.
+    pub algorithms: Vec<algorithm::Algorithm>,
+    /// The flows, sorted by start time.
+    pub flows: Vec<flow::Flow>,
+    /// Order of the hosts' operations, if flows depend on each other.
+    pub operations: Vec<work::Operation>,
+    /// Records to write.
+    pub probes: probe::Probes,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Simulated time at which the run ends even if flows are unfinished.
+    pub until: Time,
+    /// The run ends as stalled when no flow has received anything new for this long while flows are
+    /// unfinished.
+    pub stall_after: Time,
+    /// Number of threads. The results do not depend on it.
+    pub threads: usize,
+}
+
+impl Simulation {
+    /// What a node is: with [`switch::Switch::bfc`] every switch is one with backpressure flow control.
+    pub fn kind(&self, node: network::NodeId) -> network::NodeKind {
+        match self.network.kind(node) {
+            network::NodeKind::Switch if self.switch.bfc.is_some() => network::NodeKind::BackpressureSwitch,
+            kind => kind,
+        }
+    }
+}

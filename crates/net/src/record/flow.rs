@@ -1,0 +1,76 @@
+//! Flows that are done.
+
+use incast_units::{Bytes, Time};
+
+use super::channel::{Digest, Record};
+use super::view::View;
+
+/// A flow that is done (or was unfinished at the end of the run).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Index into the simulation's flows.
+    pub flow: u32,
+    /// When it started; of one that had not started, when it would have at the earliest.
+    pub start: Time,
+    /// When its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
+    pub finish: Time,
+    /// When its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
+    pub delivered: Time,
+    /// Payload acknowledged.
+    pub bytes: Bytes,
+    /// Data packets sent, including retransmissions.
+    pub packets: u64,
+    /// Data packets retransmitted.
+    pub resent: u64,
+    /// Acknowledged packets that carried an ECN mark.
+    pub marked: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Round-trip time of its path without queues.
+    pub base_rtt: Time,
+    /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone and
+    /// not limited by its window).
+    pub ideal: Time,
+    /// The same without the header bytes that the flow's algorithm adds (in-band telemetry): what any
+    /// algorithm could reach.
+    pub ideal_plain: Time,
+}
+
+impl Record for FlowRecord {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
+    type Pending = Self;
+    type Key = (Time, u32);
+
+    fn key(pending: &Self) -> Self::Key {
+        (pending.finish, pending.flow)
+    }
+
+    fn time(pending: &Self) -> Time {
+        pending.finish
+    }
+
+    fn publish(pending: Self, _: &impl View) -> Self {
+        pending
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        let Self {
+            flow,
+            start,
+            finish,
+            delivered,
+            bytes,
+            packets,
+            resent,
+            marked,
+            timeouts,
+            base_rtt,
+            ideal,
+            ideal_plain,
+        } = self;
+        digest.add(&[u64::from(*flow), start.ps(), finish.ps(), delivered.ps()]);
+        digest.add(&[bytes.get(), *packets, *resent, *marked, u64::from(*timeouts)]);
+        digest.add(&[base_rtt.ps(), ideal.ps(), ideal_plain.ps()]);
+    }
+}

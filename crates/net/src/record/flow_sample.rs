@@ -1,0 +1,64 @@
+//! Samples of flows.
+
+use incast_units::{Bytes, Rate, Time};
+
+use super::channel::{Digest, Record};
+use super::sample::{self, sample};
+use super::view::View;
+use crate::describe::probe::Probes;
+
+/// A sample of a flow at its sender, recorded as [`PortSample`](super::PortSample) is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// When.
+    pub time: Time,
+    /// Index into the simulation's flows.
+    pub flow: u32,
+    /// Its window.
+    pub window: Bytes,
+    /// Its rate.
+    pub rate: Rate,
+    /// The last measured round-trip time; zero before the first.
+    pub rtt: Time,
+    /// Bytes in flight.
+    pub inflight: Bytes,
+    /// Payload acknowledged since its start.
+    pub acked: Bytes,
+    /// How many samples the record stands for: this one and the equal ones directly before it that have none.
+    pub samples: u64,
+}
+
+sample!(FlowSample, u32, |sample| sample.flow);
+
+impl Record for FlowSample {
+    const HASHED_WITHOUT_RECORDS: bool = true;
+
+    type Pending = Self;
+    type Key = (Time, u32);
+
+    fn key(pending: &Self) -> Self::Key {
+        (pending.time, pending.flow)
+    }
+
+    fn time(pending: &Self) -> Time {
+        pending.time
+    }
+
+    fn publish(pending: Self, _: &impl View) -> Self {
+        pending
+    }
+
+    fn delay(probes: &Probes) -> Time {
+        probes.flow_interval
+    }
+
+    fn until(pending: Self, end: Time, probes: &Probes) -> Option<Self> {
+        sample::until(pending, end, probes.flow_interval)
+    }
+
+    fn digest(&self, digest: &mut Digest) {
+        let Self { time, flow, window, rate, rtt, inflight, acked, samples: _ } = self;
+        digest.add(&[time.ps(), u64::from(*flow), window.get(), rate.bps()]);
+        digest.add(&[rtt.ps(), inflight.get(), acked.get()]);
+    }
+}

@@ -1,0 +1,52 @@
+//! The output of a run: records while it runs, an outcome at its end.
+
+pub mod channel;
+mod flow;
+mod flow_sample;
+mod internals;
+mod operation;
+mod outcome;
+mod packet;
+mod pause;
+mod place;
+mod port_sample;
+mod progress;
+pub mod sample;
+pub mod tally;
+mod totals;
+pub mod view;
+
+use core::ops::ControlFlow;
+
+use incast_units::Time;
+
+use channel::{Digest, Record, records, take_before};
+use view::View;
+
+pub use flow::FlowRecord;
+pub use flow_sample::FlowSample;
+pub use internals::InternalSample;
+pub use operation::OperationRecord;
+pub use outcome::{End, Outcome, Stall};
+pub use packet::{PacketKind, PacketRecord};
+pub use pause::PauseRecord;
+pub use port_sample::PortSample;
+pub use progress::Progress;
+pub use totals::PortTotals;
+
+records! {
+    /// Flows finished, sorted by (finish, flow).
+    flows: FlowRecord,
+    /// Port samples, sorted by (time, node, port).
+    port_samples: PortSample,
+    /// Flow samples, sorted by (time, flow).
+    flow_samples: FlowSample,
+    /// Captured packets, sorted by (time, node, port).
+    packets: PacketRecord,
+    /// Pauses, sorted by (time, node, port, queue).
+    pauses: PauseRecord,
+    /// Samples of internal quantities of congestion control, sorted by (time, flow, quantity).
+    internals: InternalSample,
+    /// Operations that have ended, sorted by (end, operation).
+    operations: OperationRecord,
+}

@@ -1,0 +1,73 @@
+//! The result of a run at its end.
+
+use incast_units::Time;
+
+use super::flow::FlowRecord;
+use super::operation::OperationRecord;
+use super::totals::PortTotals;
+use crate::describe::network::{NodeId, PortId};
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every flow finished and every operation ended; open-ended flows lasted until the time limit.
+    Finished,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The sink requested a stop.
+    Interrupted,
+    /// There was no more progress, or a PFC deadlock was found.
+    Stalled(Stall),
+}
+
+/// Diagnosis of a stalled run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// Flows that are not done, with what each waits for. At most 20.
+    pub flows: Vec<(u32, String)>,
+    /// Number of flows that are not done.
+    pub unfinished: u64,
+    /// Operations that have started and not ended, with what each waits for; others wait for these. At most
+    /// 20.
+    pub operations: Vec<(u32, String)>,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// Simulated time at the end.
+    pub now: Time,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Packet-hops: one hop is one packet that left one port.
+    pub hops: u64,
+    /// Data packets that left senders.
+    pub sent: u64,
+    /// Data packets that arrived at receivers.
+    pub delivered: u64,
+    /// Data packets dropped.
+    pub dropped: u64,
+    /// Data packets lost on links that failed, or for which there was no route.
+    pub lost: u64,
+    /// Data packets whose payload switches removed.
+    pub trimmed: u64,
+    /// Data packets still in flight or queued at the end.
+    pub in_flight: u64,
+    /// Totals of each port, sorted by (node, port).
+    pub ports: Vec<PortTotals>,
+    /// Flows that had not finished, with their state at the end, sorted by flow.
+    pub unfinished: Vec<FlowRecord>,
+    /// A cycle of ports that wait for each other because of pauses (PFC deadlock) at the end: each is paused by
+    /// the next one's node, the last by the first's. Empty when there is none.
+    pub deadlock: Vec<(NodeId, PortId)>,
+    /// Operations that have ended.
+    pub operations_ended: u64,
+    /// Operations that had started and not ended, sorted by operation.
+    pub unfinished_operations: Vec<OperationRecord>,
+    /// A hash of all results of the run. Equal fingerprints mean equal results.
+    pub fingerprint: u64,
+    /// Violated invariants; empty in a correct run.
+    pub violations: Vec<String>,
+}

@@ -1,0 +1,16 @@
+//! How far a run has come.
+
+use incast_units::Time;
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time reached.
+    pub now: Time,
+    /// Flows finished.
+    pub flows_finished: u64,
+    /// Total number of flows.
+    pub flows: u64,
+    /// Packet-hops so far: one hop is one packet that left one port.
+    pub hops: u64,
+}

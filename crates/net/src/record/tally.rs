@@ -1,0 +1,100 @@
+//! What the nodes of one thread count and record.
+
+use super::Records;
+
+/// The counters and records of the nodes of one thread.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// The counters.
+    pub counts: Counts,
+    /// Records since the last flush.
+    pub records: Records,
+}
+
+/// What is counted while a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that left a port.
+    pub hops: u64,
+    /// Data packets that left senders.
+    pub sent: u64,
+    /// Data packets that arrived at receivers.
+    pub delivered: u64,
+    /// Data packets dropped.
+    pub dropped: u64,
+    /// Data packets lost on links that failed.
+    pub lost: u64,
+    /// Data packets whose payload was removed.
+    pub trimmed: u64,
+    /// Flows that have started.
+    pub started: u64,
+    /// Flows that are done.
+    pub finished: u64,
+    /// Operations that have ended.
+    pub ended: u64,
+    /// Flows that are left out.
+    pub flows_left_out: u64,
+    /// Operations that are left out.
+    pub operations_left_out: u64,
+    /// Time at which a flow last started or a receiver last received something new. (ps)
+    pub progress: u64,
+    /// Time at which the last flow was done or the last operation ended. (ps)
+    pub last_finish: u64,
+}
+
+impl Counts {
+    /// Nothing counted.
+    pub const NOTHING: Self = Self {
+        hops: 0,
+        sent: 0,
+        delivered: 0,
+        dropped: 0,
+        lost: 0,
+        trimmed: 0,
+        started: 0,
+        finished: 0,
+        ended: 0,
+        flows_left_out: 0,
+        operations_left_out: 0,
+        progress: 0,
+        last_finish: 0,
+    };
+
+    /// Adds the counts of other nodes.
+    pub fn join(&mut self, other: &Self) {
+        let Self {
+            hops,
+            sent,
+            delivered,
+            dropped,
+            lost,
+            trimmed,
+            started,
+            finished,
+            ended,
+            flows_left_out,
+            operations_left_out,
+            progress,
+            last_finish,
+        } = other;
+        self.hops += hops;
+        self.sent += sent;
+        self.delivered += delivered;
+        self.dropped += dropped;
+        self.lost += lost;
+        self.trimmed += trimmed;
+        self.started += started;
+        self.finished += finished;
+        self.ended += ended;
+        self.flows_left_out += flows_left_out;
+        self.operations_left_out += operations_left_out;
+        self.progress = self.progress.max(*progress);
+        self.last_finish = self.last_finish.max(*last_finish);
+    }
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}

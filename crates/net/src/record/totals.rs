@@ -1,0 +1,59 @@
+//! Totals of ports.
+
+use incast_units::{Bytes, Time};
+
+use super::channel::Digest;
+use super::place::at;
+use crate::describe::network::{NodeId, PortId};
+
+/// Totals of a port over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTotals {
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// Bytes transmitted, all packets.
+    pub transmitted: Bytes,
+    /// Packets transmitted.
+    pub packets: u64,
+    /// Packets dropped on admission to this port's queues.
+    pub drops: u64,
+    /// Bytes dropped on admission to this port's queues.
+    pub dropped: Bytes,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets whose payload was removed because this port's data queue was full.
+    pub trimmed: u64,
+    /// Longest queue.
+    pub peak_queue: Bytes,
+    /// Time spent paused by the far end.
+    pub paused: Time,
+    /// Pause frames sent to the far end.
+    pub pauses_sent: u64,
+}
+
+impl PortTotals {
+    /// Adds the totals to a hash.
+    pub fn digest(&self, digest: &mut Digest) {
+        let Self {
+            node,
+            port,
+            transmitted,
+            packets,
+            drops,
+            dropped,
+            marked,
+            trimmed,
+            peak_queue,
+            paused,
+            pauses_sent,
+        } = self;
+        digest.add(&[at(*node, *port), transmitted.get(), *packets, *drops, dropped.get(), *marked]);
+        digest.add(&[peak_queue.get(), paused.ps(), *pauses_sent]);
+        // Only where it happens: the fingerprints of other runs are those of before there was trimming.
+        if *trimmed > 0 {
+            digest.add(&[*trimmed]);
+        }
+    }
+}

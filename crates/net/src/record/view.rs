@@ -1,0 +1,28 @@
+//! What records may ask of a run.
+
+use super::packet::PacketRecord;
+use crate::describe::network::{NodeId, PortId};
+use crate::describe::probe::Probes;
+use crate::packet::Packet;
+
+/// All that records may ask of a run.
+pub trait View {
+    /// Returns what is recorded.
+    fn probes(&self) -> &Probes;
+
+    /// Explains a captured packet.
+    fn packet(&self, captured: &Captured) -> PacketRecord;
+}
+
+/// A packet when its transmission began at a captured port.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured {
+    /// When its first bit left. (ps)
+    pub time: u64,
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// The packet.
+    pub packet: Packet,
+}

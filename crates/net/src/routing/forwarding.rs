@@ -1,0 +1,345 @@
+//! Forwarding tables: which ports lead to which hosts over the fewest links.
+//!
+//! Hosts that are attached in the same way share one *place*, and tables have one entry per place: hosts
+//! with one link to the same switch, and hosts with several links whose switches are the same at all times.
+//! Switches have a table, and so do hosts with several ports, which choose ports as switches do.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::timeline::Timeline;
+use crate::describe::network::{NodeId, Out, PortId};
+
+/// The forwarding table of one node. Clones share their memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The place of the hosts with one port at this switch; `u16::MAX` if there are none.
+    pub own: u16,
+    /// For every place: which of `groups` leads there, or [`HERE`].
+    toward: Arc<[u16]>,
+    /// The different sets of equal-cost ports: where each begins in `ports`, and their number.
+    groups: Arc<[(u32, u32)]>,
+    /// The hosts with several ports that are connected to this switch, sorted: the host, where its ports
+    /// begin in `ports`, and their number.
+    local: Arc<[(NodeId, u32, u32)]>,
+    ports: Arc<[PortId]>,
+}
+
+/// Instead of a group: this switch is connected to the hosts of the place, to each by separate ports.
+const HERE: u16 = u16::MAX;
+
+impl Table {
+    /// The equal-cost ports toward a host at a place other than `own`, by number.
+    #[inline]
+    pub fn group(&self, place: u16, host: u32) -> &[PortId] {
+        let group = match self.toward.get(usize::from(place)) {
+            Some(&HERE) => self.local(host),
+            Some(&group) => self.groups.get(usize::from(group)).copied(),
+            None => None,
+        };
+        group.and_then(|(start, len)| self.ports.get(start as usize..(start + len) as usize)).unwrap_or(&[])
+    }
+
+    /// The range of ports to a host with several ports that is connected to this switch.
+    #[inline]
+    fn local(&self, host: u32) -> Option<(u32, u32)> {
+        let at = self.local.binary_search_by_key(&host, |entry| entry.0).ok()?;
+        self.local.get(at).map(|&(_, start, len)| (start, len))
+    }
+}
+
+/// The tables of all nodes that have one.
+#[derive(Debug)]
+pub struct Tables {
+    hosts: u32,
+    /// Of the switches, by node minus the number of hosts.
+    switches: Vec<Table>,
+    /// Of the hosts with several ports.
+    cards: BTreeMap<NodeId, Table>,
+}
+
+impl Tables {
+    /// The table of a node; hosts with one port have none.
+    pub fn of(&self, node: NodeId) -> Option<&Table> {
+        match node.checked_sub(self.hosts) {
+            Some(switch) => self.switches.get(switch as usize),
+            None => self.cards.get(&node),
+        }
+    }
+
+    /// Makes tables that are the same as before share their memory.
+    fn share(&mut self, before: &Self) {
+        let switches = self.switches.iter_mut().zip(&before.switches);
+        let cards = self.cards.values_mut().zip(before.cards.values());
+        for (table, before) in switches.chain(cards).filter(|(table, before)| *table == *before) {
+            *table = before.clone();
+        }
+    }
+}
+
+/// A forwarding table under construction. Most nodes use few sets of ports for many places: each set is
+/// stored once.
+#[derive(Debug, Default)]
+struct NewTable {
+    toward: Vec<u16>,
+    known: BTreeMap<Vec<PortId>, u16>,
+    groups: Vec<(u32, u32)>,
+    local: Vec<(NodeId, u32, u32)>,
+    ports: Vec<PortId>,
+}
+
+impl NewTable {
+    /// Adds the equal-cost ports toward the next place.
+    fn add(&mut self, ports: &[PortId]) {
+        let Self { toward, known, groups, ports: all, .. } = self;
+        // There are no more groups than places, of which there are fewer than 65535.
+        let group = known.get(ports).copied().unwrap_or_else(|| {
+            groups.push((all.len() as u32, ports.len() as u32));
+            all.extend(ports);
+            let group = groups.len() as u16 - 1;
+            known.insert(ports.to_vec(), group);
+            group
+        });
+        toward.push(group);
+    }
+
+    /// Adds a port to a host with several; hosts come in order, and each one's ports.
+    fn add_local(&mut self, host: NodeId, port: PortId) {
+        match self.local.last_mut() {
+            Some((last, _, len)) if *last == host => *len += 1,
+            _ => self.local.push((host, self.ports.len() as u32, 1)),
+        }
+        self.ports.push(port);
+    }
+
+    fn finish(self, own: u16) -> Table {
+        Table {
+            own,
+            toward: self.toward.into(),
+            groups: self.groups.into(),
+            local: self.local.into(),
+            ports: self.ports.into(),
+        }
+    }
+}
+
+/// An attachment point of hosts.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// Whether its hosts have several ports.
+    several: bool,
+    /// The switches that they are connected to, sorted: at the beginning, and if that ever changes, after
+    /// each change of the routes.
+    switches: Vec<Vec<NodeId>>,
+}
+
+impl Place {
+    /// The switches after the given number of changes of the routes.
+    fn after(&self, changes: usize) -> &[NodeId] {
+        self.switches.get(changes).or(self.switches.first()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Source of forwarding tables.
+#[derive(Debug)]
+pub struct Forwarding<'a> {
+    ports: &'a [Vec<Out>],
+    timeline: &'a Timeline,
+    hosts: usize,
+    /// A node that no route passes.
+    off: Option<NodeId>,
+    places: Vec<Place>,
+    /// For every host its place, and the port of its switch that leads to it (not used for a host with
+    /// several links).
+    pub attachment: Vec<(u16, PortId)>,
+}
+
+impl<'a> Forwarding<'a> {
+    /// Determines where the first `hosts` nodes are attached.
+    ///
+    /// # Errors
+    /// When there are too many places.
+    pub fn new(
+        ports: &'a [Vec<Out>],
+        timeline: &'a Timeline,
+        hosts: usize,
+        off: Option<NodeId>,
+    ) -> Result<Self, String> {
+        let attachment = Vec::with_capacity(hosts);
+        let mut this = Self { ports, timeline, hosts, off, places: Vec::new(), attachment };
+        let mut known: BTreeMap<Place, u16> = BTreeMap::new();
+        for (host, outs) in ports.iter().enumerate().take(hosts) {
+            let place = this.place_of(host);
+            let next = u16::try_from(known.len()).ok().filter(|next| *next != u16::MAX);
+            let index = match (known.get(&place), next) {
+                (Some(index), _) => *index,
+                (None, Some(next)) => *known.entry(place).or_insert(next),
+                (None, None) => return Err(format!("hosts are attached in more than {} ways", u16::MAX)),
+            };
+            this.attachment.push((index, outs.first().map_or(0, |out| out.port)));
+        }
+        let mut places: Vec<(Place, u16)> = known.into_iter().collect();
+        places.sort_unstable_by_key(|(_, index)| *index);
+        this.places = places.into_iter().map(|(place, _)| place).collect();
+        Ok(this)
+    }
+
+    fn place_of(&self, host: usize) -> Place {
+        let several = self.ports[host].len() > 1;
+        let mut switches = vec![self.switches_of(host, None)];
+        let changes = |port| self.timeline.of(host as NodeId, port).is_some();
+        if several && (0..self.ports[host].len() as PortId).any(changes) {
+            let times = self.timeline.routes_change.iter();
+            switches.extend(times.map(|time| self.switches_of(host, Some(*time))));
+            if switches.iter().all(|after| *after == switches[0]) {
+                switches.truncate(1);
+            }
+        }
+        Place { several, switches }
+    }
+
+    /// Whether routes take the link of a port at `time`: it is up, as all are at the beginning (`None`). (ps)
+    fn works(&self, node: usize, port: PortId, time: Option<u64>) -> bool {
+        let passes = Some(self.ports[node][usize::from(port)].node) != self.off;
+        passes && time.is_none_or(|time| self.timeline.is_up(node as NodeId, port, time))
+    }
+
+    /// The ports of a host whose links are up at `time`; all of them if none is, so that packets to it or
+    /// from it wait for a link to return. (ps)
+    fn usable(&self, host: usize, time: Option<u64>) -> Vec<(PortId, &'a Out)> {
+        let all = || (0..).zip(&self.ports[host]);
+        let working: Vec<_> = all().filter(|(port, _)| self.works(host, *port, time)).collect();
+        if working.is_empty() { all().collect() } else { working }
+    }
+
+    /// The switches that a host is connected to at `time`, sorted. (ps)
+    fn switches_of(&self, host: usize, time: Option<u64>) -> Vec<NodeId> {
+        let mut switches: Vec<NodeId> = self.usable(host, time).iter().map(|(_, out)| out.node).collect();
+        switches.sort_unstable();
+        switches.dedup();
+        switches
+    }
+
+    /// The tables at the beginning.
+    ///
+    /// # Errors
+    /// Two switches with hosts that cannot reach each other.
+    pub fn initial(&self) -> Result<Tables, (NodeId, NodeId)> {
+        let neighbours = neighbours(self.ports, self.hosts, |node, port| self.works(node, port, None));
+        for to in &self.places {
+            let distance = distances(&neighbours, self.hosts, to.after(0));
+            let reaches = |switch: &NodeId| distance[*switch as usize - self.hosts] != u32::MAX;
+            if let Some(lost) = self.places.iter().find(|from| !from.after(0).iter().any(reaches)) {
+                return Err((to.after(0)[0], lost.after(0)[0]));
+            }
+        }
+        Ok(self.tables(0, None))
+    }
+
+    /// The tables from each time on at which links fail or return. (ps)
+    pub fn later(&self, initial: &Tables) -> Vec<(u64, Tables)> {
+        let mut epochs: Vec<(u64, Tables)> = Vec::new();
+        for (changes, &time) in (1..).zip(&self.timeline.routes_change) {
+            let mut tables = self.tables(changes, Some((time, initial)));
+            tables.share(epochs.last().map_or(initial, |epoch| &epoch.1));
+            epochs.push((time, tables));
+        }
+        epochs
+    }
+
+    /// The tables after the given number of changes, the last at the time that is given with the initial
+    /// tables. A host with several ports that has no path to another keeps its initial entry: its packets
+    /// wait, or are lost where there is no path. (ps)
+    fn tables(&self, changes: usize, last: Option<(u64, &Tables)>) -> Tables {
+        let (hosts, time) = (self.hosts, last.map(|last| last.0));
+        let neighbours = neighbours(self.ports, hosts, |node, port| self.works(node, port, time));
+        let mut switches: Vec<NewTable> = neighbours.iter().map(|_| NewTable::default()).collect();
+        let several = (0..hosts).filter(|host| self.ports[*host].len() > 1);
+        let usable: Vec<(NodeId, Vec<(PortId, &Out)>)> =
+            several.map(|host| (host as NodeId, self.usable(host, time))).collect();
+        let mut cards: Vec<NewTable> = usable.iter().map(|_| NewTable::default()).collect();
+        for (host, usable) in &usable {
+            let mut local: Vec<(NodeId, PortId)> =
+                usable.iter().map(|(_, out)| (out.node, out.port)).collect();
+            local.sort_unstable();
+            local
+                .iter()
+                .for_each(|(switch, port)| switches[*switch as usize - hosts].add_local(*host, *port));
+        }
+        let mut shortest = Vec::new();
+        for (index, place) in (0..).zip(&self.places) {
+            let distance = distances(&neighbours, hosts, place.after(changes));
+            for (i, table) in switches.iter_mut().enumerate() {
+                let here = distance[i];
+                if here == 0 && place.several {
+                    table.toward.push(HERE);
+                    continue;
+                }
+                let nearer = |(_, far): &&(PortId, NodeId)| {
+                    here != u32::MAX && here > 0 && distance[*far as usize - hosts] == here - 1
+                };
+                shortest.clear();
+                shortest.extend(neighbours[i].iter().filter(nearer).map(|(port, _)| *port));
+                table.add(&shortest);
+            }
+            for ((host, usable), table) in usable.iter().zip(&mut cards) {
+                let from = |out: &Out| distance[out.node as usize - hosts];
+                let nearest = usable.iter().map(|(_, out)| from(out)).min();
+                let nearest = nearest.filter(|distance| *distance != u32::MAX);
+                let ports = usable.iter().filter(|(_, out)| Some(from(out)) == nearest);
+                shortest.clear();
+                shortest.extend(ports.map(|(port, _)| *port));
+                match last.and_then(|(_, initial)| initial.of(*host)) {
+                    Some(initial) if shortest.is_empty() => table.add(initial.group(index, *host)),
+                    _ => table.add(&shortest),
+                }
+            }
+        }
+        let mut own = vec![u16::MAX; switches.len()];
+        for (index, place) in (0..).zip(&self.places).filter(|(_, place)| !place.several) {
+            own[place.after(0)[0] as usize - hosts] = index;
+        }
+        Tables {
+            hosts: hosts as u32,
+            switches: switches.into_iter().zip(own).map(|(table, own)| table.finish(own)).collect(),
+            cards: usable
+                .iter()
+                .zip(cards)
+                .map(|((host, _), table)| (*host, table.finish(u16::MAX)))
+                .collect(),
+        }
+    }
+}
+
+/// The neighbours of every switch over links that are up, by node minus `hosts`. Hosts never forward.
+pub fn neighbours(
+    ports: &[Vec<Out>],
+    hosts: usize,
+    works: impl Fn(usize, PortId) -> bool,
+) -> Vec<Vec<(PortId, NodeId)>> {
+    let mut all: Vec<Vec<(PortId, NodeId)>> = vec![Vec::new(); ports.len() - hosts];
+    for (node, outs) in ports.iter().enumerate().skip(hosts) {
+        let outs = outs.iter().enumerate().map(|(port, out)| (port as PortId, out.node));
+        let outs = outs.filter(|(port, far)| *far as usize >= hosts && works(node, *port));
+        all[node - hosts].extend(outs);
+    }
+    all
+}
+
+/// Links between every switch and the nearest of `from`, given the neighbours of each switch, by node less
+/// `hosts`.
+pub fn distances(neighbours: &[Vec<(PortId, NodeId)>], hosts: usize, from: &[NodeId]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; neighbours.len()];
+    let mut line: VecDeque<usize> = from.iter().map(|switch| *switch as usize - hosts).collect();
+    line.iter().for_each(|at| distance[*at] = 0);
+    while let Some(at) = line.pop_front() {
+        for &(_, far) in &neighbours[at] {
+            let far = far as usize - hosts;
+            if distance[far] == u32::MAX {
+                distance[far] = distance[at] + 1;
+                line.push_back(far);
+            }
+        }
+    }
+    distance
+}

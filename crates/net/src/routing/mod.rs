@@ -1,0 +1,7 @@
+//! Where packets go: the links over time, forwarding tables, the choice among equal-cost ports, and what follows
+//! from them for a path.
+
+pub mod forwarding;
+pub mod path;
+pub mod route;
+pub mod timeline;

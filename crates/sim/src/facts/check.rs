@@ -1,0 +1,108 @@
+//! What a description must fulfil.
+
+use incast_cc::Fixed;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, NodeKind};
+use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
+use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
+use incast_units::{Bytes, Time};
+
+use super::Facts;
+use crate::recovery::keeps;
+
+/// Checks what does not follow from the facts alone.
+///
+/// # Errors
+/// When the description contradicts itself: what to say.
+pub(super) fn check(simulation: &Simulation, facts: &Facts) -> Result<(), String> {
+    let fail = |text: String| Err(text);
+    let network = &simulation.network;
+    if simulation.transport.payload == Bytes::ZERO {
+        return fail("the payload of a packet must be above zero".into());
+    }
+    if facts.largest_packet() > Bytes::new(u64::from(u16::MAX)) {
+        return fail(format!("a packet of {} is larger than 65535 B", facts.largest_packet()));
+    }
+    if !(1..=255).contains(&simulation.transport.ack_every) {
+        return fail(format!(
+            "an acknowledgement covers 1 to 255 packets, not {}",
+            simulation.transport.ack_every
+        ));
+    }
+    if keeps(simulation.transport.recovery) && simulation.flows.len() > LARGEST_SLOT as usize {
+        return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
+    }
+    let ndp = &simulation.transport.ndp;
+    if ndp.first_window == 0 || ndp.pull_rate <= Fixed::ZERO || ndp.rto == Time::ZERO {
+        return fail("the first window, the pull rate and the timeout of NDP must be above zero".into());
+    }
+    if simulation.transport.repair_threshold == 0 {
+        return fail("a packet is lost after 1 or more later ones have arrived, not 0".into());
+    }
+    if let Some(problem) = simulation.switch.problem() {
+        return fail(problem);
+    }
+    if simulation.switch.trimming.is_some() {
+        if simulation.transport.kind == TransportKind::Window && !keeps(simulation.transport.recovery) {
+            return fail(
+                "trimming needs selective repeat: go-back-N discards what arrives after a hole".into(),
+            );
+        }
+        if simulation.flows.len().max(network.hosts as usize) > LARGEST_ORIGIN as usize {
+            return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
+        }
+    }
+    if simulation.switch.pfc.is_some() && facts.routes.timeline.has_failures() {
+        return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
+    }
+    if simulation.switch.bfc.is_some() && facts.routes.timeline.has_failures() {
+        return fail("links can fail only without BFC, since an outage would lose its frames".into());
+    }
+    let switch = &simulation.switch;
+    if facts.circuits.is_some() && (switch.pfc.is_some() || switch.bfc.is_some() || switch.trimming.is_some())
+    {
+        return fail(
+                "circuits are possible only without PFC and BFC, whose frames an optical switch does not read, and \
+                 without trimming".into(),
+            );
+    }
+    let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
+    let is_switch = |node: NodeId| matches!(network.kind(node), NodeKind::Switch | NodeKind::Tor);
+    if let Some(node) = own.copied().find(|n| *n as usize >= network.nodes.len() || !is_switch(*n)) {
+        return fail(format!("a buffer is given for node {node}, which is no switch"));
+    }
+    if !simulation.flows.is_sorted_by_key(|f| f.start) {
+        return fail("flows must be sorted by their start".into());
+    }
+    if simulation.transport.ack_size == Some(Bytes::ZERO) {
+        return fail("the size of an acknowledgement must be above zero".into());
+    }
+    if simulation.probes.port_interval.min(simulation.probes.flow_interval) == Time::ZERO {
+        return fail("the time between two samples must be above zero".into());
+    }
+    if simulation.transport.base_rtt == BaseRtt::Value(Time::ZERO) {
+        return fail("the base RTT given to algorithms must be above zero".into());
+    }
+    for (i, flow) in simulation.flows.iter().enumerate() {
+        let hosts = simulation.network.hosts;
+        if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
+            return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
+        }
+        if facts.transport.kind.is_controlled() && usize::from(flow.algorithm) >= facts.algorithms.len() {
+            return fail(format!("flow {i} names algorithm {}", flow.algorithm));
+        }
+        if let Some(problem) = simulation.balancing.problem(flow.balancing, simulation.switch.path) {
+            return fail(format!("flow {i}: {problem}"));
+        }
+        if flow.queue >= simulation.switch.queues {
+            return fail(format!("flow {i} names queue {}", flow.queue));
+        }
+        if flow.size == Bytes::ZERO {
+            return fail(format!("flow {i} has nothing to send"));
+        }
+        if flow.is_open_ended() && simulation.until == Time::NEVER {
+            return fail(format!("flow {i} would never end: it has neither a size nor a stop, nor the run"));
+        }
+    }
+    Ok(())
+}

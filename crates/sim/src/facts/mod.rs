@@ -1,0 +1,232 @@
+//! What all nodes share: a description made ready to run.
+
+mod capture;
+mod check;
+pub(crate) mod circuits;
+pub(crate) mod edges;
+pub(crate) mod graph;
+
+use incast_cc::{Overhead, Path, Signals};
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::algorithm::Algorithm;
+use incast_net::describe::balancing;
+use incast_net::describe::flow::Flow;
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::probe::Probes;
+use incast_net::describe::transport::{BaseRtt, Counting, Transport};
+use incast_net::describe::work::Operation;
+use incast_net::packet::flag;
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::path::Paths;
+use incast_net::routing::route::{Routes, Sizes, describe_path, ideal_time};
+use incast_units::{Bytes, Rate, Time};
+
+use circuits::Circuits;
+use graph::Graph;
+
+/// What all nodes share, constant over the run.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) flows: &'a [Flow],
+    pub(crate) operations: &'a [Operation],
+    pub(crate) graph: Graph,
+    pub(crate) algorithms: &'a [Algorithm],
+    pub(crate) transport: Transport,
+    pub(crate) balancing: balancing::Settings,
+    pub(crate) seed: u64,
+    pub(crate) probes: &'a Probes,
+    pub(crate) routes: Routes,
+    /// In a network with an optical switch.
+    pub(crate) circuits: Option<Circuits>,
+    pub(crate) paths: Paths,
+    /// The different rates of links; INT records name one by index.
+    pub(crate) rates: Vec<Rate>,
+    sizes: Vec<Sizes>,
+    /// The base RTT that each algorithm is told; `None`: that of the flow's path.
+    base_rtts: Vec<Option<Time>>,
+    /// Sizes of packets to which no algorithm adds anything.
+    plain: Sizes,
+    flags: Vec<u8>,
+    /// For every host, the flows from it and to it in the order of its indices; kept only when
+    /// packets are captured, to name their flows.
+    by_host: Vec<[Vec<u32>; 2]>,
+}
+
+impl<'a> Facts<'a> {
+    /// Checks a description and prepares it.
+    pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
+        let transport = simulation.transport.clone();
+        let algorithms = if transport.kind.is_controlled() { simulation.algorithms.as_slice() } else { &[] };
+        let routes = Routes::new(&simulation.network).map_err(Invalid)?;
+        let circuits = Circuits::new(&simulation.network, &routes.ports).map_err(Invalid)?;
+        let links = simulation.network.links.iter().map(|l| l.rate);
+        let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        let plain = sizes_with(&transport, Overhead::default());
+        let sizes: Vec<Sizes> =
+            algorithms.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
+        let flags = algorithms
+            .iter()
+            .map(|algorithm| {
+                let signals = algorithm.signals();
+                let bit = |signal, bit| if signals.contains(signal) { bit } else { 0 };
+                bit(Signals::INT, flag::INT) | bit(Signals::CNP, flag::CNP)
+            })
+            .collect();
+        let base_rtts = sizes
+            .iter()
+            .map(|sizes: &Sizes| match transport.base_rtt {
+                BaseRtt::Path => None,
+                BaseRtt::Value(value) => Some(value),
+                BaseRtt::Network => Some(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack)),
+            })
+            .collect();
+        let facts = Self {
+            base_rtts,
+            flows: &simulation.flows,
+            operations: &simulation.operations,
+            graph: Graph::new(simulation).map_err(Invalid)?,
+            algorithms,
+            transport,
+            balancing: simulation.balancing,
+            seed: simulation.seed,
+            probes: &simulation.probes,
+            routes,
+            circuits,
+            paths: Paths::new(&simulation.switch, &simulation.flows),
+            rates,
+            sizes,
+            plain,
+            flags,
+            by_host: flows_by_host(simulation),
+        };
+        check::check(simulation, &facts).map_err(Invalid)?;
+        Ok(facts)
+    }
+
+    /// The place of a rate in the table of rates.
+    pub(crate) fn rate_index(&self, rate: Rate) -> u32 {
+        self.rates.binary_search(&rate).unwrap_or(0) as u32
+    }
+
+    /// The sizes of packets of an algorithm, or without congestion control.
+    pub(crate) fn sizes(&self, algorithm: u16) -> &Sizes {
+        self.sizes.get(usize::from(algorithm)).unwrap_or(&self.plain)
+    }
+
+    /// The sizes of packets to which no algorithm adds anything.
+    pub(crate) fn plain_sizes(&self) -> &Sizes {
+        &self.plain
+    }
+
+    /// The flags of an algorithm's data packets.
+    pub(crate) fn flags(&self, algorithm: u16) -> u8 {
+        self.flags[usize::from(algorithm)]
+    }
+
+    /// The signals that an algorithm needs.
+    pub(crate) fn signals(&self, algorithm: u16) -> Signals {
+        self.algorithms.get(usize::from(algorithm)).map_or(Signals::NONE, Algorithm::signals)
+    }
+
+    /// The largest packet on any wire.
+    pub(crate) fn largest_packet(&self) -> Bytes {
+        let sizes = self.sizes.iter().chain([&self.plain]);
+        Bytes::new(sizes.map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
+    }
+
+    /// The path of a flow that starts at `start`.
+    pub(crate) fn path(&self, flow: u32, start: Time) -> Path {
+        let (forward, back) = self.links(flow, start);
+        let flow = &self.flows[flow as usize];
+        describe_path(&forward, &back, self.sizes(flow.algorithm))
+    }
+
+    /// What the algorithm of a flow is told of its path.
+    pub(crate) fn told_path(&self, flow: u32, start: Time) -> Path {
+        let path = self.path(flow, start);
+        let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
+        Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
+    }
+
+    /// The hash of a flow's data packets and that of its acknowledgements.
+    pub(crate) fn hashes(&self, flow: u32) -> (u32, u32) {
+        self.paths.hashes(flow, &self.flows[flow as usize])
+    }
+
+    /// How many packets a flow has in all; without an end, [`u64::MAX`].
+    pub(crate) fn packets(&self, flow: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        if flow.size == Bytes::UNLIMITED {
+            return u64::MAX;
+        }
+        flow.size.get().div_ceil(self.sizes(flow.algorithm).payload)
+    }
+
+    /// Position in a flow of the first payload byte of packet `number` (modulo 2^32).
+    pub(crate) fn position(&self, flow: u32, number: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        (u64::from(number) * self.sizes(flow.algorithm).payload).min(flow.size.get())
+    }
+
+    /// The port of a host with several ports and this table by which packets with this hash leave for
+    /// another host.
+    pub(crate) fn card(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
+        let (place, _) = self.routes.attachment[destination as usize];
+        self.paths.pick(host, hash, table.group(place, destination)).unwrap_or(0)
+    }
+
+    /// The links that a flow takes at its start, there and back.
+    pub(crate) fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
+        let (hash, back) = self.hashes(flow);
+        let Flow { source, destination, .. } = self.flows[flow as usize];
+        let forward = self.routes.path(&self.paths, (source, destination), hash, start);
+        (forward, self.routes.path(&self.paths, (destination, source), back, start))
+    }
+
+    /// Completion time of `size` payload bytes of a flow on its idle path, as it is at `start`.
+    pub(crate) fn ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
+        self.ideal_time_with(flow, start, self.sizes(self.flows[flow as usize].algorithm), size)
+    }
+
+    /// The same without the header bytes that the flow's algorithm adds.
+    pub(crate) fn plain_ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
+        self.ideal_time_with(flow, start, &self.plain, size)
+    }
+
+    fn ideal_time_with(&self, flow: u32, start: Time, sizes: &Sizes, size: u64) -> Time {
+        let (forward, back) = self.links(flow, start);
+        ideal_time(&forward, &back, sizes, size)
+    }
+}
+
+/// Sizes of packets whose headers grow by this much.
+fn sizes_with(transport: &Transport, overhead: Overhead) -> Sizes {
+    let header = transport.header.get();
+    let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
+    let ack = ack.get() + u64::from(overhead.ack);
+    Sizes {
+        payload: transport.payload.get(),
+        header: header + u64::from(overhead.data),
+        counts_payload: transport.counting == Counting::Payload,
+        ack: ack.max(transport.smallest.get()),
+        smallest: transport.smallest.get(),
+    }
+}
+
+fn flows_by_host(simulation: &Simulation) -> Vec<[Vec<u32>; 2]> {
+    if simulation.probes.captures.is_empty() {
+        return Vec::new();
+    }
+    let mut by_host = vec![[Vec::new(), Vec::new()]; simulation.network.hosts as usize];
+    for (index, flow) in simulation.flows.iter().enumerate() {
+        for (host, side) in [(flow.source, 0), (flow.destination, 1)] {
+            if let Some(lists) = by_host.get_mut(host as usize) {
+                lists[side].push(index as u32);
+            }
+        }
+    }
+    by_host
+}

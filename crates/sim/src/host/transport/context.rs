@@ -1,0 +1,125 @@
+//! What a transport is, and what it sees of its host.
+
+use incast_cc::params::Value;
+use incast_engine::event::{Effects, Event};
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::routing::forwarding::Table;
+use incast_units::Time;
+
+use crate::facts::Facts;
+use crate::host::nic::{Nic, Source};
+use crate::host::program::Step;
+use crate::host::work::Work;
+
+/// The interface of a transport to a host and its network cards.
+///
+/// A transport makes a source ready with [`Nic::push`], once until it is served; then
+/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it returned a packet. After a packet of
+/// the source has left, if that event was requested ([`Nic::call_when_free`]), [`departed`](Self::departed) is
+/// called.
+pub(crate) trait Transport {
+    /// What the transports of all hosts share.
+    type Shared: core::fmt::Debug;
+
+    /// Computes what the transports of all hosts share.
+    ///
+    /// # Errors
+    /// When a setting is impossible, or a flow is one that the transport cannot send.
+    fn prepare(simulation: &Simulation, facts: &Facts) -> Result<Self::Shared, String>;
+
+    /// The transport of one host, without flows.
+    fn new(shared: &Self::Shared, facts: &Facts) -> Self;
+
+    /// Registers a flow to this host; returns the index by which its packets refer to it.
+    fn add_incoming(&mut self, flow: u32, peer: u32) -> u32;
+
+    /// The flow `step`, with index `index` here, starts.
+    fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>);
+
+    /// The flow stops sending new data.
+    fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>);
+
+    /// A source is served: its next packet, if it may send one.
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet>;
+
+    /// Transmission of that packet has begun; it ends at `done`.
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>);
+
+    /// The last bit of a packet of this source has left.
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>);
+
+    /// A packet's last bit has arrived.
+    fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
+
+    /// In a host with several ports: the result of [`Context::card`] has changed.
+    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>);
+
+    /// A timer that it scheduled.
+    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>);
+
+    /// The state of an active flow from this host.
+    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample>;
+
+    /// The internal quantities of the congestion control of an active flow from this host, each with its
+    /// index among those of the algorithm; none for a transport without congestion control.
+    fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
+        Vec::new()
+    }
+
+    /// The records of active flows from this host so far.
+    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord>;
+
+    /// The active flows from this host, with what each waits for.
+    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)>;
+}
+
+/// The environment of a call to a transport.
+pub(crate) struct Context<'a, E> {
+    pub(crate) facts: &'a Facts<'a>,
+    /// Its host.
+    pub(crate) host: NodeId,
+    /// The forwarding table of the host, if it has several ports.
+    pub(crate) table: Option<&'a Table>,
+    /// The network cards of its host.
+    pub(crate) nics: &'a mut [Nic],
+    /// The operations of its host, if there are any.
+    pub(crate) work: &'a mut Option<Box<Work>>,
+    pub(crate) effects: &'a mut E,
+}
+
+impl<E: Effects> Context<'_, E> {
+    /// A flow from this host is done.
+    pub(crate) fn finished(&mut self, now: u64, record: FlowRecord) {
+        let flow = record.flow;
+        let tally = self.effects.tally();
+        tally.counts.finished += 1;
+        tally.counts.last_finish = tally.counts.last_finish.max(now);
+        tally.records.flows.push(record);
+        if let Some(work) = &mut self.work {
+            work.sent(now, flow, self.facts, self.effects);
+        }
+    }
+
+    /// The last byte of a flow to this host that was missing has arrived.
+    pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
+        if let Some(work) = &mut self.work {
+            work.received(now, flow, self.facts, self.effects);
+        }
+    }
+
+    /// The next flow that an operation of the host starts now.
+    pub(crate) fn next_flow(&mut self, now: u64) -> Option<u32> {
+        self.work.as_mut()?.advance(now, self.facts, self.effects)
+    }
+}
+
+impl<E> Context<'_, E> {
+    /// The network card for packets with this hash to another host.
+    #[inline]
+    pub(crate) fn card(&self, destination: u32, hash: u32) -> PortId {
+        self.table.map_or(0, |table| self.facts.card(self.host, table, destination, hash))
+    }
+}

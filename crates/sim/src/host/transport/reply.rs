@@ -1,0 +1,28 @@
+//! Packets from a receiver to the sender of a flow.
+
+use incast_engine::event::Effects;
+use incast_net::packet::{IntRecords, ONE_PATH, Packet};
+
+use super::context::Context;
+use crate::facts::Facts;
+
+/// Queues a packet to the sender at the network card of its route.
+#[inline(always)]
+pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+    let card = cx.card(packet.destination, packet.path_hash());
+    cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
+}
+
+/// In a flow that is spread: the hash of the acknowledgement of a packet, with the packet's entropy, and the bits
+/// of its flags that say how switches handle it. `hash` is that of acknowledgements without entropy.
+#[inline(never)]
+pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &Facts) -> (u32, u8) {
+    let has_entropies = facts.flows[flow as usize].balancing.has_entropies();
+    let handling = match facts.balancing.acknowledgements {
+        true => packet.handling(),
+        false if has_entropies => ONE_PATH,
+        false => 0,
+    };
+    let entropy = if has_entropies { packet.hash ^ facts.hashes(flow).0 } else { 0 };
+    (hash ^ entropy, Packet::handling_flags(handling))
+}

@@ -1,0 +1,101 @@
+//! Loss recovery: the choice of the packet that a flow sends next, and of the packets that an acknowledgement
+//! covers or reports lost. The recoveries are implemented in [`incast_recovery`]; here they have names, and
+//! a flow has one of them.
+//!
+//! To add one, write its file in `crates/recovery/src` and a line in `recoveries!` below.
+
+use incast_net::describe::transport::{Recovery as Kind, Repair, Transport};
+use incast_units::Time;
+
+pub(crate) use incast_recovery::{
+    Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Record, Recovery, Report, Selective, Settings,
+    Verdict,
+};
+
+/// The settings for a flow whose path has this base RTT.
+pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -> Settings {
+    Settings {
+        repair: transport.repair,
+        repair_threshold: transport.repair_threshold,
+        repair_delay: match (transport.repair, transport.repair_delay) {
+            (Repair::Lazy, None) => base_rtt(),
+            (_, delay) => delay.unwrap_or_default(),
+        },
+        delayed_run: false,
+    }
+}
+
+macro_rules! recoveries {
+    ($($(#[cfg($cfg:meta)])? $variant:ident($recovery:ty);)+) => {
+        /// Whether the receiver keeps packets that arrive out of order.
+        pub(crate) const fn keeps(kind: Kind) -> bool {
+            match kind {
+                $($(#[cfg($cfg)])? Kind::$variant => <$recovery as Recovery>::KEEPS,)+
+            }
+        }
+
+        /// A flow's loss recovery, of any kind.
+        #[derive(Debug)]
+        pub(crate) enum AnyRecovery {
+            $($(#[cfg($cfg)])? $variant($recovery),)+
+        }
+
+        impl AnyRecovery {
+            pub(crate) fn new(kind: Kind, cut: Cut, settings: &Settings) -> Self {
+                match kind {
+                    $($(#[cfg($cfg)])? Kind::$variant => Self::$variant(<$recovery>::new(cut, settings)),)+
+                }
+            }
+            #[inline]
+            pub(crate) fn next(&self) -> Option<u64> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.next(),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_sent(&mut self, record: Record) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_sent(record),)+ }
+            }
+            #[inline]
+            pub(crate) fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_ack(report, nack),)+ }
+            }
+            #[inline]
+            pub(crate) fn delayed_run(&self) -> u32 {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.delayed_run(),)+ }
+            }
+            pub(crate) fn on_hole(&mut self) -> Lost {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_hole(),)+ }
+            }
+            pub(crate) fn on_trim(&mut self, number: u32, sent: u64) -> Option<Lost> {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_trim(number, sent),)+ }
+            }
+            pub(crate) fn on_timeout(&mut self) -> Lost {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_timeout(),)+ }
+            }
+            pub(crate) fn stop(&mut self) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.stop(),)+ }
+            }
+            #[inline]
+            pub(crate) fn inflight(&self) -> u64 {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.inflight(),)+ }
+            }
+            #[inline]
+            pub(crate) fn acknowledged(&self) -> u64 {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.acknowledged(),)+ }
+            }
+            #[inline]
+            pub(crate) fn position(&self) -> u64 {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.position(),)+ }
+            }
+            #[inline]
+            pub(crate) fn is_done(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.is_done(),)+ }
+            }
+        }
+    };
+}
+
+recoveries! {
+    GoBackN(GoBackN);
+    Selective(Selective);
+    #[cfg(feature = "examples")] ResendOldest(crate::example::recovery::ResendOldest);
+}

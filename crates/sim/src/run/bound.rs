@@ -1,0 +1,144 @@
+//! Lower bounds on the time of a job: no packet of it ever waits in a queue.
+
+use std::collections::BTreeMap;
+
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::Out;
+use incast_net::describe::work::What;
+use incast_net::routing::route::{ideal_arrival, one_way};
+use incast_units::{Bytes, Rate, Time};
+
+use crate::facts::Facts;
+
+/// A flow alone on the idle path that it takes at its earliest start.
+struct Idle {
+    /// Times at which its last bit arrives, and at which it is acknowledged.
+    delivered: Time,
+    finished: Time,
+    /// Times for which the links of its source and of its destination are busy with it.
+    busy: [Time; 2],
+    /// From the end of its last packet on the first link until it is acknowledged.
+    after_leaving: Time,
+    /// From its start until the last link is busy with its first packet, and from the end of its last packet
+    /// there until it is acknowledged.
+    around_arriving: [Time; 2],
+}
+
+/// Least work of the links of one host, in one direction, for a job.
+struct Busy {
+    sum: Time,
+    before: Time,
+    after: Time,
+}
+
+/// For each job how long it takes at least from its first send or computation to its last end: the largest of
+/// - the longest chain of its operations, if each flow is alone on the idle path that it takes at its earliest start,
+///   and each computation has its processor for itself;
+/// - for each processor of a host, the sum of the job's computations on it;
+/// - for each host and direction, the time for which the host's links are busy with the bytes of the job's flows,
+///   plus what the first packet needs before and the last packet and its acknowledgement after.
+///
+/// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
+/// jobs. For one flow it is the completion time on the idle path ([`ideal`](incast_net::record::FlowRecord::ideal)).
+/// `None` for a job that neither sends nor computes.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid> {
+    let facts = Facts::new(simulation)?;
+    let operations = facts.operations;
+    let jobs = operations.iter().map(|operation| usize::from(operation.job) + 1).max().unwrap_or(0);
+    let mut rates = vec![Rate::ZERO; simulation.network.nodes.len()];
+    for link in &simulation.network.links {
+        for (node, _) in [link.a, link.b] {
+            rates[node as usize] = [rates[node as usize], link.rate].into_iter().sum();
+        }
+    }
+    let mut computing: Vec<BTreeMap<(u32, u16), Time>> = vec![BTreeMap::new(); jobs];
+    let mut idle: BTreeMap<u32, Idle> = BTreeMap::new();
+    let mut busy: Vec<BTreeMap<(u32, usize), Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
+    for operation in operations {
+        match operation.what {
+            What::Compute { time, processor } => {
+                let sums = computing[usize::from(operation.job)].entry((operation.host, processor));
+                *sums.or_insert(Time::ZERO) += time;
+            }
+            What::Receive { .. } => {}
+            What::Send { flow } => {
+                let alone = alone(flow, &rates, &facts);
+                let described = &facts.flows[flow as usize];
+                let ends = [described.source, described.destination];
+                let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
+                for (side, host) in ends.into_iter().enumerate() {
+                    let [before, after] = rest[side];
+                    let sums = busy[usize::from(operation.job)].entry((host, side));
+                    let sums = sums.or_insert(Busy { sum: Time::ZERO, before, after });
+                    sums.sum += alone.busy[side];
+                    (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
+                }
+                idle.insert(flow, alone);
+            }
+        }
+    }
+    let mut longest: Vec<Time> = busy
+        .iter()
+        .zip(&computing)
+        .map(|(links, processors)| {
+            let links = links.values().map(|busy| busy.before + busy.sum + busy.after);
+            links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)
+        })
+        .collect();
+    let order = facts.graph.order(operations).unwrap_or_default();
+    let mut times = vec![Time::ZERO; 2 * operations.len()];
+    for event in order {
+        let operation = &operations[event as usize / 2];
+        let job = operation.job;
+        for before in facts.graph.before(event, operations) {
+            let other = &operations[before as usize / 2];
+            if other.job != job {
+                continue;
+            }
+            let takes = match (operation.what, other.what) {
+                _ if event % 2 == 0 => Time::ZERO,
+                (What::Receive { flow }, What::Send { .. }) => {
+                    idle.get(&flow).map_or(Time::ZERO, |f| f.delivered)
+                }
+                (What::Send { flow }, _) => idle.get(&flow).map_or(Time::ZERO, |f| f.finished),
+                (What::Compute { time, .. }, _) => time,
+                (What::Receive { .. }, _) => Time::ZERO,
+            };
+            let at = times[before as usize] + takes;
+            times[event as usize] = times[event as usize].max(at);
+        }
+        let longest = &mut longest[usize::from(job)];
+        *longest = times[event as usize].max(*longest);
+    }
+    // A job without a duration only receives, or computes for no time.
+    Ok(longest.into_iter().map(|bound| (bound > Time::ZERO).then_some(bound)).collect())
+}
+
+/// A flow alone. `rates` are those of all links of each host together.
+fn alone(flow: u32, rates: &[Rate], facts: &Facts<'_>) -> Idle {
+    let described = &facts.flows[flow as usize];
+    let (forward, back) = facts.links(flow, described.start);
+    let sizes = facts.sizes(described.algorithm);
+    let size = described.size.get();
+    let packets = facts.packets(flow);
+    let last = sizes.data(size - (packets - 1) * sizes.payload);
+    let first = sizes.data(size.min(sizes.payload));
+    let bytes = (packets - 1) * sizes.data(sizes.payload) + last;
+    let delivered = ideal_arrival(&forward, sizes, size);
+    let acknowledged = one_way(&back, sizes.ack);
+    let (leaving, arriving): (&[Out], &[Out]) = forward.split_at(1);
+    let before_last = &forward[..forward.len() - 1];
+    let last_delay = forward[forward.len() - 1].delay;
+    Idle {
+        delivered,
+        finished: delivered + acknowledged,
+        busy: [described.source, described.destination]
+            .map(|host| rates[host as usize].time_for(Bytes::new(bytes))),
+        after_leaving: leaving[0].delay + one_way(arriving, last) + acknowledged,
+        around_arriving: [one_way(before_last, first), last_delay + acknowledged],
+    }
+}

@@ -1,0 +1,92 @@
+//! The nodes of a description.
+
+use std::collections::BTreeSet;
+
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::network::{NodeId, PortId};
+
+use super::slot::{Change, Slot};
+use crate::facts::Facts;
+use crate::host::transport::any::Shared;
+use crate::node::Behaviour;
+use crate::nodes::Node;
+
+/// Makes the nodes as they are at the beginning.
+///
+/// # Errors
+/// When a part of the description does not fit its node.
+pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
+    let network = &simulation.network;
+    let transports = Shared::prepare(simulation, facts).map_err(Invalid)?;
+    let mut slots = Vec::with_capacity(network.nodes.len());
+    for id in 0..network.nodes.len() as NodeId {
+        let body = Node::new(id, facts, simulation, &transports)
+            .map_err(|problem| Invalid(format!("{}: {problem}", network.nodes[id as usize])))?;
+        slots.push(Slot::new(id, body, changes(facts, id)));
+    }
+    let sampled: BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
+    for (index, flow) in simulation.flows.iter().enumerate() {
+        let index = index as u32;
+        let ends = two(&mut slots, flow.source, flow.destination).map(Node::host);
+        let [Some(source), Some(destination)] = ends else {
+            return Err(Invalid(format!("flow {index} does not join two hosts")));
+        };
+        let from = source.next_outgoing();
+        let to = destination.add_incoming(index, from);
+        source.add_outgoing(index, to, sampled.contains(&index));
+    }
+    for slot in &mut slots {
+        for (port, timeline) in facts.routes.timeline.ports_of(slot.id) {
+            if let Some(wire) = slot.node.wire_mut(port) {
+                wire.expect(timeline);
+            }
+        }
+    }
+    let probes = &simulation.probes;
+    for &(node, port) in &probes.captures {
+        if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.node.wire_mut(port)) {
+            wire.captured = Some(node);
+        }
+    }
+    for slot in slots.iter_mut().filter(|_| probes.pauses) {
+        for port in 0..facts.routes.ports[slot.id as usize].len() {
+            let node = slot.id;
+            if let Some(wire) = slot.node.wire_mut(port as PortId) {
+                wire.pauses_recorded = Some(node);
+            }
+        }
+    }
+    for slot in &mut slots {
+        slot.sample(&simulation.probes);
+    }
+    Ok(slots)
+}
+
+/// Returns what changes at a node, in the order of time: its links, then its routes.
+fn changes(facts: &Facts, node: NodeId) -> Vec<(u64, Change)> {
+    let timeline = &facts.routes.timeline;
+    let links = timeline
+        .ports_of(node)
+        .flat_map(|(port, link)| link.states().map(move |(time, state)| (time, Change::Link(port, state))));
+    let mut changes: Vec<(u64, Change)> = links.collect();
+    if let Some(mut before) = facts.routes.tables.of(node) {
+        let later = facts.routes.epochs.iter();
+        for (time, table) in later.filter_map(|(time, tables)| Some((time, tables.of(node)?))) {
+            if table != before {
+                before = table;
+                changes.push((*time, Change::Routes(table.clone())));
+            }
+        }
+    }
+    changes.sort_by_key(|(time, change)| (*time, matches!(change, Change::Routes(_))));
+    changes
+}
+
+/// The bodies of two different nodes.
+fn two(slots: &mut [Slot], a: NodeId, b: NodeId) -> [&mut Node; 2] {
+    let (low, high) = (a.min(b) as usize, a.max(b) as usize);
+    let (first, second) = slots.split_at_mut(high);
+    let (low, high) = (&mut first[low].node, &mut second[0].node);
+    if a < b { [low, high] } else { [high, low] }
+}

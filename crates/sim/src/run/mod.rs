@@ -1,0 +1,113 @@
+//! A run from its description to its outcome.
+
+mod bound;
+mod build;
+mod deadlock;
+mod model;
+mod outcome;
+mod sampler;
+mod slot;
+mod stall;
+
+use incast_cc::Path;
+use incast_engine::model::Limits;
+use incast_engine::{reference, windows};
+use incast_net::Invalid;
+use incast_net::describe::Simulation;
+use incast_net::describe::flow::Flow;
+use incast_net::record::{FlowRecord, Flusher, Outcome, Sink};
+use incast_units::{Bytes, Time};
+
+use crate::facts::Facts;
+
+pub use bound::job_bounds;
+
+/// Runs a simulation to its end on `simulation.threads` threads.
+///
+/// # Errors
+/// When the description is inconsistent; nothing has run then.
+pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let facts = Facts::new(simulation)?;
+    let nodes = build::nodes(&facts, simulation)?;
+    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
+    let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, sink);
+    Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+}
+
+/// The records of flows that had not started when the run ended: nothing sent, no completion time.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRecord>, Invalid> {
+    if flows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let facts = Facts::new(simulation)?;
+    let start = |flow: u32| simulation.flows[flow as usize].start;
+    let record = |&flow: &u32| FlowRecord {
+        flow,
+        start: start(flow),
+        finish: Time::NEVER,
+        delivered: Time::NEVER,
+        bytes: Bytes::ZERO,
+        packets: 0,
+        resent: 0,
+        marked: 0,
+        timeouts: 0,
+        base_rtt: facts.path(flow, start(flow)).base_rtt,
+        ideal: Time::NEVER,
+        ideal_plain: Time::NEVER,
+    };
+    Ok(flows.iter().map(record).collect())
+}
+
+/// What each flow's algorithm is told of its path, as it is at the flow's start.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn told_paths(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
+    let facts = Facts::new(simulation)?;
+    let flows = (0_u32..).zip(&simulation.flows);
+    Ok(flows.map(|(number, flow)| facts.told_path(number, flow.start)).collect())
+}
+
+/// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the
+/// completion times on idle paths.
+///
+/// # Errors
+/// When the description contradicts itself.
+pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Result<(), Invalid> {
+    let facts = Facts::new(simulation)?;
+    for record in records {
+        let Some(&Flow { start, .. }) = simulation.flows.get(record.flow as usize) else {
+            return Err(Invalid(format!("there is no flow {}", record.flow)));
+        };
+        record.base_rtt = facts.path(record.flow, start).base_rtt;
+        record.ideal = facts.ideal_time(record.flow, start, record.bytes.get());
+        record.ideal_plain = facts.plain_ideal_time(record.flow, start, record.bytes.get());
+    }
+    Ok(())
+}
+
+/// Runs a simulation on the reference engine: one heap, one event at a time. It is slow and gives the same
+/// results; the other engine is tested against it.
+///
+/// # Errors
+/// When the description contradicts itself; nothing has run then.
+pub fn run_reference(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let facts = Facts::new(simulation)?;
+    let nodes = build::nodes(&facts, simulation)?;
+    let ended = reference::run(&facts, limits(simulation, &facts), nodes, sink);
+    Ok(outcome::outcome(ended, simulation, &facts, Flusher::default(), sink))
+}
+
+/// Returns when a run ends at the latest.
+fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
+    let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
+    let settles_in = deadlock::settles_in(facts, &simulation.switch);
+    Limits {
+        until: simulation.until.ps(),
+        stall_after: simulation.stall_after.ps(),
+        deadlock_after: if pauses { simulation.stall_after.max(settles_in).ps() } else { u64::MAX },
+    }
+}

@@ -1,0 +1,45 @@
+//! The facts as the model that the engine runs.
+
+use incast_engine::model::{Hold, Model};
+use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::record::Progress;
+use incast_net::record::tally::Counts;
+use incast_units::Time;
+
+use super::deadlock;
+use super::slot::Slot;
+use crate::facts::Facts;
+
+impl Model for Facts<'_> {
+    type Node = Slot;
+
+    fn ports(&self) -> &[Vec<Out>] {
+        &self.routes.ports
+    }
+
+    fn hosts(&self) -> usize {
+        self.routes.attachment.len()
+    }
+
+    fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
+        self.routes.timeline.shortest_delay(node, port, out)
+    }
+
+    fn is_complete(&self, counts: &Counts) -> bool {
+        counts.finished + counts.flows_left_out == self.flows.len() as u64
+            && counts.ended + counts.operations_left_out == self.operations.len() as u64
+    }
+
+    fn is_active(&self, counts: &Counts) -> bool {
+        counts.started > counts.finished
+    }
+
+    fn progress(&self, now: Time, counts: &Counts) -> Progress {
+        let flows = self.flows.len() as u64;
+        Progress { now, flows_finished: counts.finished, flows, hops: counts.hops }
+    }
+
+    fn is_deadlock(&self, holds: Vec<(NodeId, Hold)>) -> bool {
+        !deadlock::find(holds, &self.routes).is_empty()
+    }
+}

@@ -1,0 +1,124 @@
+//! Computes the last records and the outcome of a run from the state of its nodes.
+
+use incast_engine::model::{Cause, RunState};
+use incast_net::describe::Simulation;
+use incast_net::packet::Kind;
+use incast_net::record::channel::{Digest, Record};
+use incast_net::record::tally::Tally;
+use incast_net::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Sink};
+use incast_units::Time;
+
+use super::slot::Slot;
+use super::{deadlock, stall};
+use crate::facts::Facts;
+use crate::node::Behaviour;
+
+/// Returns the outcome of a run; passes the last records to the sink.
+pub(super) fn outcome(
+    (cause, now, state): (Cause, u64, RunState<Slot>),
+    simulation: &Simulation,
+    facts: &Facts,
+    mut flusher: Flusher,
+    sink: &mut dyn Sink,
+) -> Outcome {
+    let RunState { nodes: mut slots, packets, tally: Tally { counts, mut records } } = state;
+    flusher.take(&mut records);
+    flusher.finish(Time::from_ps(now), facts, sink);
+    slots.sort_unstable_by_key(|s| s.id);
+    let mut ports = Vec::new();
+    let mut unfinished: Vec<FlowRecord> = Vec::new();
+    let mut unfinished_operations = Vec::new();
+    let mut violations = Vec::new();
+    let mut queued = 0;
+    let largest = facts.largest_packet().get();
+    for slot in &slots {
+        let first = ports.len();
+        let name = &simulation.network.nodes[slot.id as usize];
+        for (port, wire) in slot.node.wires() {
+            ports.push(wire.totals(now, slot.id, port));
+            let problem = wire.violation(now, largest);
+            violations
+                .extend(problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")));
+        }
+        queued += slot.node.held_data();
+        unfinished.extend(slot.node.unfinished(facts));
+        unfinished_operations.extend(slot.node.unfinished_operations());
+        let drops = ports[first..].iter().map(|p| p.drops).sum();
+        violations.extend(slot.node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
+    }
+    unfinished.sort_unstable_by_key(|f| f.flow);
+    unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);
+    let on_links = packets.iter().filter(|packet| packet.kind == Kind::Data).count() as u64;
+    let in_flight = on_links + queued;
+    if counts.sent != counts.delivered + counts.dropped + counts.lost + counts.trimmed + in_flight {
+        violations.push(format!(
+            "{} data packets sent, but {} delivered + {} dropped + {} lost on links + {} trimmed + {in_flight} in flight",
+            counts.sent, counts.delivered, counts.dropped, counts.lost, counts.trimmed
+        ));
+    }
+    let settled = now.saturating_sub(deadlock::settles_in(facts, &simulation.switch).ps());
+    let holds = |slot: &Slot, before| {
+        let holds = slot.node.holds(before).into_iter();
+        holds.map(|hold| (slot.id, hold)).collect::<Vec<_>>()
+    };
+    let cycle_of =
+        |before| deadlock::find(slots.iter().flat_map(|slot| holds(slot, before)).collect(), &facts.routes);
+    let deadlock = match (cause, cycle_of(settled)) {
+        // Nothing moves any more.
+        (Cause::Stalled, cycle) if cycle.is_empty() => cycle_of(u64::MAX),
+        (_, cycle) => cycle,
+    };
+    let end = match cause {
+        Cause::Finished => End::Finished,
+        Cause::TimeLimit => {
+            let open_ended = facts.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
+            let all = counts.finished + counts.flows_left_out + open_ended as u64 == facts.flows.len() as u64
+                && counts.ended + counts.operations_left_out == facts.operations.len() as u64;
+            if all { End::Finished } else { End::TimeLimit }
+        }
+        Cause::Interrupted => End::Interrupted,
+        Cause::Stalled => End::Stalled(stall::diagnose(&slots, facts)),
+    };
+    let fingerprint = fingerprint(&flusher, &ports, &unfinished, &unfinished_operations, now);
+    Outcome {
+        end,
+        now: Time::from_ps(now),
+        flows_finished: counts.finished,
+        hops: counts.hops,
+        sent: counts.sent,
+        delivered: counts.delivered,
+        dropped: counts.dropped,
+        lost: counts.lost,
+        trimmed: counts.trimmed,
+        in_flight,
+        ports,
+        unfinished,
+        deadlock,
+        operations_ended: counts.ended,
+        unfinished_operations,
+        fingerprint,
+        violations,
+    }
+}
+
+fn fingerprint(
+    flusher: &Flusher,
+    ports: &[PortTotals],
+    unfinished: &[FlowRecord],
+    operations: &[OperationRecord],
+    now: u64,
+) -> u64 {
+    let mut digest = Digest::default();
+    digest.add(&flusher.digests());
+    for port in ports {
+        port.digest(&mut digest);
+    }
+    for flow in unfinished {
+        flow.digest(&mut digest);
+    }
+    for operation in operations {
+        operation.digest(&mut digest);
+    }
+    digest.add(&[now]);
+    digest.value()
+}

@@ -1,0 +1,122 @@
+//! A node with its samples and with what changes at it.
+
+use incast_engine::event::{Effects, Event};
+use incast_engine::model::{self, Hold};
+use incast_net::describe::network::{NodeId, PortId};
+use incast_net::describe::probe::Probes;
+use incast_net::packet::{IntRecords, Packet};
+use incast_net::record::tally::Tally;
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::timeline::LinkState;
+
+use super::sampler::Sampler;
+use crate::facts::Facts;
+use crate::node::Behaviour;
+use crate::nodes::Node;
+use crate::rank;
+
+/// A node with its sampler.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(super) id: NodeId,
+    pub(super) node: Node,
+    sampler: Sampler,
+    /// What changes here, and when. (ps)
+    changes: Vec<(u64, Change)>,
+}
+
+/// What changes at a node.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// The link of a port.
+    Link(PortId, LinkState),
+    /// The forwarding table.
+    Routes(Table),
+}
+
+impl Slot {
+    /// Returns a node that takes no samples.
+    pub(super) fn new(id: NodeId, node: Node, changes: Vec<(u64, Change)>) -> Self {
+        Self { id, node, sampler: Sampler::none(), changes }
+    }
+
+    /// Takes the samples from now on that these probes ask for.
+    pub(super) fn sample(&mut self, probes: &Probes) {
+        self.sampler = Sampler::new(probes, self.id, &self.node);
+    }
+
+    fn change_event(&self, index: u32) -> Option<Event> {
+        let (time, _) = self.changes.get(index as usize)?;
+        Some(Event::new(*time, rank::CHANGE, index))
+    }
+
+    /// A link or the routes change.
+    fn change(&mut self, now: u64, index: u32, facts: &Facts, effects: &mut impl Effects) {
+        if let Some(next) = self.change_event(index + 1) {
+            effects.schedule(next);
+        }
+        match &self.changes[index as usize].1 {
+            &Change::Link(port, state) => {
+                let timeline = facts.routes.timeline.of(self.id, port);
+                if let (Some(wire), Some(timeline)) = (self.node.wire_mut(port), timeline) {
+                    wire.change(now, port, &state, timeline, effects);
+                }
+                self.node.rate_changed(port, state.rate, facts.rate_index(state.rate));
+            }
+            Change::Routes(table) => self.node.reroute(now, table.clone(), facts, effects),
+        }
+    }
+}
+
+impl model::Node<Facts<'_>> for Slot {
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn first_events(&self, facts: &Facts) -> Vec<Event> {
+        self.change_event(0).into_iter().chain(self.node.first_events(facts)).collect()
+    }
+
+    #[inline(always)]
+    fn arrive<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &IntRecords,
+        facts: &Facts,
+        effects: &mut E,
+    ) {
+        self.catch_up(now, facts, effects.tally());
+        self.node.arrive(now, port, packet, int, facts, effects);
+    }
+
+    #[inline(always)]
+    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
+        self.catch_up(event.time(), facts, effects.tally());
+        if event.rank() == rank::CHANGE {
+            return self.change(event.time(), event.entity(), facts, effects);
+        }
+        self.node.handle(event, facts, effects);
+    }
+
+    fn takes_samples(&self) -> bool {
+        self.sampler.next() != u64::MAX
+    }
+
+    #[inline]
+    fn catch_up(&mut self, time: u64, facts: &Facts, tally: &mut Tally) {
+        if self.sampler.next() < time {
+            self.sampler.run(self.id, &self.node, time, facts, tally);
+        }
+    }
+
+    fn end_samples(&mut self, now: u64, facts: &Facts, tally: &mut Tally) {
+        self.catch_up(now.saturating_add(1), facts, tally);
+        self.sampler.end(tally);
+    }
+
+    fn holds(&self, before: u64) -> Vec<Hold> {
+        self.node.holds(before)
+    }
+}

@@ -1,0 +1,70 @@
+"""The tables of a result as properties. Made from their declarations by ``tools/tables.py``."""
+
+from __future__ import annotations
+
+from incast import _core
+
+
+class Tables:
+    """The tables of a result."""
+
+    def __init__(self, core: _core.Result) -> None:
+        self._core = core
+
+    @property
+    def flows(self) -> _core.Table:
+        """One row per flow, in the order in which they finished.
+
+        Unfinished flows follow, then those that did not start.
+        """
+        return self._core.table("flows")
+
+    @property
+    def ports(self) -> _core.Table:
+        """One row per port: totals over the run."""
+        return self._core.table("ports")
+
+    @property
+    def port_series(self) -> _core.Table:
+        """Samples of the probed ports, by time.
+
+        Of equal ones that follow each other only the first and the last have a row.
+        """
+        return self._core.table("port_series")
+
+    @property
+    def flow_series(self) -> _core.Table:
+        """Samples of the probed flows while they are active, by time.
+
+        Of equal ones that follow each other only the first and the last have a row.
+        """
+        return self._core.table("flow_series")
+
+    @property
+    def pauses(self) -> _core.Table:
+        """Every pause and resume of a port, by time; only with ``probe.pauses``."""
+        return self._core.table("pauses")
+
+    @property
+    def internals(self) -> _core.Table:
+        """Samples of internal quantities of the probed flows' congestion control, by time.
+
+        One row per quantity; only with ``probe.internals``.
+        """
+        return self._core.table("internals")
+
+    @property
+    def operations(self) -> _core.Table:
+        """One row per operation of a workload with dependencies, in the order in which they ended.
+
+        Only if the traffic has operations.
+        """
+        return self._core.table("operations")
+
+    @property
+    def jobs(self) -> _core.Table:
+        """One row per job of a workload with dependencies.
+
+        Its completion time, slowest operation and lower bound; only if the traffic has operations.
+        """
+        return self._core.table("jobs")
