@@ -62,38 +62,16 @@ class Network:
 
     def mark(self, above: int, bpftool: str) -> None:
         """Marks packets that find more than ``above`` bytes before the slow link."""
-        program = (kernel.OBJECTS / "mark.bpf.o").read_bytes()
-        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
-            file.write(patched(program, {"incast_mark_above": above.to_bytes(8, "little")}))
-            file.flush()
-            _run("mount", "-t", "bpf", "bpf", folder)
-            try:
-                _run(bpftool, "prog", "load", file.name, f"{folder}/mark")
-                tc = (*_enter(self.sender), "tc")
-                _run(*tc, "qdisc", "add", "dev", "to-b", "clsact")
-                _run(*tc, "filter", "add", "dev", "to-b", "egress", "bpf", "da", "pinned", f"{folder}/mark")
-            finally:
-                _run("umount", folder)
+        constants = {"incast_mark_above": above.to_bytes(8, "little")}
+        with _pinned("mark.bpf.o", constants, (bpftool, "prog", "load")) as pinned:
+            _attach(self.sender, "to-b", "egress", pinned)
 
     def stamp(self, rate_kbps: int, bpftool: str) -> None:
         """Writes telemetry of the slow link, whose rate this is, into packets that leave its queue."""
-        program = (kernel.OBJECTS / "stamp.bpf.o").read_bytes()
-        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
-            file.write(patched(program, {"incast_port_kbps": rate_kbps.to_bytes(4, "little")}))
-            file.flush()
-            _run("mount", "-t", "bpf", "bpf", folder)
-            try:
-                _run(bpftool, "prog", "loadall", file.name, f"{folder}/stamp")
-                for name, device, side, program_name in (
-                    (self.sender, "to-b", "egress", "incast_port"),
-                    (self.receiver, "to-a", "ingress", "incast_stamp"),
-                ):
-                    tc = (*_enter(name), "tc")
-                    _run(*tc, "qdisc", "add", "dev", device, "clsact")
-                    pinned = f"{folder}/stamp/{program_name}"
-                    _run(*tc, "filter", "add", "dev", device, side, "bpf", "da", "pinned", pinned)
-            finally:
-                _run("umount", folder)
+        constants = {"incast_port_kbps": rate_kbps.to_bytes(4, "little")}
+        with _pinned("stamp.bpf.o", constants, (bpftool, "prog", "loadall")) as pinned:
+            _attach(self.sender, "to-b", "egress", f"{pinned}/incast_port")
+            _attach(self.receiver, "to-a", "ingress", f"{pinned}/incast_stamp")
 
     @contextlib.contextmanager
     def queue_on_the_way_back(self, rate: str, limit: int) -> Iterator[None]:
@@ -187,6 +165,37 @@ def network(rate: str = "100mbit", limit: int = 300_000) -> Iterator[Network]:
     finally:
         for name in made:
             subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+@contextlib.contextmanager
+def _pinned(program: str, constants: dict[str, bytes], load: tuple[str, ...]) -> Iterator[str]:
+    """Loads a program into the kernel with these constants in it, and pins it.
+
+    Args:
+        program: The file of its object.
+        constants: The values of its constants.
+        load: The command that loads it, to which file and place are added.
+
+    Yields:
+        Where it is pinned until the block ends.
+    """
+    image = (kernel.OBJECTS / program).read_bytes()
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
+        file.write(patched(image, constants))
+        file.flush()
+        _run("mount", "-t", "bpf", "bpf", folder)
+        try:
+            _run(*load, file.name, f"{folder}/program")
+            yield f"{folder}/program"
+        finally:
+            _run("umount", folder)
+
+
+def _attach(name: str, device: str, side: str, pinned: str) -> None:
+    """Runs a pinned program for the packets of one direction of a device in a namespace."""
+    tc = (*_enter(name), "tc")
+    _run(*tc, "qdisc", "add", "dev", device, "clsact")
+    _run(*tc, "filter", "add", "dev", device, side, "bpf", "da", "pinned", pinned)
 
 
 def _enter(name: str) -> list[str]:

@@ -60,11 +60,6 @@ unit = "x"
 reproduced = "at least 1x"
 rule = "More than 1."
 
-[[claim.earlier]]
-why = "It was too strict."
-reproduced = "at least 1000x"
-trend = "at least 500x"
-
 [[claim]]
 id = "same"
 says = "A run against itself"
@@ -128,6 +123,20 @@ lines = [{ show = "analysis", call = "curve", n = 4, label = "line" }]
 """
 
 
+HISTORY = """\
+[[seeds.slower]]
+why = "It was too strict."
+reproduced = "at least 1000x"
+trend = "at least 500x"
+
+[[seeds.slower]]
+why = "It measured another thing."
+measure = { do = "flows", run = "fixed" }
+unit = ""
+reproduced = "at least 1"
+"""
+
+
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
     for name, claims in (("seeds", CLAIMS), ("alone", ALONE)):
@@ -136,6 +145,7 @@ def papers(tmp_path: Path) -> Path:
         (folder / "claims.toml").write_text(claims)
         (folder / "analysis.py").write_text(ANALYSIS)
         (folder / "poisson.toml").write_text(POISSON)
+    (tmp_path / "papers" / "some" / "history.toml").write_text(HISTORY)
     return tmp_path / "papers"
 
 
@@ -209,7 +219,13 @@ def test_claims_are_measured_with_each_seed(papers: Path) -> None:
         len(r["swift"].flows.column("slowdown")) for r in results.replicas()
     )
     assert "3 seeds; n = " in slower.ours.shown("x")
-    assert [verdict for _, verdict in slower.earlier] == [Verdict.NOT_REPRODUCED]
+    assert [verdict for _, verdict in slower.earlier] == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED]
+    assert [found.estimate is None for found, _ in slower.earlier] == [False, True]
+    assert [rule.why for rule in slower.claim.earlier] == [
+        "It was too strict.",
+        "It measured another thing.",
+    ]
+    assert same.earlier == ()
     assert same.ours.estimate is not None
     assert (same.ours.low, same.ours.high) == (1.0, 1.0)
     assert fixed.ours.estimate is None
@@ -229,11 +245,7 @@ def test_a_figure_can_be_analysis_only(papers: Path, incast: Incast) -> None:
         ('call = "square"', 'call = "cube"', "there is no function 'cube'"),
         ('call = "square"', 'calls = "square"', "the measure 'analysis': missing: call"),
         ('of = "3"', 'at = "3"', "square: missing a required argument: 'of'"),
-        (
-            "\n\n[[panel]]",
-            '\n[[claim.earlier]]\nwhy = "x"\n\n[[panel]]',
-            "earlier, number 1: reproduced is missing",
-        ),
+        ("\n\n[[panel]]", '\n[[claim.earlier]]\nwhy = "x"\n\n[[panel]]', "unknown: earlier"),
     ],
 )
 def test_what_is_wrong_with_an_analysis_is_explained(papers: Path, old: str, new: str, message: str) -> None:
@@ -248,6 +260,28 @@ def test_what_is_wrong_with_an_analysis_is_explained(papers: Path, old: str, new
     with pytest.raises(LedgerError) as wrong:
         judged()
     assert message in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('reproduced = "at least 1000x"', "", "seeds.slower: number 1: reproduced is missing"),
+        ('reproduced = "at least 1000x"', 'reproduced = "at least 3s"', "does not match the unit 'x'"),
+        ('why = "It measured', 'whose = "It measured', "seeds.slower: number 2: why is missing"),
+        ("[[seeds.slower]]", "[[seeds.slowest]]", "history.toml: seeds: unknown: slowest"),
+        ("[[seeds.slower]]", "[seeds.slower]", "history.toml: "),
+        ("[[seeds.slower]]", "[[nothing.slower]]", "history.toml: there is no figure nothing"),
+        ("[[seeds.slower]]", "[[alone]]", "history.toml: alone: must be a table"),
+    ],
+)
+def test_wrong_earlier_rules_are_explained(papers: Path, old: str, new: str, message: str) -> None:
+    file = papers / "some" / "history.toml"
+    assert old in HISTORY
+    file.write_text(HISTORY.replace(old, new, 1))
+    with pytest.raises(LedgerError) as wrong:
+        find(papers, ["all"])
+    assert message in str(wrong.value)
+    assert "history.toml" in str(wrong.value)
 
 
 def test_figures_can_share_an_analysis(papers: Path) -> None:

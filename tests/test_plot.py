@@ -18,6 +18,7 @@ from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
 from incast.results.result import every_sample
+from sights import SIGHTS, linear
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -199,21 +200,6 @@ def test_one_colour_for_an_algorithm_everywhere(results: dict[str, incast.Result
     assert queue.lines[0].get_linestyle() != queue.lines[2].get_linestyle()
 
 
-# Machado, Oliveira, Fernandes 2009, Table 1, severity 1.0, on linear RGB.
-SIGHTS = {
-    "as it is": np.eye(3),
-    "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    ),
-    "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    ),
-    "tritanopia": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
-    ),
-}
-
-
 def lab(rgb: Array) -> Array:
     """CIE L*a*b* of linear RGB (sRGB primaries, D65)."""
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -242,9 +228,7 @@ STYLED = [
 
 
 def seen(name: str, sight: str) -> Array:
-    srgb = np.array(to_rgb(style.colour(name)))
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    return lab(SIGHTS[sight] @ linear)
+    return lab(linear(style.colour(name), sight))
 
 
 @pytest.mark.parametrize("sight", SIGHTS)

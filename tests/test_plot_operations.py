@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 
 import incast
 from helpers import SMALL
 from incast import plot
 from incast.plot import style
 from incast.plot.operations import COLOURS
+from sights import SIGHTS, linear
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -223,28 +223,11 @@ def test_jobs_that_have_not_ended_count() -> None:
     assert y == [0, 50]
 
 
-# Machado, Oliveira, Fernandes 2009, Table 1, severity 1.0, on linear RGB.
-SIGHTS = {
-    "as it is": np.eye(3),
-    "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    ),
-    "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    ),
-    "tritanopia": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
-    ),
-}
-
-
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_colours_differ_in_lightness_for_everybody(sight: str) -> None:
     """Lightness alone (CIE L*, 0 to 100) tells the kinds apart, on paper without colours too."""
     light = []
     for colour in (*COLOURS.values(), "#ffffff"):
-        srgb = np.array(to_rgb(colour))
-        linear = SIGHTS[sight] @ np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-        y = float(np.array([0.2126, 0.7152, 0.0722]) @ np.clip(linear, 0, 1))
+        y = float(np.array([0.2126, 0.7152, 0.0722]) @ np.clip(linear(colour, sight), 0, 1))
         light.append(116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y)
     assert min(abs(a - b) for a, b in itertools.combinations(light, 2)) > 15

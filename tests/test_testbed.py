@@ -41,6 +41,14 @@ interval = "1ms"
 """Two flows onto one port."""
 
 
+def check_refusal(text: str, key: str, said: str) -> None:
+    """Checks that no testbed takes a scenario, and what is said of a key."""
+    with pytest.raises(ScenarioError) as refused:
+        plan.read(scenario(text=text))
+    problems = {problem.key: str(problem) for problem in refused.value.problems}
+    assert said in problems.get(key, str(problems))
+
+
 def scenario(*overrides: str, text: str = STAR) -> incast.Scenario:
     return incast.Scenario.from_toml(text, "star.toml", overrides)
 
@@ -119,10 +127,7 @@ passes = 2
     ],
 )
 def test_whole_features_are_refused(text: str, key: str, said: str) -> None:
-    with pytest.raises(ScenarioError) as refused:
-        plan.read(scenario(text=text))
-    problems = {problem.key: str(problem) for problem in refused.value.problems}
-    assert said in problems.get(key, str(problems))
+    check_refusal(text, key, said)
 
 
 @pytest.mark.parametrize(
@@ -299,10 +304,7 @@ size = "100KB"
     ids=["rate", "rate of a link", "hosts", "names", "switches", "two links", "two trunks", "paths"],
 )
 def test_graphs_that_a_testbed_cannot_make_are_refused(text: str, key: str, said: str) -> None:
-    with pytest.raises(ScenarioError) as refused:
-        plan.read(scenario(text=text))
-    problems = {problem.key: str(problem) for problem in refused.value.problems}
-    assert said in problems.get(key, str(problems))
+    check_refusal(text, key, said)
 
 
 def test_a_graph_of_links_without_delay_is_forwarded_by_the_kernel() -> None:

@@ -412,25 +412,9 @@ class Run:
 def played(case: BfcCase, order: list[int]) -> Run:
     """The model's run of a case; `order` as in `plain.run`."""
     clock = Clock()
-    names = case.switches()
-    switches = {
-        name: BfcSwitch(clock, case, name, node) for node, name in enumerate(names, start=len(case.hosts()))
-    }
-    hosts: dict[str, BfcHost] = {}
-    for link in case.links:
-        wires = []
-        for end in (link.a, link.b):
-            if end in switches:
-                wires.append(switches[end].add(link))
-            else:
-                hosts[end] = BfcHost(clock, case, link)
-                wires.append(hosts[end].wire)
-        for near, far in (wires, reversed(wires)):
-            near.far = (far.node, far.port)
-    for host in hosts:
-        distances = plain._distances(case, host)
-        for name, switch in switches.items():
-            switch.routes[host] = plain._ports_towards(case, name, distances)
+    switches, hosts = plain.network(
+        case, lambda name, node: BfcSwitch(clock, case, name, node), lambda link: BfcHost(clock, case, link)
+    )
     selective = case.transport.recovery == "selective"
     kind = plain.SelectiveReceiver if selective else plain.Receiver
     for place, flow_number in enumerate(order):

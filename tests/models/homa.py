@@ -471,33 +471,13 @@ class Run:
 def played(case: HomaCase, order: list[int]) -> Run:
     """Plays a case; `order` are the flows in the order of their starts."""
     clock = Clock()
-    switches = {
-        name: Switch(clock, case, number)
-        for number, name in enumerate(case.switches(), start=len(case.hosts()))
-    }
-    toward = {host: plain._distances(case, host) for host in case.hosts()}
-    routes = {
-        (name, host): plain._ports_towards(case, name, toward[host])
-        for name in switches
-        for host in case.hosts()
-    }
     rtt_bytes = case.homa.rtt_bytes
     if rtt_bytes is None:
-        rtt_bytes = _rtt_bytes(case, routes)
+        rtt_bytes = _rtt_bytes(case, plain.routes(case))
     plan = Plan(case, rtt_bytes)
-    hosts: dict[str, Host] = {}
-    for link in case.links:
-        wires = []
-        for end in (link.a, link.b):
-            if end in switches:
-                wires.append(switches[end].add(link))
-            else:
-                hosts[end] = Host(clock, link, plan)
-                wires.append(hosts[end].wire)
-        for near, far in (wires, reversed(wires)):
-            near.far = (far.node, far.port)
-    for (name, host), ports in routes.items():
-        switches[name].routes[host] = ports
+    switches, hosts = plain.network(
+        case, lambda _, number: Switch(clock, case, number), lambda link: Host(clock, link, plan)
+    )
     messages = []
     from_host = dict.fromkeys(hosts, 0)
     for number in order:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from models import spreading
 from models.cases import Case, Flow, Link, Shared
@@ -115,6 +115,9 @@ class Sender(ABC):
     What it sends, and what an acknowledgement means, is for a class of each loss recovery.
     """
 
+    packet: type[Packet] = Packet
+    """The type of its packets."""
+
     def __init__(self, host: Host, flow: Flow, number: int, place: int, receiver: Receiver) -> None:
         self.host, self.flow, self.number, self.place, self.receiver = host, flow, number, place, receiver
         self.state = "idle"  # or: in the ring, paced, leaving, done
@@ -161,7 +164,7 @@ class Sender(ABC):
         payload = min(transport.payload, self.flow.size - byte)
         entropy = self.policy.entropy(now)
         self.sent_last[byte] = now
-        packet = Packet(
+        packet = self.packet(
             "data",
             transport.data(payload),
             self,
@@ -700,6 +703,19 @@ class PausingSwitch(Switch):
         super().serve(port)
 
 
+class Endpoint(Protocol):
+    """The part of a host that joins it to the network."""
+
+    @property
+    def wire(self) -> Wire:
+        """The host's wire."""
+        ...
+
+
+AnySwitch = TypeVar("AnySwitch", bound=Switch)
+AnyHost = TypeVar("AnyHost", bound=Endpoint)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a flow: finish and delivery times, packets and timeouts."""
@@ -727,25 +743,9 @@ def played(case: Case, order: list[int]) -> list[Sender]:
     """
     clock = Clock()
     kind = PausingSwitch if case.pfc else Switch
-    switches = {
-        name: kind(clock, case, number)
-        for number, name in enumerate(case.switches(), start=len(case.hosts()))
-    }
-    hosts: dict[str, Host] = {}
-    for link in case.links:
-        wires = []
-        for end in (link.a, link.b):
-            if end in switches:
-                wires.append(switches[end].add(link))
-            else:
-                hosts[end] = Host(clock, case, link)
-                wires.append(hosts[end].wire)
-        for near, far in (wires, reversed(wires)):
-            near.far = (far.node, far.port)
-    for host in hosts:
-        distances = _distances(case, host)
-        for name, switch in switches.items():
-            switch.routes[host] = _ports_towards(case, name, distances)
+    _, hosts = network(
+        case, lambda _, number: kind(clock, case, number), lambda link: Host(clock, case, link)
+    )
     for place, number in enumerate(order):
         flow = case.flows[number]
         selective = case.transport.recovery == "selective"
@@ -753,6 +753,45 @@ def played(case: Case, order: list[int]) -> list[Sender]:
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
     clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
     return sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
+
+
+def network(
+    case: Case, switch: Callable[[str, int], AnySwitch], host: Callable[[Link], AnyHost]
+) -> tuple[dict[str, AnySwitch], dict[str, AnyHost]]:
+    """Builds the switches and hosts of a case, joined by its links, with routes.
+
+    Args:
+        case: The case.
+        switch: Makes the switch of a name and a number of its node.
+        host: Makes the host at the end of a link.
+    """
+    switches = {
+        name: switch(name, number) for number, name in enumerate(case.switches(), start=len(case.hosts()))
+    }
+    hosts: dict[str, AnyHost] = {}
+    for link in case.links:
+        wires = []
+        for end in (link.a, link.b):
+            if end in switches:
+                wires.append(switches[end].add(link))
+            else:
+                hosts[end] = host(link)
+                wires.append(hosts[end].wire)
+        for near, far in (wires, reversed(wires)):
+            near.far = (far.node, far.port)
+    for (name, destination), ports in routes(case).items():
+        switches[name].routes[destination] = ports
+    return switches, hosts
+
+
+def routes(case: Case) -> dict[tuple[str, str], list[int]]:
+    """Returns the ports on shortest ways, by switch and destination."""
+    distances = {host: _distances(case, host) for host in case.hosts()}
+    return {
+        (switch, host): _ports_towards(case, switch, distances[host])
+        for switch in case.switches()
+        for host in case.hosts()
+    }
 
 
 def _distances(case: Case, host: str) -> dict[str, int]:

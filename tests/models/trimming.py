@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from incast import Scenario
 from models import plain
 from models.cases import US, Case, Flow, Link, Transport, selective_star, sprayed
-from models.plain import ONE_PATH, START, TOLD, Clock, Outcome, Wire, duration
+from models.plain import ONE_PATH, START, TOLD, Clock, Outcome, Wire
 from models.spreading import SEED, mix
 
 TRIMMING = 0x7472696D6D696E67
@@ -71,34 +71,16 @@ class Packet(plain.Packet):
 class Sender(plain.Selective):
     """A sender that also learns which copy was trimmed."""
 
+    packet = Packet
+
     def __init__(self, host: Host, flow: Flow, number: int, place: int, receiver: plain.Receiver) -> None:
         super().__init__(host, flow, number, place, receiver)
         self.copies: dict[int, int] = {}
 
-    def send(self) -> None:
-        now, transport = self.host.clock.now, self.host.case.transport
-        byte = self.take()
-        self.copies[byte // self.payload] = now
-        payload = min(self.payload, self.flow.size - byte)
-        entropy = self.policy.entropy(now)
-        packet = Packet(
-            "data",
-            transport.data(payload),
-            self,
-            byte,
-            payload,
-            path=self.data_hash ^ entropy,
-            sent=now,
-            entropy=entropy,
-        )
-        self.packets += 1
-        self.resent += byte < self.highest
-        self.highest = max(self.highest, byte + payload)
-        self.inflight += packet.size
-        self.next_at = now + duration(packet.size, self.rate)
-        if self.deadline is None:
-            self.restart_timer()
-        self.host.wire.send(packet)
+    def take(self) -> int:
+        byte = super().take()
+        self.copies[byte // self.payload] = self.host.clock.now
+        return byte
 
     def on_trimmed(self, packet: plain.Packet) -> None:
         """A copy was trimmed: if it is the last one of its packet, and in flight, the packet is lost."""
@@ -311,23 +293,9 @@ def played(
 ) -> Run:
     """Plays a case. `order` is the order of its flows' starts."""
     clock = Clock()
-    numbers = enumerate(case.switches(), start=len(case.hosts()))
-    switches = {name: Switch(clock, case, number) for number, name in numbers}
-    hosts: dict[str, Host] = {}
-    for link in case.links:
-        wires = []
-        for end in (link.a, link.b):
-            if end in switches:
-                wires.append(switches[end].add(link))
-            else:
-                hosts[end] = host_kind(clock, case, link)
-                wires.append(hosts[end].wire)
-        for near, far in (wires, reversed(wires)):
-            near.far = (far.node, far.port)
-    for host in hosts:
-        distances = plain._distances(case, host)
-        for name, switch in switches.items():
-            switch.routes[host] = plain._ports_towards(case, name, distances)
+    switches, hosts = plain.network(
+        case, lambda _, number: Switch(clock, case, number), lambda link: host_kind(clock, case, link)
+    )
     for place, number in enumerate(order):
         flow = case.flows[number]
         receiver = receiver_kind(hosts[flow.destination], flow, place)

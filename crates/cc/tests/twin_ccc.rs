@@ -1,23 +1,17 @@
 //! CCC against an f64 twin, and its two logarithms against each other.
 
 mod bottleneck;
+mod floats;
 mod signals;
 
 use std::collections::VecDeque;
 
-use bottleneck::{Both, Twin, every_option_matters, path, run, script};
+use bottleneck::{Both, Twin, check_twin, every_option_matters, path, run, script};
+use floats::{real, us};
 use incast_cc::ccc::{Ccc, CccParams, Logarithm, Window};
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -322,14 +316,12 @@ fn agrees_with_its_twin() {
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
             let path = path(0);
-            let mut host = Both::<Ccc, _>::new(params, path, 12, || CccTwin::new(params, &path));
-            let outcome = run(&mut host, path, &script);
-            println!("{name} {seed}: {:?} in {} acks", host.worst, outcome.acks);
-            for twin in &host.twins {
+            let twin = || CccTwin::new(params, &path);
+            let (outcome, twins) = check_twin::<Ccc, _>(&name, params, path, &script, twin);
+            for twin in &twins {
                 met.iter_mut().zip(twin.met).for_each(|(sum, n)| *sum += n);
             }
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
-            assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
         }
     }
     println!("H1i, H2i, H1d, H2d, Ai, Ad, S: {met:?}");

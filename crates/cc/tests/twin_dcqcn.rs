@@ -1,17 +1,15 @@
 //! DCQCN against an f64 twin that makes every tick of α's timer.
 
 mod bottleneck;
+mod floats;
 
-use bottleneck::{Both, Host, LINE, Script, Twin, every_option_matters, path, run, script};
+use bottleneck::{Host, LINE, Script, Twin, check_twin, every_option_matters, path, run, script};
+use floats::real;
 use incast_cc::dcqcn::{Dcqcn, DcqcnParams, Feedback, Flavour};
 use incast_cc::limits::RateWindow;
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
 
 /// DCQCN, SIGCOMM 2015, section 3.1 (`paper`), and the ConnectX flavour of HPCC's public artifact
 /// (`mellanox`). Rates in bit/s; α is updated tick by tick.
@@ -190,14 +188,9 @@ fn agrees_with_its_twin() {
         for seed in 1..=3 {
             let script = sometimes_congested(seed);
             let path = path(Dcqcn::overhead(&params).data);
-            let mut host = Both::<Dcqcn, _>::new(params, path, 12, || DcqcnTwin::new(params, path));
-            let outcome = run(&mut host, path, &script);
-            println!(
-                "{name} {seed}: {:?} in {} acks, {} marks, {} notifications",
-                host.worst, outcome.acks, outcome.marks, outcome.notifications
-            );
+            let (outcome, _) =
+                check_twin::<Dcqcn, _>(name, params, path, &script, || DcqcnTwin::new(params, path));
             assert!(outcome.acks > 30_000 && outcome.notifications > 100);
-            assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}, seed {seed}: {:?}", host.worst);
         }
     }
 }

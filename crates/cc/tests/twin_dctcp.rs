@@ -1,16 +1,14 @@
 //! DCTCP against an f64 twin, with losses and timeouts thrown in.
 
 mod bottleneck;
+mod floats;
 
-use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script, seconds};
+use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script, seconds};
+use floats::real;
 use incast_cc::dctcp::{Dctcp, DctcpParams};
 use incast_cc::params::Value;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
 use incast_units::{Bytes, Time};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
 
 /// RFC 8257, section 3.3, over the congestion avoidance of RFC 5681; in packets.
 struct DctcpTwin {
@@ -148,15 +146,9 @@ fn agrees_with_its_twin() {
         ("below a packet", small, crowded()),
     ] {
         let path = path(Dctcp::overhead(&params).data);
-        let flows = script.active.len();
-        let mut host = Both::<Dctcp, _>::new(params, path, flows, || DctcpTwin::new(params, path));
-        let outcome = run(&mut host, path, &script);
-        println!(
-            "{name}: {:?} in {} acks, {} marks, {} losses",
-            host.worst, outcome.acks, outcome.marks, outcome.losses
-        );
+        let (outcome, _) =
+            check_twin::<Dctcp, _>(name, params, path, &script, || DctcpTwin::new(params, path));
         assert!(outcome.acks > 30_000 && outcome.marks > 1000 && outcome.losses > 15);
-        assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
     }
 }
 

@@ -1,14 +1,16 @@
 //! LSwift in fixed point against a twin in f64.
 
+mod floats;
 mod signals;
 mod swift_law;
 
+use floats::{real, us};
 use incast_cc::lswift::{LSwift, LSwiftParams, Run};
 use incast_cc::params::Described;
 use incast_cc::swift::SwiftParams;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-use swift_law::{Twin, difference, f, fabric, loss, us};
+use swift_law::{Twin, difference, fabric, loss};
 
 /// Swift's law, cut by runs of delayed packets, or by losses without an arrival in order between them.
 struct Lazy {
@@ -132,7 +134,7 @@ fn steps_worked_by_hand() {
         };
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         twin.ack(&ack);
-        for packets in [f(flow.window()) / 1000.0, twin.swift.cwnd] {
+        for packets in [real(flow.window()) / 1000.0, twin.swift.cwnd] {
             assert!((packets / 100.0 - factor).abs() < 1e-6, "{rtt} us, {delayed_run}: {packets}");
         }
     }

@@ -1,15 +1,17 @@
 //! MSwift in fixed point against a twin in f64, whose order statistic is a sort.
 
+mod floats;
 mod signals;
 mod swift_law;
 
 use std::collections::VecDeque;
 
+use floats::{real, us};
 use incast_cc::mswift::{MOST, MSwift, MSwiftParams};
 use incast_cc::params::Described;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Setup};
 use incast_units::Time;
-use swift_law::{Twin, difference, f, fabric, loss, us};
+use swift_law::{Twin, difference, fabric, loss};
 
 struct Median {
     swift: Twin,
@@ -39,7 +41,7 @@ impl Median {
         let packet = self.swift.path.packet.get() as f64;
         // Whole bytes: a window may lie on either side of a border by a rounding.
         let window = (self.swift.cwnd * packet + 1e-4) / packet;
-        let history = ((f(self.p.history) * window).floor() as usize).clamp(1, MOST);
+        let history = ((real(self.p.history) * window).floor() as usize).clamp(1, MOST);
         let before = self.last.len();
         self.last.push_back((ack.rtt().ps() / 64, ack.now.ps()));
         let gone = |last: &VecDeque<_>, before| usize::min(before + 1 - last.len(), 2);
@@ -47,7 +49,7 @@ impl Median {
             self.last.pop_front();
         }
         if self.p.age_limit > Fixed::ZERO {
-            let limit = (f(self.p.age_limit) * self.srtt * 1e6 / 64.0) as u64;
+            let limit = (real(self.p.age_limit) * self.srtt * 1e6 / 64.0) as u64;
             self.last.retain(|sample| ack.now.ps() / 64 - sample.1 / 64 <= limit);
         }
         let gone = gone(&self.last, before);

@@ -1,8 +1,10 @@
 //! New Reno against an f64 twin, with losses and timeouts.
 
 mod bottleneck;
+mod floats;
 
-use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script};
+use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script};
+use floats::real;
 use incast_cc::newreno::{NewReno, NewRenoParams};
 use incast_cc::params::Value;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path, Setup};
@@ -40,7 +42,7 @@ impl Twin for NewRenoTwin {
         if self.recover.is_some() || !used {
             return;
         }
-        let increase = self.p.increase.bits() as f64 / 4_294_967_296.0;
+        let increase = real(self.p.increase);
         self.cwnd += if self.cwnd < self.ssthresh { newly } else { increase * newly / self.cwnd };
     }
 
@@ -80,12 +82,9 @@ fn agrees_with_its_twin() {
         ("many losses", rfc, lossy(4, 30, 150)),
     ] {
         let path = path(NewReno::overhead(&params).data);
-        let flows = script.active.len();
-        let mut host = Both::<NewReno, _>::new(params, path, flows, || NewRenoTwin::new(params, path));
-        let outcome = run(&mut host, path, &script);
-        println!("{name}: {:?} in {} acks, {} losses", host.worst, outcome.acks, outcome.losses);
+        let (outcome, _) =
+            check_twin::<NewReno, _>(name, params, path, &script, || NewRenoTwin::new(params, path));
         assert!(outcome.acks > 20_000, "{name}: {}", outcome.acks);
-        assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
     }
 }
 

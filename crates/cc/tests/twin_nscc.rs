@@ -1,6 +1,7 @@
 //! NSCC and MNSCC against an f64 twin in bytes and microseconds, with marks, trimmed packets, holes and timeouts.
 
 mod bottleneck;
+mod floats;
 mod nacks;
 mod signals;
 
@@ -9,20 +10,13 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use bottleneck::{Both, Script, Twin, path, run, script};
+use floats::{real, us};
 use incast_cc::mnscc::{Mnscc, MnsccParams};
 use incast_cc::nscc::{Filter, Latest, Law, LawParams, Nscc, NsccParams};
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 use nacks::{Nacks, every_option_matters};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Number of times that each answer was given: proportional, fast and fair increase, decrease, quick adapt,
 /// ignored, NACK.

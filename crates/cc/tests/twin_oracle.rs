@@ -1,7 +1,9 @@
 //! The oracle against a twin that keeps every change it heard of.
 
+mod floats;
 mod signals;
 
+use floats::us;
 use incast_cc::oracle::{Begins, Oracle, OracleParams};
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
@@ -15,10 +17,6 @@ const PATH: Path = Path {
     payload: Bytes::new(1000),
     hops: 2,
 };
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Acknowledgements with a number of flows that changes now and then, seldom nine times within 50 us.
 fn acks(seed: u64) -> Vec<Ack> {

@@ -1,20 +1,14 @@
 //! OSCAR in fixed point against a twin in f64, written from the paper's listings with stored samples
 //! instead of running sums.
 
+mod floats;
 mod signals;
 
+use floats::{real, us};
 use incast_cc::oscar::{Oscar, OscarParams};
 use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-
-fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Delay, inflight and send time of one acknowledgement, in µs and bytes.
 #[derive(Clone, Copy)]
@@ -55,11 +49,11 @@ impl Twin {
     }
 
     fn target(&self) -> f64 {
-        f(self.p.target) * self.base + self.p.target_queue.get() as f64 / self.mu
+        real(self.p.target) * self.base + self.p.target_queue.get() as f64 / self.mu
     }
 
     fn tau(&self) -> f64 {
-        f(self.p.tau) * self.base + us(self.p.tau_time)
+        real(self.p.tau) * self.base + us(self.p.tau_time)
     }
 
     fn ack(&mut self, ack: &Ack) {
@@ -107,18 +101,18 @@ impl Twin {
     }
 
     fn update(&mut self, delay: f64, gradient: f64, inflight: f64, rate: f64, span: f64) {
-        let u = if delay <= self.base * (1.0 + f(self.p.epsilon)) + us(self.p.epsilon_time) {
-            self.u + f(self.p.u_hai)
+        let u = if delay <= self.base * (1.0 + real(self.p.epsilon)) + us(self.p.epsilon_time) {
+            self.u + real(self.p.u_hai)
         } else {
-            self.arrival = 1.0 + gradient.max(-f(self.p.steepest_fall));
+            self.arrival = 1.0 + gradient.max(-real(self.p.steepest_fall));
             let u_w = inflight / (delay * self.mu);
-            let wide = f(self.p.wide_batch);
+            let wide = real(self.p.wide_batch);
             let u_r =
                 if wide > 0.0 && span > wide * self.tau() { u_w } else { rate / (self.arrival * self.mu) };
             let accelerate = delay < self.target() - us(self.p.dead_band);
-            (if accelerate { u_w.max(u_r) } else { u_w.min(u_r) }) + f(self.p.u_ai)
+            (if accelerate { u_w.max(u_r) } else { u_w.min(u_r) }) + real(self.p.u_ai)
         };
-        self.u = u.clamp(f(self.p.floor), 1.0);
+        self.u = u.clamp(real(self.p.floor), 1.0);
     }
 }
 
@@ -156,7 +150,7 @@ fn largest_difference(params: &OscarParams, path: &Path, seed: u64) -> (f64, [u3
         twin.ack(&ack);
         // Where 1 + g is under 0.1 its error counts as much more than ten times.
         let scale = (twin.arrival / 0.1).clamp(0.0, 1.0);
-        worst = worst.max(scale * (f(flow.ratio()) - twin.u).abs() / twin.u);
+        worst = worst.max(scale * (real(flow.ratio()) - twin.u).abs() / twin.u);
         let allowance = flow.allowance(&Setup::new(*params, *path));
         let bdp = path.bdp().get() as f64;
         let window = (twin.u * twin.target() * twin.mu).min(bdp);
@@ -164,7 +158,7 @@ fn largest_difference(params: &OscarParams, path: &Path, seed: u64) -> (f64, [u3
         let rate = twin.u * path.line_rate.bps() as f64;
         assert!(scale * (allowance.rate.bps() as f64 - rate).abs() <= 1.0 + 1e-4 * rate);
         if twin.u != before {
-            let hyper = (twin.u - before - f(params.u_hai)).abs() < 1e-9;
+            let hyper = (twin.u - before - real(params.u_hai)).abs() < 1e-9;
             met[if hyper {
                 0
             } else if twin.u > before {

@@ -1,20 +1,14 @@
 //! Poseidon in fixed point against a twin in f64 with natural logarithms, in rates and microseconds as in the
 //! paper's equations.
 
+mod floats;
 mod signals;
 
+use floats::{real, us};
 use incast_cc::params::Described;
 use incast_cc::poseidon::{Alpha, Decrease, Poseidon, PoseidonParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-
-fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Equations 3 and 4; the window in packets, rates in packets per us.
 struct Twin {
@@ -35,15 +29,15 @@ impl Twin {
     fn new(p: PoseidonParams, path: &Path) -> Self {
         let packet = path.packet.get() as f64;
         let bdp = path.bdp().get() as f64 / packet;
-        let least = (f(p.r_min) * bdp).max(1.0 / packet);
-        let most = (f(p.max_cwnd) * bdp).max(least);
+        let least = (real(p.r_min) * bdp).max(1.0 / packet);
+        let most = (real(p.max_cwnd) * bdp).max(least);
         Self {
             p,
             packet,
             line: path.line_rate.bps() as f64 / 8e6 / packet,
             least,
             most,
-            cwnd: (f(p.start) * bdp).clamp(least, most),
+            cwnd: (real(p.start) * bdp).clamp(least, most),
             rtt: us(path.base_rtt),
             shrunk: 0.0,
             met: [0; 4],
@@ -52,18 +46,18 @@ impl Twin {
 
     /// r, from r_min to r_max.
     fn rate(&self) -> f64 {
-        (self.cwnd / self.rtt).clamp(f(self.p.r_min) * self.line, self.line)
+        (self.cwnd / self.rtt).clamp(real(self.p.r_min) * self.line, self.line)
     }
 
     /// T(r), Equation 3.
     fn target(&self, r: f64) -> f64 {
-        us(self.p.p) * (self.line / r).ln() / (1.0 / f(self.p.r_min)).ln() + us(self.p.k)
+        us(self.p.p) * (self.line / r).ln() / (1.0 / real(self.p.r_min)).ln() + us(self.p.k)
     }
 
     /// U, Equation 4, without limits.
     fn factor(&self, r: f64, mpd: f64) -> f64 {
-        let range = if self.p.alpha == Alpha::Range { 1.0 / f(self.p.r_min) } else { self.line / r };
-        ((self.target(r) - mpd) / us(self.p.p) * range.ln() * f(self.p.m)).exp()
+        let range = if self.p.alpha == Alpha::Range { 1.0 / real(self.p.r_min) } else { self.line / r };
+        ((self.target(r) - mpd) / us(self.p.p) * range.ln() * real(self.p.m)).exp()
     }
 
     fn ack(&mut self, ack: &Ack) {
@@ -73,7 +67,7 @@ impl Twin {
         let mpd = (us(ack.hop_delay) / unit + 1e-9).floor().min(65_535.0) * unit;
         let target = self.target(r);
         let u = self.factor(r, mpd);
-        let limited = u.clamp(f(self.p.min_md), f(self.p.max_md));
+        let limited = u.clamp(real(self.p.min_md), real(self.p.max_md));
         self.met[3] += u32::from(limited != u);
         if mpd <= target + 1e-9 || self.p.md == Decrease::PerAck {
             let acked = ack.acked.get() as f64 / self.packet;
@@ -173,8 +167,8 @@ fn agrees_with_its_twin() {
                 twin.ack(&ack);
                 let allowance = flow.allowance(&setup);
                 let bytes = twin.cwnd * twin.packet;
-                worst = worst.max((f(flow.window()) - bytes).abs() / bytes);
-                assert_eq!(allowance.window.get(), f(flow.window()).floor() as u64);
+                worst = worst.max((real(flow.window()) - bytes).abs() / bytes);
+                assert_eq!(allowance.window.get(), real(flow.window()).floor() as u64);
                 // Below one packet the rate is the window over the RTT, in 2^-16 of a byte.
                 let rate = if twin.cwnd < 1.0 { bytes / twin.rtt * 8e6 } else { f64::INFINITY };
                 let rate = rate.min(path.line_rate.bps() as f64);

@@ -1,17 +1,15 @@
 //! reTCP against an f64 twin, with circuits that come and go, losses and timeouts.
 
 mod bottleneck;
+mod floats;
 
-use bottleneck::{Both, Script, Twin, every_option_matters, path, run, script};
+use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script};
+use floats::real;
 use incast_cc::newreno::NewRenoParams;
 use incast_cc::params::Value;
 use incast_cc::retcp::{ReTcp, ReTcpParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
 use incast_units::Time;
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
 
 /// The congestion avoidance and slow start of RFC 5681, the one cut in a recovery of RFC 6582, and the jumps; in
 /// packets.
@@ -106,12 +104,9 @@ fn agrees_with_its_twin() {
         ("few losses", usual, Script { loss_every: 20_000, ..circuits(5, 3) }),
     ] {
         let path = path(ReTcp::overhead(&params).data);
-        let flows = script.active.len();
-        let mut host = Both::<ReTcp, _>::new(params, path, flows, || ReTcpTwin::new(params, path));
-        let outcome = run(&mut host, path, &script);
-        println!("{name}: {:?} in {} acks, {} losses", host.worst, outcome.acks, outcome.losses);
+        let (outcome, _) =
+            check_twin::<ReTcp, _>(name, params, path, &script, || ReTcpTwin::new(params, path));
         assert!(outcome.acks > 20_000, "{name}: {}", outcome.acks);
-        assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}: {:?}", host.worst);
     }
 }
 

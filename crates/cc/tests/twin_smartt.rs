@@ -1,6 +1,7 @@
 //! SMaRTT against an f64 twin in bytes and microseconds, with marks, trimmed packets, holes and timeouts.
 
 mod bottleneck;
+mod floats;
 mod nacks;
 mod signals;
 
@@ -8,19 +9,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bottleneck::{Both, Script, Twin, path, run, script};
+use floats::{real, us};
 use incast_cc::params::{Described, Value};
 use incast_cc::smartt::{Reference, Smartt, SmarttParams};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Time};
 use nacks::{Nacks, every_option_matters};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Numbers of answers: multiplicative increase, fair increase alone, multiplicative decrease, fair decrease
 /// alone, fast increase, quick adapt, ignored, waited.

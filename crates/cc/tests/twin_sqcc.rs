@@ -1,22 +1,16 @@
 //! SQCC and patched TIMELY in fixed point against a twin in f64, written from the listings of the SQCC paper:
 //! Algorithm 2 and Algorithm 3, in µs and Mbps, with k from the logarithm.
 
+mod floats;
 mod signals;
 
+use floats::{real, us};
 use incast_cc::params::Described;
 use incast_cc::patched_timely::{PatchedTimely, PatchedTimelyParams};
 use incast_cc::sqcc::{Count, Rounding, Sqcc, SqccParams, Stage};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 use signals::Random;
-
-fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 fn mbps(rate: Rate) -> f64 {
     rate.bps() as f64 / 1e6
@@ -38,7 +32,7 @@ struct Twin {
 impl Twin {
     fn new(p: PatchedTimelyParams, sqcc: Option<SqccParams>, path: &Path) -> Self {
         let line = mbps(path.line_rate);
-        let rate = (f(p.start) * line).max(mbps(p.floor_rate)).min(line);
+        let rate = (real(p.start) * line).max(mbps(p.floor_rate)).min(line);
         Self { p, sqcc, line, rate, prev_rtt: None, rtt_diff: 0.0, acked: 0, met: [0; 6] }
     }
 
@@ -46,7 +40,7 @@ impl Twin {
     fn law(&self, ack: &Ack) -> (f64, f64) {
         let (low, delta) = (us(self.p.t_low), mbps(self.p.delta));
         let Some(p) = self.sqcc.filter(|p| p.stage != Stage::Error) else { return (low, delta) };
-        let capacity = f(p.capacity) * self.line;
+        let capacity = real(p.capacity) * self.line;
         let n = match p.count {
             Count::Receiver => f64::from(ack.receiver_flows.max(1)),
             Count::Estimate => (capacity / self.rate).round().clamp(1.0, 4096.0),
@@ -68,10 +62,10 @@ impl Twin {
         self.acked = 0;
         let new_rtt = us(ack.rtt());
         let Some(prev_rtt) = self.prev_rtt.replace(new_rtt) else { return };
-        let alpha = f(self.p.alpha);
+        let alpha = real(self.p.alpha);
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (new_rtt - prev_rtt);
         let gradient = self.rtt_diff / us(self.p.min_rtt);
-        let ((low, delta), high, beta) = (self.law(ack), us(self.p.t_high), f(self.p.beta));
+        let ((low, delta), high, beta) = (self.law(ack), us(self.p.t_high), real(self.p.beta));
         if new_rtt < low {
             self.met[0] += 1;
             self.rate += delta;
@@ -94,9 +88,9 @@ impl Twin {
                 Some(_) => high * (new_rtt - low) / (low * (high - new_rtt)),
             };
             let mut factor = 1.0 - beta * error * weight;
-            if factor < f(self.p.min_factor) {
+            if factor < real(self.p.min_factor) {
                 self.met[5] += 1;
-                factor = f(self.p.min_factor);
+                factor = real(self.p.min_factor);
             }
             self.rate = delta * (1.0 - weight) + self.rate * factor;
         }

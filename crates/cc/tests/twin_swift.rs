@@ -1,14 +1,16 @@
 //! Swift in fixed point against a twin in f64, in packets and µs as in the paper's listing, and both against numbers
 //! worked out by hand.
 
+mod floats;
 mod signals;
 mod swift_law;
 
+use floats::{real, us};
 use incast_cc::params::Described;
 use incast_cc::swift::{Swift, SwiftParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-use swift_law::{Twin, difference, f, fabric, loss, us};
+use swift_law::{Twin, difference, fabric, loss};
 
 /// Both sides agree to 1e-6 of the window, over a run of 60 000 acknowledgements and its losses.
 /// Each step rounds to 2^-32, the roots and quotients of the target to some 1e-9 of it; a decrease
@@ -43,7 +45,7 @@ fn agrees_with_its_twin() {
                 let allowance = flow.allowance(&Setup::new(params, path));
                 let bytes = twin.cwnd * path.packet.get() as f64;
                 worst = worst.max(difference(flow.window(), &twin));
-                assert_eq!(allowance.window.get(), f(flow.window()).floor() as u64);
+                assert_eq!(allowance.window.get(), real(flow.window()).floor() as u64);
                 // Below one packet the rate is the window over the RTT, in 2^-16 of a byte.
                 let rate = if twin.cwnd < 1.0 { bytes / twin.rtt * 8e6 } else { f64::INFINITY };
                 let rate = rate.min(path.line_rate.bps() as f64);
@@ -164,7 +166,7 @@ fn steps_worked_by_hand() {
         let (mut flow, mut twin) = (Swift::new(&setup, Time::ZERO), Twin::new(params, &setup.path));
         flow.on_ack(&setup, &ack(rtt), &IntStack::EMPTY);
         twin.ack(&ack(rtt), rtt as f64);
-        assert!((f(flow.window()) / 10_000.0 - factor).abs() < 1e-6, "{rtt}: {}", flow.window());
+        assert!((real(flow.window()) / 10_000.0 - factor).abs() < 1e-6, "{rtt}: {}", flow.window());
         assert!(difference(flow.window(), &twin) < 1e-6);
     }
     let (mut flow, mut twin) = (Swift::new(&setup, Time::ZERO), Twin::new(params, &setup.path));
@@ -172,6 +174,6 @@ fn steps_worked_by_hand() {
         flow.on_ack(&setup, &ack(10), &IntStack::EMPTY);
         twin.ack(&ack(10), 10.0);
     }
-    assert!((f(flow.window()) / 1000.0 - 10.958_648).abs() < 1e-6, "{}", flow.window());
+    assert!((real(flow.window()) / 1000.0 - 10.958_648).abs() < 1e-6, "{}", flow.window());
     assert!(difference(flow.window(), &twin) < 1e-6);
 }

@@ -1,17 +1,15 @@
 //! θ-PowerTCP against an f64 twin.
 
 mod bottleneck;
+mod floats;
 
-use bottleneck::{Both, Twin, every_option_matters, path, run, script, seconds};
+use bottleneck::{Twin, check_twin, every_option_matters, path, script, seconds};
+use floats::real;
 use incast_cc::params::{Described, Value};
 use incast_cc::powertcp::Pacing;
 use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams, Update};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
 use incast_units::{Rate, Time};
-
-fn real(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
 
 /// PowerTCP, NSDI'22, Algorithm 2 with windows in bytes; numbers are lines.
 struct ThetaTwin {
@@ -99,11 +97,9 @@ fn agrees_with_its_twin() {
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
             let path = path(ThetaPowerTcp::overhead(&params).data);
-            let mut host = Both::<ThetaPowerTcp, _>::new(params, path, 12, || ThetaTwin::new(params, path));
-            let outcome = run(&mut host, path, &script);
-            println!("{} {seed}: {:?} in {} acks", preset.name, host.worst, outcome.acks);
+            let twin = || ThetaTwin::new(params, path);
+            let (outcome, _) = check_twin::<ThetaPowerTcp, _>(preset.name, params, path, &script, twin);
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
-            assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{}: {:?}", preset.name, host.worst);
         }
     }
 }

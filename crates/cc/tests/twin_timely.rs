@@ -1,21 +1,15 @@
 //! TIMELY in fixed point against a twin in f64, written from the paper's listing (the gradient's
 //! average in µs, normalised when it is used).
 
+mod floats;
 mod signals;
 
+use floats::{real, us};
 use incast_cc::limits::RateWindow;
 use incast_cc::params::Described;
 use incast_cc::timely::{Timely, TimelyParams, Update};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
+use incast_cc::{Ack, CongestionControl, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
-
-fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 struct Twin {
     p: TimelyParams,
@@ -48,10 +42,10 @@ impl Twin {
         (self.acked, self.mark) = (0, ack.next_sequence);
         let rtt = us(ack.rtt());
         let Some(previous) = self.previous.replace(rtt) else { return };
-        let alpha = f(self.p.alpha);
+        let alpha = real(self.p.alpha);
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - previous);
         let gradient = self.rtt_diff / us(self.p.min_rtt);
-        let delta = self.p.delta.bps() as f64 + f(self.p.delta_share) * self.line;
+        let delta = self.p.delta.bps() as f64 + real(self.p.delta_share) * self.line;
         let (low, high) = (us(self.p.t_low), us(self.p.t_high));
         if rtt < low || (rtt <= high && gradient <= 0.0) {
             self.met[if rtt < low { 0 } else { 2 }] += 1;
@@ -68,14 +62,14 @@ impl Twin {
             self.row = 0;
             let factor = if rtt > high {
                 self.met[1] += 1;
-                1.0 - f(self.p.beta) * (1.0 - high / rtt)
+                1.0 - real(self.p.beta) * (1.0 - high / rtt)
             } else {
                 self.met[3] += 1;
-                1.0 - f(self.p.beta) * gradient
+                1.0 - real(self.p.beta) * gradient
             };
             self.rate *= factor.max(0.0);
         }
-        let floor = f(self.p.floor) * self.line + self.p.floor_rate.bps() as f64;
+        let floor = real(self.p.floor) * self.line + self.p.floor_rate.bps() as f64;
         self.rate = self.rate.clamp(floor, self.line);
     }
 }

@@ -1,12 +1,14 @@
 //! The scenario of BFC's authors, `examples/bfc.toml`: its load, and its results on a quarter of the network.
 #![allow(missing_docs, reason = "a test")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use incast_lab::Scenario;
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult};
 use incast_lab::scenario::Built;
 use incast_lab::summary::{Distribution, SizeClass};
 use incast_sim::Sink;
@@ -64,19 +66,10 @@ fn quarter(overrides: &[&str]) -> Built {
 }
 
 fn go(built: &Built) -> RunResult {
-    let job = Job {
-        simulation: &built.simulation,
-        name: "bfc",
-        scenario: "seed = 1\n",
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
     // The authors' first class: up to three packets.
     let small = SizeClass::new("small", None, Some(Bytes::new(3 * 946)));
     let classes = vec![small, SizeClass::new("all", None, None)];
-    let options = RunOptions { classes, ..RunOptions::default() };
-    run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    common::go("bfc", "seed = 1\n", built, &RunOptions { classes, ..RunOptions::default() })
 }
 
 /// The slowdown of a class of the flows that are not of an incast.

@@ -1,14 +1,15 @@
 //! Foreign files: what is read of them, which scenarios and runs come of them, and what is written.
 
+mod common;
+
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use incast_lab::Scenario;
 use incast_lab::formats::hpcc_flows::HpccFlows;
 use incast_lab::formats::hpcc_topology::{Header, HpccTopology, Speed};
 use incast_lab::formats::{convert, describe, hpcc_fct};
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult};
 use incast_units::{Bytes, Rate, Time};
 
 /// A folder of a test's own, removed at its end.
@@ -45,18 +46,8 @@ fn topology(text: &str) -> HpccTopology {
 }
 
 fn go(scenario: &Scenario, out: Option<&Path>) -> RunResult {
-    let built = scenario.build().unwrap();
-    let text = scenario.effective_toml();
-    let job = Job {
-        simulation: &built.simulation,
-        name: scenario.name(),
-        scenario: &text,
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
     let options = RunOptions { out: out.map(Path::to_owned), ..RunOptions::default() };
-    run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    common::go(scenario.name(), &scenario.effective_toml(), &scenario.build().unwrap(), &options)
 }
 
 #[test]

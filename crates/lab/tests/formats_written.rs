@@ -1,8 +1,9 @@
 //! Files that a run writes for other programs, read back by decoders that share nothing with the writers.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
@@ -10,7 +11,7 @@ use arrow_array::types::Int64Type;
 use incast_lab::Scenario;
 use incast_lab::formats::export;
 use incast_lab::results::{ResultFolder, Table, TableName};
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult};
 
 struct Scratch(PathBuf);
 
@@ -57,18 +58,8 @@ interval = "2us"
 
 fn go(text: &str, out: Option<&Path>) -> RunResult {
     let scenario = Scenario::from_toml(text, "pauses.toml", &[]).unwrap();
-    let built = scenario.build().unwrap();
-    let effective = scenario.effective_toml();
-    let job = Job {
-        simulation: &built.simulation,
-        name: scenario.name(),
-        scenario: &effective,
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
     let options = RunOptions { out: out.map(Path::to_owned), ..RunOptions::default() };
-    run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    common::go(scenario.name(), &scenario.effective_toml(), &scenario.build().unwrap(), &options)
 }
 
 fn total(table: &Table, column: &str) -> i64 {

@@ -1,13 +1,13 @@
 //! Traffic with dependencies, from the scenario to the tables of operations and jobs.
 #![allow(missing_docs, reason = "a test")]
 
-use std::ops::ControlFlow;
+mod common;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use incast_lab::Scenario;
 use incast_lab::results::{ResultFolder, TableName};
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult};
 use incast_lab::scenario::Built;
 use incast_sim::describe::work::What;
 
@@ -25,16 +25,8 @@ fn scenario(hosts: u32, traffic: &str) -> Scenario {
 }
 
 fn go(built: &Built, out: Option<&std::path::Path>) -> RunResult {
-    let job = Job {
-        simulation: &built.simulation,
-        name: "work",
-        scenario: "seed = 1\n",
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
     let options = RunOptions { out: out.map(Into::into), ..RunOptions::default() };
-    run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    common::go("work", "seed = 1\n", built, &options)
 }
 
 /// A column of whole numbers; a missing one is -1.

@@ -3,7 +3,6 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use common::*;
 use incast_cc::Fixed;
@@ -12,32 +11,9 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::NodeKind;
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
 use incast_sim::random::{draw, mix};
-use incast_sim::record::{End, FlowRecord, Outcome, PacketKind, PacketRecord, PauseRecord, Progress};
-use incast_sim::{Network, Simulation, Sink};
+use incast_sim::record::{End, Outcome, PacketKind};
+use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
-
-/// Keeps flows, pauses and packets.
-#[derive(Debug, Default)]
-struct Seen {
-    flows: Vec<FlowRecord>,
-    pauses: Vec<PauseRecord>,
-    packets: Vec<PacketRecord>,
-}
-
-impl Sink for Seen {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
-    }
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.packets.extend_from_slice(records);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// A shared buffer of 32 MB, and BFC.
 fn bfc_switch(bfc: Bfc) -> Switch {
@@ -62,8 +38,8 @@ fn uncontrolled(network: Network, flows: Vec<Flow>, bfc: Bfc) -> Simulation {
     sim
 }
 
-fn see(sim: &Simulation) -> (Outcome, Seen) {
-    let mut seen = Seen::default();
+fn see(sim: &Simulation) -> (Outcome, Kept) {
+    let mut seen = Kept::default();
     let outcome = incast_sim::run(sim, &mut seen).expect("a valid description");
     assert_eq!((&outcome.violations, &outcome.end), (&Vec::new(), &End::Finished));
     (outcome, seen)
@@ -87,7 +63,7 @@ fn slow_receiver() -> Network {
 }
 
 /// The pauses of a node's port: when, which queue, and whether it was paused.
-fn pauses(seen: &Seen, node: u32, port: u16) -> Vec<(Time, u16, bool)> {
+fn pauses(seen: &Kept, node: u32, port: u16) -> Vec<(Time, u16, bool)> {
     let of_port = seen.pauses.iter().filter(|p| (p.node, p.port) == (node, port));
     of_port.map(|p| (p.time, p.queue, p.paused)).collect()
 }
@@ -222,7 +198,7 @@ fn a_host_holds_back_the_paused_flow_only() {
 }
 
 /// Returns the queues that the data packets of each flow had at a captured port.
-fn queues_of_flows(seen: &Seen) -> BTreeMap<u32, BTreeSet<u16>> {
+fn queues_of_flows(seen: &Kept) -> BTreeMap<u32, BTreeSet<u16>> {
     let mut queues: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for packet in seen.packets.iter().filter(|packet| packet.kind == PacketKind::Data) {
         queues.entry(packet.flow.unwrap()).or_default().insert(packet.queue);
@@ -408,19 +384,6 @@ fn deficit_round_robin_serves_the_queues_too() {
     assert_eq!((outcome.end, outcome.dropped), (End::Finished, 0));
     let first = kept.flows.iter().map(|record| record.delivered).min().unwrap();
     assert!(first > ns(5 * 400 * 80), "{first}");
-}
-
-/// Switches in a ring, each with a host.
-fn ring(n: u32) -> Network {
-    let mut network = Network::with_hosts(n);
-    let switches: Vec<_> = (0..n).map(|i| network.add_switch(format!("s{i}"))).collect();
-    for i in 0..n {
-        network.add_link(i, switches[i as usize], gbps(100), us(1));
-    }
-    for i in 0..n as usize {
-        network.add_link(switches[i], switches[(i + 1) % n as usize], gbps(100), us(1));
-    }
-    network
 }
 
 #[test]

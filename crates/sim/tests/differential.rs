@@ -12,9 +12,9 @@ mod common;
 #[path = "differential/special.rs"]
 mod special;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use common::{algorithm, every_sample, fat_tree, flow, simulation};
+use common::{Kept, algorithm, every_sample, fat_tree, flow, simulation};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
@@ -25,10 +25,7 @@ use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::describe::transport::{Recovery, Repair, Sample};
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::{draw, mix};
-use incast_sim::record::{
-    FlowRecord, FlowSample, InternalSample, OperationRecord, PacketRecord, PauseRecord, PortSample, Progress,
-};
-use incast_sim::{Network, Simulation, Sink};
+use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -36,45 +33,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use special::{Rotor, Special, special};
-
-/// Keeps everything that a run tells, of every kind.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Everything {
-    flows: Vec<FlowRecord>,
-    ports: Vec<PortSample>,
-    samples: Vec<FlowSample>,
-    packets: Vec<PacketRecord>,
-    pauses: Vec<PauseRecord>,
-    internals: Vec<InternalSample>,
-    operations: Vec<OperationRecord>,
-}
-
-impl Sink for Everything {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-    fn port_samples(&mut self, samples: &[PortSample]) {
-        self.ports.extend_from_slice(samples);
-    }
-    fn flow_samples(&mut self, samples: &[FlowSample]) {
-        self.samples.extend_from_slice(samples);
-    }
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.packets.extend_from_slice(records);
-    }
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
-    }
-    fn internals(&mut self, samples: &[InternalSample]) {
-        self.internals.extend_from_slice(samples);
-    }
-    fn operations(&mut self, records: &[OperationRecord]) {
-        self.operations.extend_from_slice(records);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// The shape of a network without circuits.
 #[derive(Clone, Copy, Debug)]
@@ -612,7 +570,7 @@ struct Reached {
 
 fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
     let sim = case.simulation();
-    let (mut kept, mut plain) = (Everything::default(), Everything::default());
+    let (mut kept, mut plain) = (Kept::default(), Kept::default());
     let windows = incast_sim::run(&sim, &mut kept).map_err(|error| error.to_string());
     let reference = incast_sim::run_reference(&sim, &mut plain).map_err(|error| error.to_string());
     prop_assert_eq!(&windows, &reference);
@@ -708,10 +666,10 @@ fn both_engines_give_the_same_bits() {
 
 /// Returns the records of a run that takes a single sample of everything, at this time: a plain sampler's
 /// samples then.
-fn sampled_at(time: Time, sim: &Simulation) -> Everything {
+fn sampled_at(time: Time, sim: &Simulation) -> Kept {
     let mut sim = sim.clone();
     (sim.probes.from, sim.probes.until, sim.threads) = (time, time, 1);
-    let mut told = Everything::default();
+    let mut told = Kept::default();
     incast_sim::run(&sim, &mut told).unwrap();
     told
 }
@@ -722,7 +680,7 @@ fn check_samples(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError
     for interval in [&mut sim.probes.port_interval, &mut sim.probes.flow_interval] {
         *interval = Time::from_ps(interval.ps() / 20);
     }
-    let (mut kept, probes) = (Everything::default(), &sim.probes);
+    let (mut kept, probes) = (Kept::default(), &sim.probes);
     let Ok(outcome) = incast_sim::run(&sim, &mut kept) else { return Ok(()) };
     let ports = every_sample(&kept.ports, probes.port_interval);
     let flows = every_sample(&kept.samples, probes.flow_interval);

@@ -5,22 +5,12 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::*;
-use incast_cc::Fixed;
 use incast_sim::describe::network::{Change, LinkChange, NodeKind};
 use incast_sim::describe::switch::{Buffer, Pfc};
 use incast_sim::describe::transport::Recovery;
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Time};
-
-fn shared(size: u64) -> Buffer {
-    Buffer::Shared {
-        size: Bytes::new(size),
-        reserve: Bytes::ZERO,
-        ingress_alpha: Fixed::ratio(1, 8),
-        egress_alpha: Fixed::ONE,
-    }
-}
 
 #[test]
 fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
@@ -87,20 +77,6 @@ fn no_loss_pattern_hangs_a_flow() {
         assert_eq!(kept.flows.len(), 16, "{name}");
         assert!(kept.flows.iter().all(|f| f.bytes >= Bytes::new(30_000)), "{name}");
     }
-}
-
-/// Switches in a ring, one host each, flows two switches clockwise: shortest paths depend on each other
-/// in a circle.
-fn ring(switches: u32) -> Network {
-    let mut network = Network::with_hosts(switches);
-    let nodes: Vec<_> = (0..switches).map(|i| network.add_switch(format!("s{i}"))).collect();
-    for host in 0..switches {
-        network.add_link(host, nodes[host as usize], gbps(100), us(1));
-    }
-    for i in 0..switches as usize {
-        network.add_link(nodes[i], nodes[(i + 1) % nodes.len()], gbps(100), us(1));
-    }
-    network
 }
 
 /// Five switches in a ring, each of whose hosts sends `size` two switches clockwise, with a static PFC threshold.

@@ -2,30 +2,15 @@
 
 mod common;
 
-use std::ops::ControlFlow;
-
 use common::*;
 use incast_cc::Fixed;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::switch::{Ecn, MarkingPoint, Trimming};
 use incast_sim::describe::transport::Kind;
-use incast_sim::record::{End, PacketKind, PacketRecord, Progress};
-use incast_sim::{Network, Simulation, Sink};
+use incast_sim::record::{End, PacketKind, PacketRecord};
+use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
-
-/// Keeps captured packets.
-#[derive(Default)]
-struct Captured(Vec<PacketRecord>);
-
-impl Sink for Captured {
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.0.extend_from_slice(records);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// Payload of a packet of 9,000 B.
 const PAYLOAD: u64 = 8_946;
@@ -50,9 +35,9 @@ fn incast(senders: u32, packets: u64) -> Simulation {
 fn captured(simulation: &Simulation, port: (u32, u16)) -> Vec<PacketRecord> {
     let mut simulation = simulation.clone();
     simulation.probes.captures = vec![port];
-    let mut captured = Captured::default();
+    let mut captured = Kept::default();
     incast_sim::run(&simulation, &mut captured).unwrap();
-    captured.0
+    captured.packets
 }
 
 /// A round trip of 5.45024 us: 4 us of links, two packets of 9,000 B (720 ns), two of 64 B (5.12 ns).

@@ -3,20 +3,10 @@
 mod common;
 
 use common::*;
-use incast_cc::Fixed;
-use incast_sim::describe::switch::{Buffer, Pfc, Scheduler};
+use incast_sim::describe::switch::{Pfc, Scheduler};
 use incast_sim::random::draw;
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
-
-fn shared(size: u64) -> Buffer {
-    Buffer::Shared {
-        size: Bytes::new(size),
-        reserve: Bytes::ZERO,
-        ingress_alpha: Fixed::ratio(1, 8),
-        egress_alpha: Fixed::ONE,
-    }
-}
 
 #[test]
 fn one_byte_less_of_headroom_would_drop() {

@@ -2,28 +2,13 @@
 
 mod common;
 
-use std::ops::ControlFlow;
-
 use common::*;
+use incast_sim::Simulation;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Trimming};
 use incast_sim::describe::transport::{Recovery, Repair};
-use incast_sim::record::{End, PacketKind, PacketRecord, Progress};
-use incast_sim::{Simulation, Sink};
+use incast_sim::record::{End, PacketKind, PacketRecord};
 use incast_units::{Bytes, Time};
-
-/// Keeps captured packets.
-#[derive(Default)]
-struct Captured(Vec<PacketRecord>);
-
-impl Sink for Captured {
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.0.extend_from_slice(records);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// `senders` hosts of a star at 100 Gbps, 1 us from the switch, each send host 0 this many packets of 9,000 B, all
 /// at once. The ports have queues of eight packets.
@@ -43,9 +28,9 @@ fn sent_to_receiver(simulation: &Simulation, until: Time) -> Vec<PacketRecord> {
     let mut simulation = simulation.clone();
     simulation.probes.captures = vec![(simulation.network.hosts, 0)];
     simulation.until = until;
-    let mut captured = Captured::default();
+    let mut captured = Kept::default();
     incast_sim::run(&simulation, &mut captured).unwrap();
-    captured.0
+    captured.packets
 }
 
 /// The times (ps) and kinds of packets: `D` for data, `h` for a header.
@@ -135,9 +120,9 @@ fn headers_without_room_are_returned() {
     // Some have gone back: they are on the links to senders.
     let mut watched = simulation.clone();
     watched.probes.captures = (1..13).map(|port| (simulation.network.hosts, port)).collect();
-    let mut captured = Captured::default();
+    let mut captured = Kept::default();
     incast_sim::run(&watched, &mut captured).unwrap();
-    let returned: Vec<_> = captured.0.iter().filter(|p| p.kind == PacketKind::Returned).collect();
+    let returned: Vec<_> = captured.packets.iter().filter(|p| p.kind == PacketKind::Returned).collect();
     assert!(returned.len() > 10, "{}", returned.len());
     assert!(returned.iter().all(|p| p.destination == u32::from(p.port) && p.source == 0));
     // Without that they are dropped, and the timer repairs the loss.
@@ -190,7 +175,7 @@ fn what_does_not_go_with_trimming_is_refused() {
     let refused = |change: &dyn Fn(&mut Simulation), says: &str| {
         let mut simulation = burst(2, 8, Trimming::default());
         change(&mut simulation);
-        let message = incast_sim::run(&simulation, &mut Captured::default()).unwrap_err().to_string();
+        let message = incast_sim::run(&simulation, &mut Kept::default()).unwrap_err().to_string();
         assert!(message.contains(says), "{message}");
     };
     refused(&|s| s.switch.pfc = lossless_switch().pfc, "PFC");

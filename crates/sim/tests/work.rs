@@ -64,9 +64,9 @@ fn times(sim: &Simulation) -> Vec<(u64, u64)> {
     records.iter().map(|record| (record.start.ps(), record.end.ps())).collect()
 }
 
-#[test]
-fn a_chain_over_two_hosts() {
-    let sim = described(
+/// Host 0 computes for 3 us and sends; host 1 computes for 5 us when it has received, and answers.
+fn chain() -> Simulation {
+    described(
         2,
         &[(0, 1, 1000), (1, 0, 1000)],
         vec![
@@ -77,7 +77,12 @@ fn a_chain_over_two_hosts() {
             send(1, 1, &[3]),
             receive(0, 1, &[]),
         ],
-    );
+    )
+}
+
+#[test]
+fn a_chain_over_two_hosts() {
+    let sim = chain();
     let there = 3_000_000 + ARRIVES;
     let back = there + 5_000_000;
     let expected = [
@@ -543,18 +548,7 @@ fn bounds_of_jobs_count_chains_and_host_links() {
 fn bounds_of_jobs_count_computations() {
     let bound = |sim: &Simulation| incast_sim::job_bounds(sim).unwrap()[0].unwrap().ps();
     // Host 0 computes for 3 us and sends, host 1 computes for 5 us when it has received and answers: nothing waits.
-    let mut sim = described(
-        2,
-        &[(0, 1, 1000), (1, 0, 1000)],
-        vec![
-            compute(0, us(3), 0, &[]),
-            send(0, 0, &[0]),
-            receive(1, 0, &[]),
-            compute(1, us(5), 0, &[2]),
-            send(1, 1, &[3]),
-            receive(0, 1, &[]),
-        ],
-    );
+    let mut sim = chain();
     assert_eq!(bound(&sim), 3_000_000 + ARRIVES + 5_000_000 + DONE);
     assert_eq!(run_everywhere(&sim).0.now, Time::from_ps(bound(&sim)));
     // A computation beside this counts where it is longer, and where its processor has others to do.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from incast.catalogue import read_quantity
+from incast.cli.options import parameters_option
 from incast.real import kernel
 from incast.real.kernel import KernelError, Link
 
@@ -47,14 +48,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.add_argument(
         "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
     )
-    act.add_argument(
-        "--set",
-        dest="parameters",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the algorithm; may be repeated",
-    )
+    parameters_option(act)
     act.add_argument("--objects", type=Path, metavar="DIR", help="folder of the built objects")
     act.set_defaults(act=load)
 

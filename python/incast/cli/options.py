@@ -34,6 +34,29 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
     )
 
 
+def results_argument(sub: argparse.ArgumentParser) -> None:
+    """Adds the argument that names results."""
+    sub.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULT",
+        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
+    )
+
+
+def parameters_option(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that sets parameters of an algorithm."""
+    sub.add_argument(
+        "--set",
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the algorithm; may be repeated",
+    )
+
+
 def plugin(text: str) -> list[str]:
     """Loads a file with algorithms, and returns their names."""
     try:

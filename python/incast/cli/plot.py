@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from incast.cli.options import results_argument
 from incast.cli.report import folders
 from incast.cli.show import open_result
 from incast.cli.tables import title
@@ -71,13 +72,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Draws saved results into one picture, sized for a two-column paper. "
         f"Kinds: {'; '.join(f'{name}: {kind.about}' for name, kind in KINDS.items())}.",
     )
-    sub.add_argument(
-        "results",
-        nargs="+",
-        type=Path,
-        metavar="RESULT",
-        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
-    )
+    results_argument(sub)
     sub.add_argument(
         "--kind", choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)} (default: what fits)"
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from incast import report
+from incast.cli.options import results_argument
 from incast.results.result import Result
 
 
@@ -19,13 +20,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Writes one HTML file that holds everything it shows: summary, scenario, completion "
         "times, samples over time, network. Several results are compared.",
     )
-    sub.add_argument(
-        "results",
-        nargs="+",
-        type=Path,
-        metavar="RESULT",
-        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
-    )
+    results_argument(sub)
     sub.add_argument(
         "--out",
         type=_page,

@@ -53,7 +53,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="where to save pictures (default: results/reproduce, or next to the file of --write)",
+        help="where to save pictures (default: results/reproduce; next to the file of --write in a pass over "
+        "all figures with --record, and where there is none yet)",
     )
     sub.add_argument("--no-picture", action="store_true", help="draw nothing")
     sub.add_argument(
@@ -149,7 +150,9 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
                 line.wipe()
                 print(f"incast: {error}", file=sys.stderr)
                 return
-            pages.append(report.Page(figure, judgements, results.wall_s, results.hops, picture))
+            beside = None if options.out else _picture_beside(figure, options)
+            shown = beside if beside and beside.exists() else picture
+            pages.append(report.Page(figure, judgements, results.wall_s, results.hops, picture, shown))
             line.wipe()
             print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
 
@@ -209,16 +212,39 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
 
 def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Namespace) -> Path | None:
     try:
-        from incast.ledger import picture
+        from incast.ledger import palette, picture
 
         drawing = picture.draw(figure, results)
     except ImportError:
         print("incast: no picture without matplotlib: pip install 'incast[plot]'", file=sys.stderr)
         return None
-    beside = options.write.with_suffix("") if options.write else Path("results/reproduce")
-    folder: Path = options.out or beside
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{folder_name(figure.id)}.png"
-    # Without the date inside, the same picture is the same file.
-    drawing.savefig(path, dpi=200, metadata={"Software": None})
+    path = _place_of_picture(figure, options)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    palette.save(drawing, path)
     return path
+
+
+def _place_of_picture(figure: ledger.Figure, options: argparse.Namespace) -> Path:
+    """Returns where a figure's new picture goes.
+
+    Pictures beside the file of ``--write`` are kept in git, where every version stays: only a recorded pass
+    over all figures replaces them. A figure without a picture there gets its first one.
+    """
+    if options.out:
+        return Path(options.out) / _name_of_picture(figure)
+    beside = _picture_beside(figure, options)
+    full_pass = options.record and "all" in options.what and not options.quick
+    if beside and (full_pass or not beside.exists()):
+        return beside
+    return Path("results/reproduce") / _name_of_picture(figure)
+
+
+def _picture_beside(figure: ledger.Figure, options: argparse.Namespace) -> Path | None:
+    """Returns the place of a figure's picture beside the file of ``--write``; None without that option."""
+    if not options.write:
+        return None
+    return Path(options.write.with_suffix("")) / _name_of_picture(figure)
+
+
+def _name_of_picture(figure: ledger.Figure) -> str:
+    return f"{folder_name(figure.id)}.png"

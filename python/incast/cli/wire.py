@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
 from incast._terminal import WIDTH, shortened
 from incast.catalogue import read_quantity, write_quantity
+from incast.cli.options import parameters_option
 from incast.progress import REDRAW_AFTER, duration
 from incast.real import wire
 from incast.real.wire import Route, WireError
@@ -58,14 +59,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub.add_argument(
         "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
     )
-    sub.add_argument(
-        "--set",
-        dest="parameters",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the algorithm; may be repeated",
-    )
+    parameters_option(sub)
     common(sub)
     sub.set_defaults(act=send)
 

@@ -1,4 +1,4 @@
-"""Reading ``claims.toml``: the runs of a figure, its claims, its picture."""
+"""Reading ``claims.toml``: the runs of a figure, its claims with their earlier rules, its picture."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ else:
 
 FILE = "claims.toml"
 """The file that makes a folder a figure."""
+
+HISTORY = "history.toml"
+"""The file of a paper with the rules that its claims had before, by figure and claim."""
 
 ANALYSIS = "analysis.py"
 """The file beside it with the functions that its claims and panels call, if ``analysis`` names no other."""
@@ -275,10 +278,7 @@ def read(folder: Path, name: str) -> Figure:
         LedgerError: When something in it is wrong.
     """
     file = folder / FILE
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise LedgerError(f"{file}: {error}") from None
+    document, history = _parse(file), _history(folder)
     top = _Reader(document, str(file))
     head = _Reader(top.table("figure"), f"{file}: [figure]")
     runs = [spec for i, table in enumerate(top.tables("runs")) for spec in _runs(table, i, file)]
@@ -296,13 +296,14 @@ def read(folder: Path, name: str) -> Figure:
         choices=tuple(" ".join(choice.split()) for choice in head.texts("choices")),
         shows=head.text("shows"),
         runs=tuple(runs),
-        claims=tuple(_claim(table, i, file) for i, table in enumerate(top.tables("claim"))),
+        claims=tuple(_claim(table, i, file, history) for i, table in enumerate(top.tables("claim"))),
         panels=tuple(top.tables("panel")),
         across=head.number("across", 2),
         quick=head.flag("quick"),
     )
     head.finish()
     top.finish()
+    history.finish()
     if not figure.claims:
         raise LedgerError(f"{file}: a figure needs claims")
     if figure.analysis != folder / ANALYSIS and not figure.analysis.is_file():
@@ -321,11 +322,31 @@ def read(folder: Path, name: str) -> Figure:
     return figure
 
 
+def _parse(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LedgerError(f"{file}: {error}") from None
+
+
+def _history(folder: Path) -> _Reader:
+    """Returns the earlier rules of the claims of a figure, from the file of its paper.
+
+    A figure's claims take theirs; what is left is of no claim, and refused at the end.
+    """
+    file = folder.parent / HISTORY
+    document = _parse(file) if file.exists() else {}
+    unknown = [figure for figure in document if not (folder.parent / figure / FILE).is_file()]
+    if unknown:
+        raise LedgerError(f"{file}: there is no figure {', '.join(unknown)}")
+    return _Reader(document.get(folder.name, {}), f"{file}: {folder.name}")
+
+
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
-    """Yields the runs of one entry: one for every combination of its values."""
+    """Yields the runs of one entry: one for every algorithm and every combination of what varies."""
     reader = _Reader(table, f"{file}: runs, number {index + 1}")
-    name, scenario, cc = reader.text("name"), reader.text("scenario"), reader.text("cc")
-    parameters, overrides = reader.texts("parameters"), reader.texts("set")
+    name, scenario = reader.text("name"), reader.text("scenario")
+    algorithms, overrides = _algorithms(reader, name), reader.texts("set")
     seeds = reader.number("seeds", 0)
     if seeds < 0 or seeds == 1:
         raise reader.fail("seeds must be at least 2, for a confidence interval")
@@ -334,33 +355,35 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
     for key, values in [*vary.items(), *along.items()]:
+        if key == "algorithm":
+            raise reader.fail("algorithm cannot vary: list the algorithms under algorithms")
         if not isinstance(values, list) or not values:
             raise reader.fail(f"the values of {key} must be a list")
     first = next(iter(vary.values()), [None])
     for key, values in along.items():
         if len(values) != len(first):
             raise reader.fail(f"along.{key} has {len(values)} values for {len(first)} that vary")
-    for combination in itertools.product(*vary.values()):
+    for algorithm, combination in itertools.product(algorithms, itertools.product(*vary.values())):
         values = {key: str(value) for key, value in zip(vary, combination, strict=True)}
         for key, companions in along.items():
             values[key] = str(companions[first.index(combination[0])])
 
-        def fill(text: str, values: Mapping[str, str] = values) -> str:
+        def fill(text: str, values: Mapping[str, str] = {**algorithm.filled, **values}) -> str:
             try:
                 return text.format_map(values)
             except (KeyError, IndexError, ValueError):
                 raise reader.fail(f"{text!r} names a value that is not in vary") from None
 
-        algorithm, _, preset = fill(cc).partition(":")
-        table_of_cc = f'algorithm = "{algorithm}"' + (f', preset = "{preset}"' if preset else "")
+        kind, _, preset = fill(algorithm.cc).partition(":")
+        table_of_cc = f'algorithm = "{kind}"' + (f', preset = "{preset}"' if preset else "")
         # Transports without congestion control at the sender (NDP, Homa) refuse the section.
-        control = [] if algorithm == "none" else [f"cc={{ {table_of_cc} }}"]
+        control = [] if kind == "none" else [f"cc={{ {table_of_cc} }}"]
         yield RunSpec(
             name=fill(name),
             scenario=(file.parent / fill(scenario)).resolve(),
             overrides=(
                 *control,
-                *(f"cc.{fill(parameter)}" for parameter in parameters),
+                *(f"cc.{fill(parameter)}" for parameter in algorithm.parameters),
                 *(fill(override) for override in overrides),
             ),
             values=values,
@@ -369,7 +392,52 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
         )
 
 
-def _claim(table: object, index: int, file: Path) -> Claim:
+@dataclass(frozen=True)
+class _Algorithm:
+    """An algorithm of an entry of runs.
+
+    Attributes:
+        cc: The algorithm, with its preset after a colon.
+        parameters: Its parameters to set.
+        filled: The text for ``{algorithm}``; empty in an entry with a single algorithm.
+    """
+
+    cc: str
+    parameters: tuple[str, ...]
+    filled: Mapping[str, str]
+
+
+def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
+    """Returns the algorithms of an entry: that of ``cc``, or those of the list ``algorithms``.
+
+    An item of the list is like ``cc``, or a table with ``cc``, ``parameters`` that are added to those of the
+    entry, and ``name``. The name takes the place of ``{algorithm}``; by default it is the algorithm without
+    its preset.
+    """
+    shared = reader.texts("parameters")
+    if "algorithms" not in reader.left:
+        return [_Algorithm(reader.text("cc"), shared, {})]
+    items = reader.left.pop("algorithms")
+    if "cc" in reader.left:
+        raise reader.fail("cc and algorithms exclude each other")
+    if not isinstance(items, list) or not items:
+        raise reader.fail("algorithms must be a list of algorithms")
+    if "{algorithm}" not in name_of_runs:
+        raise reader.fail(f"with algorithms, the name {name_of_runs!r} needs {{algorithm}}")
+    found: dict[str, _Algorithm] = {}
+    for i, item in enumerate(items):
+        table = {"cc": item} if isinstance(item, str) else item
+        of_item = _Reader(table, f"{reader.where}: algorithms, number {i + 1}")
+        cc = of_item.text("cc")
+        name = of_item.text("name", cc.partition(":")[0])
+        if name in found:
+            raise of_item.fail(f"there are two of the name {name!r}: give one a name of its own")
+        found[name] = _Algorithm(cc, (*shared, *of_item.texts("parameters")), {"algorithm": name})
+        of_item.finish()
+    return list(found.values())
+
+
+def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
     reader = _Reader(table, f"{file}: claim, number {index + 1}")
     name = reader.text("id")
     reader.where = f"{file}: claim {name!r}"
@@ -390,8 +458,8 @@ def _claim(table: object, index: int, file: Path) -> Claim:
             for i, entry in enumerate(reader.tables("evidence"))
         ),
         earlier=tuple(
-            _earlier(entry, f"{reader.where}: earlier, number {i + 1}", measure, unit)
-            for i, entry in enumerate(reader.tables("earlier"))
+            _earlier(entry, f"{history.where}.{name}: number {i + 1}", measure, unit)
+            for i, entry in enumerate(history.tables(name))
         ),
     )
     reader.finish()

@@ -25,7 +25,8 @@ class Page:
         judgements: Its claims with their verdicts.
         wall_s: Seconds of wall time of its runs.
         hops: Packet-hops of its runs.
-        picture: Its picture; None if none was drawn.
+        picture: Its new picture; None if none was drawn.
+        shown: The picture on its page: the new one, or an older one that stays; None if there is neither.
     """
 
     figure: Figure
@@ -33,6 +34,7 @@ class Page:
     wall_s: float
     hops: int
     picture: Path | None
+    shown: Path | None
 
 
 def rule_of(rule: Claim | Earlier) -> str:
@@ -98,6 +100,8 @@ def text(page: Page) -> str:
     lines += ["", f"  {tally(page.judgements)}; {took}"]
     if page.picture:
         lines.append(f"  picture {page.picture}")
+    if page.shown and page.shown != page.picture:
+        lines.append(f"  {page.shown} stays: `incast reproduce all` with --write and --record replaces it")
     return "\n".join(lines)
 
 

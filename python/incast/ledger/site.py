@@ -136,8 +136,8 @@ def _figure(page: Page, folder: Path, overview: str, made: str) -> str:
         for choice in figure.choices:
             lines += _fill(f"- {_plain(choice)}", "  ")
     lines += ["", *_fill(f"*The paper's picture.* {_plain(figure.shows)}")]
-    if page.picture:
-        link = os.path.relpath(page.picture, folder)
+    if page.shown:
+        link = os.path.relpath(page.shown, folder)
         lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
     wall = f"{told_hops(page.hops)}; {page.wall_s:,.1f} s of wall time, each run on one thread"
     time = wall if figure.runs else "no runs: it is analysis only"

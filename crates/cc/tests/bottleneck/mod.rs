@@ -489,6 +489,28 @@ impl<C: CongestionControl, T: Twin> Host for Both<C, T> {
     }
 }
 
+/// Runs an algorithm beside its twin, and asserts that no allowance of the two is further apart than 1e-6.
+pub(crate) fn check_twin<C, T>(
+    name: &str,
+    params: C::Params,
+    path: Path,
+    script: &Script,
+    twin: impl Fn() -> T,
+) -> (Outcome, Vec<T>)
+where
+    C: CongestionControl,
+    T: Twin,
+{
+    let mut host = Both::<C, _>::new(params, path, script.active.len(), twin);
+    let outcome = run(&mut host, path, script);
+    println!(
+        "{name}, seed {}: {:?} in {} acks, {} marks, {} notifications, {} losses",
+        script.seed, host.worst, outcome.acks, outcome.marks, outcome.notifications, outcome.losses
+    );
+    assert!(host.worst.0 < 1e-6 && host.worst.1 < 1e-6, "{name}, seed {}: {:?}", script.seed, host.worst);
+    (outcome, host.twins)
+}
+
 /// Asserts that every parameter of the algorithm changes what happens: `changes` must name each of
 /// them, with the parameters it starts from and another value.
 pub(crate) fn every_option_matters<C>(script: &Script, changes: &[(C::Params, &str, Value)])
@@ -496,13 +518,23 @@ where
     C: CongestionControl,
     C::Params: Described + Clone,
 {
-    let outcome = |params: &C::Params| {
-        let mut path = path(C::overhead(params).data);
-        // Configured for a longer path, as where all flows are given the largest of a network.
-        path.base_rtt = path.base_rtt.times_ratio(5, 4);
-        let mut host = Alone::<C>::new(params.clone(), path, script.active.len());
-        run(&mut host, path, script).fingerprint
-    };
+    check_options::<C>(changes, |params| {
+        let path = longer(path(C::overhead(params).data));
+        run(&mut Alone::<C>::new(params.clone(), path, script.active.len()), path, script).fingerprint
+    });
+}
+
+/// Returns a path configured for a longer one, as where all flows are given the largest of a network.
+pub(crate) fn longer(path: Path) -> Path {
+    Path { base_rtt: path.base_rtt.times_ratio(5, 4), ..path }
+}
+
+/// Asserts that `changes` names every parameter of the algorithm, and that each of them changes the outcome.
+pub(crate) fn check_options<C>(changes: &[(C::Params, &str, Value)], outcome: impl Fn(&C::Params) -> u64)
+where
+    C: CongestionControl,
+    C::Params: Described + Clone,
+{
     for param in C::Params::PARAMS {
         assert!(changes.iter().any(|c| c.1 == param.name), "no case for {}", param.name);
     }

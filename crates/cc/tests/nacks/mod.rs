@@ -4,7 +4,7 @@ use incast_cc::params::{Described, Value};
 use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, LossKind, Sent};
 use incast_units::{Bytes, Time};
 
-use crate::bottleneck::{Alone, Host, Script, path, run};
+use crate::bottleneck::{Alone, Host, Script, check_options, longer, path, run};
 
 /// Returns the age of a trimmed packet since it was sent; now and then it was faster than any that arrived.
 fn age(packet: u64) -> Time {
@@ -53,25 +53,11 @@ impl<H: Host> Host for Nacks<H> {
 pub(crate) fn every_option_matters<C>(script: &Script, changes: &[(C::Params, &str, Value)])
 where
     C: CongestionControl,
-    C::Params: Described,
+    C::Params: Described + Clone,
 {
-    let outcome = |params: &C::Params| {
-        let mut path = path(0);
-        // Configured for a longer path, as where all flows are given the largest of a network.
-        path.base_rtt = path.base_rtt.times_ratio(5, 4);
+    check_options::<C>(changes, |params| {
+        let path = longer(path(0));
         let mut host = Nacks(Alone::<C>::new(params.clone(), path, script.active.len()), 0);
         run(&mut host, path, script).fingerprint
-    };
-    for param in C::Params::PARAMS {
-        assert!(changes.iter().any(|c| c.1 == param.name), "no case for {}", param.name);
-    }
-    for (start, name, value) in changes {
-        let param = C::Params::PARAMS.iter().find(|p| p.name == *name).expect("a parameter");
-        assert!(param.kind.admits(*value), "{name} does not admit {value:?}");
-        let mut changed = start.clone();
-        (param.set)(&mut changed, *value);
-        assert_ne!((param.get)(start), *value, "{name} is not changed");
-        assert_eq!((param.get)(&changed), *value, "{name} does not keep its value");
-        assert_ne!(outcome(start), outcome(&changed), "{name} changes nothing");
-    }
+    });
 }

@@ -1,17 +1,10 @@
 //! Swift's law in f64, in packets and µs as in the paper's listing, for the twins of Swift, LSwift and MSwift.
 #![allow(dead_code, reason = "each test uses its part")]
 
+use crate::floats::{real, us};
 use incast_cc::swift::{SwiftParams, Unit};
 use incast_cc::{Ack, Fixed, Loss, LossKind, Path};
 use incast_units::{Bytes, Rate, Time};
-
-pub(crate) fn f(value: Fixed) -> f64 {
-    value.bits() as f64 / 4_294_967_296.0
-}
-
-pub(crate) fn us(time: Time) -> f64 {
-    time.ps() as f64 / 1e6
-}
 
 /// Algorithm 1 of the paper; windows in packets.
 pub(crate) struct Twin {
@@ -34,7 +27,7 @@ impl Twin {
         let packet = path.packet.get() as f64;
         let bdp = us(path.base_rtt) * path.line_rate.bps() as f64 / 8e6 / packet;
         let unit = if p.unit == Unit::Packet { 1.0 } else { (bdp * packet).floor() / packet };
-        let cwnd = ((bdp * packet).floor() / packet).min(f(p.max_cwnd) * unit);
+        let cwnd = ((bdp * packet).floor() / packet).min(real(p.max_cwnd) * unit);
         let rtt = us(path.base_rtt);
         Self {
             p,
@@ -50,11 +43,11 @@ impl Twin {
     }
 
     pub(crate) fn target(&self) -> f64 {
-        let (range, low, high) = (us(self.p.fs_range), f(self.p.fs_min), f(self.p.fs_max));
+        let (range, low, high) = (us(self.p.fs_range), real(self.p.fs_min), real(self.p.fs_max));
         let alpha = range / (1.0 / low.sqrt() - 1.0 / high.sqrt());
         let beta = -alpha / high.sqrt();
         us(self.p.base_target)
-            + f(self.p.base_rtt_share) * us(self.path.base_rtt)
+            + real(self.p.base_rtt_share) * us(self.path.base_rtt)
             + f64::from(self.path.hops) * us(self.p.hop)
             + (alpha / (self.scaled() / self.unit).sqrt() + beta).min(range).max(0.0)
     }
@@ -76,8 +69,8 @@ impl Twin {
     }
 
     fn settle(&mut self, before: f64, now: f64) {
-        let least = (f(self.p.min_cwnd) * self.unit).max(1.0 / self.path.packet.get() as f64);
-        self.cwnd = self.cwnd.clamp(least, f(self.p.max_cwnd) * self.unit);
+        let least = (real(self.p.min_cwnd) * self.unit).max(1.0 / self.path.packet.get() as f64);
+        self.cwnd = self.cwnd.clamp(least, real(self.p.max_cwnd) * self.unit);
         if self.cwnd < before {
             self.t_last_decrease = now;
         }
@@ -91,7 +84,7 @@ impl Twin {
         self.retransmit_cnt = 0;
         let acked = ack.acked.get() as f64 / self.path.packet.get() as f64;
         if delay < target {
-            let ai = f(self.p.ai) * self.unit;
+            let ai = real(self.p.ai) * self.unit;
             let packet = self.path.packet.get() as f64;
             let used = (ack.inflight_now.get() + ack.acked.get()) as f64 / packet + 1.0;
             if used + 1e-9 >= self.cwnd || self.p.grow_unused {
@@ -102,8 +95,8 @@ impl Twin {
                 self.met[4] += 1;
             }
         } else {
-            let factor = 1.0 - f(self.p.beta) * (delay - target) / delay;
-            self.decrease(factor.max(1.0 - f(self.p.max_mdf)), us(ack.now));
+            let factor = 1.0 - real(self.p.beta) * (delay - target) / delay;
+            self.decrease(factor.max(1.0 - real(self.p.max_mdf)), us(ack.now));
         }
         self.settle(before, us(ack.now));
     }
@@ -111,7 +104,7 @@ impl Twin {
     /// A loss that was not found by the timer.
     pub(crate) fn lose(&mut self, now: Time) {
         let before = self.cwnd;
-        self.decrease(1.0 - f(self.p.max_mdf), us(now));
+        self.decrease(1.0 - real(self.p.max_mdf), us(now));
         self.settle(before, us(now));
     }
 
@@ -135,7 +128,7 @@ impl Twin {
 /// The difference of the fixed-point window from the twin's, in parts of it.
 pub(crate) fn difference(window: Fixed, twin: &Twin) -> f64 {
     let bytes = twin.cwnd * twin.path.packet.get() as f64;
-    (f(window) - bytes).abs() / bytes
+    (real(window) - bytes).abs() / bytes
 }
 
 /// Four links of a fabric with this line rate; packets of 1054 B.

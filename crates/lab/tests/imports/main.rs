@@ -15,6 +15,8 @@ use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Rate, Time};
 
 mod chakra;
+#[path = "../common/mod.rs"]
+mod common;
 mod goal;
 mod htsim;
 mod mutated;

@@ -1,25 +1,13 @@
 //! Imported workloads run.
 
-use std::ops::ControlFlow;
-
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult};
 
 use super::*;
 
 /// Runs a scenario on `threads` threads.
 fn go(scenario: &Scenario, threads: usize) -> RunResult {
-    let built = scenario.build().unwrap();
-    let text = scenario.effective_toml();
-    let job = Job {
-        simulation: &built.simulation,
-        name: scenario.name(),
-        scenario: &text,
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
     let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
-    run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
+    common::go(scenario.name(), &scenario.effective_toml(), &scenario.build().unwrap(), &options)
 }
 
 /// Two hosts at a switch, 100 Gbit/s, 1 us. A packet of 1000 B has 1054 B on the wire, 84.32 ns on each of two

@@ -13,7 +13,8 @@ use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
 use incast_sim::record::{
-    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PortSample, Progress,
+    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PacketRecord, PauseRecord,
+    PortSample, Progress,
 };
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -24,6 +25,9 @@ pub struct Kept {
     pub flows: Vec<FlowRecord>,
     pub ports: Vec<PortSample>,
     pub samples: Vec<FlowSample>,
+    pub packets: Vec<PacketRecord>,
+    pub pauses: Vec<PauseRecord>,
+    pub internals: Vec<InternalSample>,
     pub operations: Vec<OperationRecord>,
 }
 
@@ -36,6 +40,15 @@ impl Sink for Kept {
     }
     fn flow_samples(&mut self, samples: &[FlowSample]) {
         self.samples.extend_from_slice(samples);
+    }
+    fn packets(&mut self, records: &[PacketRecord]) {
+        self.packets.extend_from_slice(records);
+    }
+    fn pauses(&mut self, records: &[PauseRecord]) {
+        self.pauses.extend_from_slice(records);
+    }
+    fn internals(&mut self, samples: &[InternalSample]) {
+        self.internals.extend_from_slice(samples);
     }
     fn operations(&mut self, records: &[OperationRecord]) {
         self.operations.extend_from_slice(records);
@@ -103,6 +116,19 @@ pub fn star(hosts: u32, rate: Rate, delay: Time) -> Network {
     let switch = network.add_switch("s0");
     for host in 0..hosts {
         network.add_link(host, switch, rate, delay);
+    }
+    network
+}
+
+/// Switches in a ring at 100 Gbps and 1 us, each with a host.
+pub fn ring(switches: u32) -> Network {
+    let mut network = Network::with_hosts(switches);
+    let nodes: Vec<_> = (0..switches).map(|i| network.add_switch(format!("s{i}"))).collect();
+    for host in 0..switches {
+        network.add_link(host, nodes[host as usize], gbps(100), us(1));
+    }
+    for i in 0..switches as usize {
+        network.add_link(nodes[i], nodes[(i + 1) % nodes.len()], gbps(100), us(1));
     }
     network
 }
@@ -200,6 +226,16 @@ pub fn long(source: u32, destination: u32, start: Time, stop: Time) -> Flow {
 /// Unlimited buffers, no marks, no pauses.
 pub fn plain_switch() -> Switch {
     Switch::default()
+}
+
+/// Returns a shared buffer without reserves, of which an ingress may take an eighth.
+pub fn shared(size: u64) -> Buffer {
+    Buffer::Shared {
+        size: Bytes::new(size),
+        reserve: Bytes::ZERO,
+        ingress_alpha: Fixed::ratio(1, 8),
+        egress_alpha: Fixed::ONE,
+    }
 }
 
 /// 32 MB shared with dynamic thresholds, PFC with computed headroom, ECN 400/1600 KB at 100 Gbps.
