@@ -1,4 +1,4 @@
-"""How people see colours who lack a kind of cone."""
+"""Colours as people see them who lack a kind of cone."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def expanded(folder: Path, runs: str) -> list[tuple[str, str, tuple[str, ...], d
 
 
 def test_a_list_of_algorithms_gives_the_runs_of_an_entry_for_each(tmp_path: Path) -> None:
-    """The same four entries written out: each with its own name, algorithm, parameters and scenario."""
+    """Four entries written out: each with its own name, algorithm, parameters and scenario."""
     rest = """
 set = ["topology.rate={rate}Gbps"]
 vary = { rate = [25, 100] }

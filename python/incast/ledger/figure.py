@@ -408,10 +408,10 @@ class _Algorithm:
 
 
 def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
-    """Returns the algorithms of an entry: that of ``cc``, or those of the list ``algorithms``.
+    """Returns the algorithms of an entry: the one of ``cc``, or the members of the list ``algorithms``.
 
-    An item of the list is like ``cc``, or a table with ``cc``, ``parameters`` that are added to those of the
-    entry, and ``name``. The name takes the place of ``{algorithm}``; by default it is the algorithm without
+    An item of the list is like ``cc``, or a table with ``cc``, ``parameters`` (added to the ones of the
+    entry), and ``name``. The name takes the place of ``{algorithm}``; by default it is the algorithm without
     its preset.
     """
     shared = reader.texts("parameters")

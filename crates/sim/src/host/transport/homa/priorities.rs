@@ -41,7 +41,7 @@ pub(crate) struct Priorities {
 }
 
 impl Priorities {
-    /// Those of a simulation.
+    /// Priorities of a simulation.
     ///
     /// # Errors
     /// When a setting is impossible, or a flow is no message that Homa can send.
