@@ -133,7 +133,7 @@ fn the_page_is_right() {
     run(Command::new(file("install.sh")).arg(built()).arg(&prefix));
     let page = fs::read_to_string(file("../../docs/c.md")).unwrap();
     fs::write(folder.join("first.c"), block(&page, "## A first program", "c")).unwrap();
-    let commands = block(&page, "is compiled and run with", "sh");
+    let commands = block(&page, "these commands compile and run it", "sh");
     if tools(&["cc", "pkg-config"]).len() == 2 {
         let mut shell = Command::new("sh");
         shell.current_dir(&folder).env("PREFIX", &prefix).env("CFLAGS", C.join(" "));
