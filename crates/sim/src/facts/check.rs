@@ -25,7 +25,7 @@ pub(super) fn check(simulation: &Simulation, facts: &Facts) -> Result<(), String
     }
     if !(1..=255).contains(&simulation.transport.ack_every) {
         return fail(format!(
-            "an acknowledgement stands for 1 to 255 packets, not {}",
+            "an acknowledgement covers 1 to 255 packets, not {}",
             simulation.transport.ack_every
         ));
     }
@@ -81,7 +81,7 @@ pub(super) fn check(simulation: &Simulation, facts: &Facts) -> Result<(), String
         return fail("the time between two samples must be above zero".into());
     }
     if simulation.transport.base_rtt == BaseRtt::Value(Time::ZERO) {
-        return fail("the base RTT that algorithms are told must be above zero".into());
+        return fail("the base RTT given to algorithms must be above zero".into());
     }
     for (i, flow) in simulation.flows.iter().enumerate() {
         let hosts = simulation.network.hosts;
