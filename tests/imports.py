@@ -222,6 +222,8 @@ class _Rust:
     def _absolute(self, module: Module, path: Module) -> Module | None:
         """A path from the root of the crate; None if it leads into another crate."""
         first, at = path[0], 0
+        if any(name[0] == "$" for name in path[1:]):
+            return None  # The variable of a macro: what it is called with says which module is meant.
         if first in ("crate", "$crate"):
             return path[1:]
         base = module
