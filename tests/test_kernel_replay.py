@@ -69,8 +69,8 @@ def recorded(algorithm: str, folder: Path, collector: Path) -> Path:
 @pytest.mark.xdist_group("kernel")
 def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tmp_path: Path) -> None:
     collector = built(tmp_path)
-    files = [recorded(known.algorithm, tmp_path, collector) for known in CONTROLS]
-    done = replay(*files)
+    files = {known.algorithm: recorded(known.algorithm, tmp_path, collector) for known in CONTROLS}
+    done = replay(*files.values())
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if " kernel native" in line]
     assert [line.split()[0] for line in lines] == [known.algorithm for known in CONTROLS]
@@ -82,14 +82,14 @@ def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tm
         assert int(steps) > 500, line
         # What is constant changes once: at the start.
         assert int(changes) == 1 if line.startswith("constant ") else int(changes) > 10, line
-    # A bit of what the kernel was told, inverted: the time of an acknowledgement.
-    data = bytearray(files[0].read_bytes())
+    # An inverted bit in the time of an acknowledgement, which OSCAR's state depends on.
+    data = bytearray(files["oscar"].read_bytes())
     (text, length) = struct.unpack_from("<II", data, 8)
     state = length - 384
     call = 16 + text + 400 * length
     data[call + state + 3] ^= 1
-    files[0].write_bytes(data)
-    done = replay(files[0])
+    files["oscar"].write_bytes(data)
+    done = replay(files["oscar"])
     assert done.returncode == 1
     assert "native and kernel differ after step" in done.stderr
     assert "told: Ack { now: " in done.stderr
