@@ -5,6 +5,7 @@
 //! * [`random`]: random draws without state.
 //! * [`routing`]: links over time, forwarding tables, and the choice among equal paths.
 //! * [`record`]: what a run writes while it runs, and its outcome.
+//! * [`rules`]: the rules of a switch: admission to the buffer, PFC, ECN.
 
 pub mod describe;
 mod invalid;
@@ -14,5 +15,6 @@ pub mod queue_set;
 pub mod random;
 pub mod record;
 pub mod routing;
+pub mod rules;
 
 pub use invalid::Invalid;

@@ -1,14 +1,12 @@
 //! An output-queued switch: it admits a packet to its buffer when the last bit has arrived, queues
 //! it at the port of its route, and at dequeue marks it (ECN) and writes telemetry (INT).
 //!
-//! Each decision has its file: which port ([`incast_net::routing::path`]), who may stay ([`admission`]), which packets wait
-//! ([`queues`]), which queue is next ([`scheduler`]), what is marked ([`marking`]) and stamped
+//! Each decision has its file: which port ([`incast_net::routing::path`]), who may stay and what is marked
+//! ([`incast_net::rules`]), which packets wait ([`queues`]), which queue is next ([`scheduler`]), what is stamped
 //! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
 //! flow control the node is another one, of the same parts ([`bfc`]).
 
-pub(crate) mod admission;
 pub(crate) mod bfc;
-mod marking;
 pub(crate) mod optical;
 mod pauses;
 pub(crate) mod queues;
@@ -28,10 +26,9 @@ use incast_net::queue_set::QueueSet;
 use incast_net::random::{draw, mix};
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::path;
-use incast_units::{Bytes, Rate};
+use incast_net::rules::{Admission, Buffer, Marking};
+use incast_units::Rate;
 
-use admission::{Admission, Buffer};
-use marking::Marking;
 use pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
@@ -355,8 +352,8 @@ impl Inspect for Switch {
     fn violations(&self, drops: u64) -> Vec<String> {
         let mut violations = Vec::new();
         let buffer = &self.buffer;
-        if buffer.peak > buffer.size {
-            let (peak, size) = (Bytes::new(buffer.peak), Bytes::new(buffer.size));
+        let (peak, size) = (buffer.peak(), buffer.size());
+        if peak > size {
             violations.push(format!("held {peak} in a buffer of {size}"));
         }
         if buffer.is_lossless() && drops > 0 {

@@ -9,8 +9,8 @@ use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Kind, Packet, flag};
 use incast_net::queue_set::QueueSet;
 use incast_net::routing::forwarding::Table;
+use incast_net::rules::{Admission, Buffer};
 
-use super::admission::{Admission, Buffer};
 use super::queues::Queues;
 use super::scheduler::State as Scheduler;
 use super::telemetry::{Hop, stamp};

@@ -23,12 +23,12 @@ use incast_net::packet::{IntRecords, Kind, Packet};
 use incast_net::pause_map::PauseMap;
 use incast_net::random::{draw, mix};
 use incast_net::routing::forwarding::Table;
+use incast_net::rules::Admission;
 use incast_units::Rate;
 
 use signals::{Request, Signals};
 use table::FlowTable;
 
-use super::admission::Admission;
 use super::{Egress, Switch};
 use crate::facts::Facts;
 use crate::node::{Behaviour, Inspect};

@@ -1,11 +1,12 @@
-//! ECN: which packets a port marks.
+//! ECN: the packets that a port marks.
 
-use incast_net::describe::switch::Ecn;
 use incast_units::{Bytes, Rate};
 
+use crate::describe::switch::Ecn;
+
 /// The RED curve at one port's rate.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Marking {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marking {
     kmin: u64,
     kmax: u64,
     /// Probability at `kmax`, out of 2^32.
@@ -13,7 +14,9 @@ pub(crate) struct Marking {
 }
 
 impl Marking {
-    pub(crate) fn new(ecn: &Ecn, rate: Rate) -> Self {
+    /// The curve of a port of this rate.
+    #[must_use]
+    pub fn new(ecn: &Ecn, rate: Rate) -> Self {
         let scale = |k: Bytes| match ecn.reference {
             Some(reference) => k.times_ratio(rate.bps(), reference.bps()).get(),
             None => k.get(),
@@ -22,10 +25,22 @@ impl Marking {
         Self { kmin: scale(ecn.kmin), kmax: scale(ecn.kmax), pmax }
     }
 
+    /// Returns the queue up to which nothing is marked.
+    #[must_use]
+    pub const fn kmin(&self) -> Bytes {
+        Bytes::new(self.kmin)
+    }
+
+    /// Returns the queue from which on everything is marked.
+    #[must_use]
+    pub const fn kmax(&self) -> Bytes {
+        Bytes::new(self.kmax)
+    }
+
     /// Returns whether to mark a packet whose queue has `length` bytes, the packet not counted. `draw` is
     /// uniform.
     #[inline]
-    pub(crate) fn marks(&self, length: u64, draw: impl FnOnce() -> u64) -> bool {
+    pub fn marks(&self, length: u64, draw: impl FnOnce() -> u64) -> bool {
         if length <= self.kmin {
             return false;
         }
@@ -42,9 +57,9 @@ impl Marking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::switch::MarkingPoint;
+    use crate::random::draw;
     use incast_cc::Fixed;
-    use incast_net::describe::switch::MarkingPoint;
-    use incast_net::random::draw;
 
     #[test]
     fn marks_follow_the_red_curve() {
@@ -62,5 +77,17 @@ mod tests {
         assert_eq!(share(6_400_000), 100_000);
         // Half way up the curve P = 0.1: mean 10_000, standard deviation 95; five of them.
         assert!((9_525..=10_475).contains(&share(4_000_000)), "{}", share(4_000_000));
+    }
+
+    #[test]
+    fn without_a_reference_thresholds_hold_at_every_rate() {
+        let bytes = Bytes::new;
+        let (kmin, kmax, at) = (bytes(3), bytes(3), MarkingPoint::Enqueue);
+        let ecn = Ecn { kmin, kmax, pmax: Fixed::ONE, reference: None, at };
+        let marking = Marking::new(&ecn, Rate::from_mbps(1));
+        assert_eq!((marking.kmin(), marking.kmax()), (bytes(3), bytes(3)));
+        // With both alike there is no slope and no draw.
+        let marks = |length| marking.marks(length, || unreachable!("a draw"));
+        assert_eq!([2, 3, 4].map(marks), [false, false, true]);
     }
 }

@@ -1,20 +1,21 @@
 //! Admission to a switch's packet buffer, and the thresholds of PFC.
 
 use incast_cc::Fixed;
-use incast_net::describe::network::{NodeId, Out};
-use incast_net::describe::switch as describe;
-use incast_units::Bytes;
+use incast_units::{Bytes, Rate, Time};
+
+use crate::describe::network::{NodeId, Out};
+use crate::describe::switch as describe;
 
 /// A switch's buffer and its usage by (ingress port, priority).
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     rule: Rule,
     /// Total bytes in use.
-    pub(crate) held: u64,
+    held: u64,
     /// Maximum of the bytes in use.
-    pub(crate) peak: u64,
+    peak: u64,
     /// Total size.
-    pub(crate) size: u64,
+    size: u64,
     /// Per (ingress port, priority), in switches with PFC.
     ingress: Vec<Ingress>,
     /// With PFC: an egress queue is limited to this multiple of the free part of the whole buffer.
@@ -42,9 +43,24 @@ struct Ingress {
     alpha: Fixed,
 }
 
+/// The rule by which a switch pauses the far end of a link into it, for each priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pausing {
+    /// Static threshold; `None`: the dynamic threshold of the shared buffer.
+    pub xoff: Option<Bytes>,
+    /// The dynamic threshold is this multiple of the free shared part.
+    pub alpha: Fixed,
+    /// It resumes this far below the threshold.
+    pub xon_offset: Bytes,
+    /// Room for packets that arrive after a pause was triggered.
+    pub headroom: Bytes,
+    /// Bytes that the link has before it uses the shared part.
+    pub reserve: Bytes,
+}
+
 /// The admission decision for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
+pub enum Admission {
     /// It is admitted.
     Stay,
     /// It is admitted, and the far end must be paused.
@@ -57,41 +73,17 @@ impl Buffer {
     /// The buffer of a switch with these ports.
     ///
     /// # Errors
-    /// When reserves and headroom leave no shared part, or PFC is asked of a buffer per port.
-    pub(crate) fn new(
+    /// When reserves and headroom leave no shared part, or the buffer is one per port and PFC is on.
+    pub fn new(
         description: &describe::Switch,
         node: NodeId,
         ports: &[Out],
         largest_packet: Bytes,
     ) -> Result<Self, String> {
-        let queues = description.queues;
         let buffer = *description.buffer_of(node);
-        let ingress: Vec<Ingress> = match description.pfc {
-            None => Vec::new(),
-            Some(pfc) => ports
-                .iter()
-                .flat_map(|out| {
-                    let headroom = description.headroom(out.rate, out.delay, largest_packet).get();
-                    let alpha = match buffer {
-                        describe::Buffer::Shared { ingress_alpha, .. } => {
-                            description.ingress_alpha_at(ingress_alpha, out.rate)
-                        }
-                        _ => Fixed::MAX,
-                    };
-                    let one = Ingress {
-                        held: 0,
-                        reserved: 0,
-                        headroom_used: 0,
-                        headroom,
-                        paused: false,
-                        xoff: pfc.xoff.map(Bytes::get),
-                        xon_offset: pfc.xon_offset.get(),
-                        alpha,
-                    };
-                    vec![one; usize::from(queues)]
-                })
-                .collect(),
-        };
+        let pausing = |out: &Out| Pausing::new(description, node, out.rate, out.delay, largest_packet);
+        let of_port = |pausing| vec![Ingress::new(&pausing); usize::from(description.queues)];
+        let ingress: Vec<Ingress> = ports.iter().filter_map(pausing).flat_map(of_port).collect();
         let (rule, size) = match buffer {
             describe::Buffer::Unlimited => (Rule::Unlimited, u64::MAX),
             describe::Buffer::PerPort(_) if description.pfc.is_some() => {
@@ -120,21 +112,34 @@ impl Buffer {
         Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit })
     }
 
+    /// Returns the bytes in use.
+    #[must_use]
+    pub const fn held(&self) -> Bytes {
+        Bytes::new(self.held)
+    }
+
+    /// Returns the maximum of the bytes in use.
+    #[must_use]
+    pub const fn peak(&self) -> Bytes {
+        Bytes::new(self.peak)
+    }
+
+    /// Returns the total size; without a limit [`u64::MAX`] bytes.
+    #[must_use]
+    pub const fn size(&self) -> Bytes {
+        Bytes::new(self.size)
+    }
+
     /// Whether the loss of a packet is a violation.
-    pub(crate) fn is_lossless(&self) -> bool {
+    #[must_use]
+    pub fn is_lossless(&self) -> bool {
         !self.ingress.is_empty() && self.egress_limit.is_none()
     }
 
     /// Admits or drops a packet of `size` bytes from `ingress` (port times queues plus queue) to an egress
     /// queue of `queue_length` bytes, on a port with `port_length` bytes in its queues.
     #[inline]
-    pub(crate) fn admit(
-        &mut self,
-        ingress: usize,
-        queue_length: u64,
-        port_length: u64,
-        size: u64,
-    ) -> Admission {
+    pub fn admit(&mut self, ingress: usize, queue_length: u64, port_length: u64, size: u64) -> Admission {
         let admission = match self.ingress.get_mut(ingress) {
             Some(_)
                 if self
@@ -168,7 +173,7 @@ impl Buffer {
 
     /// A packet from `ingress` leaves. Returns whether the far end must be resumed.
     #[inline]
-    pub(crate) fn release(&mut self, ingress: usize, size: u64) -> bool {
+    pub fn release(&mut self, ingress: usize, size: u64) -> bool {
         self.held -= size;
         match self.ingress.get_mut(ingress) {
             Some(from) => from.release(&mut self.rule, size),
@@ -182,7 +187,43 @@ impl Buffer {
     }
 }
 
+impl Pausing {
+    /// The rule for a link into a switch, for packets of at most `largest_packet` bytes; `None` without PFC.
+    #[must_use]
+    pub fn new(
+        description: &describe::Switch,
+        node: NodeId,
+        rate: Rate,
+        delay: Time,
+        largest_packet: Bytes,
+    ) -> Option<Self> {
+        let describe::Pfc { xoff, xon_offset, .. } = description.pfc?;
+        let (alpha, reserve) = match *description.buffer_of(node) {
+            describe::Buffer::Shared { ingress_alpha, reserve, .. } => {
+                (description.ingress_alpha_at(ingress_alpha, rate), reserve)
+            }
+            _ => (Fixed::MAX, Bytes::ZERO),
+        };
+        let headroom = description.headroom(rate, delay, largest_packet);
+        Some(Self { xoff, alpha, xon_offset, headroom, reserve })
+    }
+}
+
 impl Ingress {
+    fn new(pausing: &Pausing) -> Self {
+        let Pausing { xoff, alpha, xon_offset, headroom, reserve: _ } = *pausing;
+        Self {
+            held: 0,
+            reserved: 0,
+            headroom_used: 0,
+            headroom: headroom.get(),
+            paused: false,
+            xoff: xoff.map(Bytes::get),
+            xon_offset: xon_offset.get(),
+            alpha,
+        }
+    }
+
     /// Returns the amount of the shared part that it may use now.
     fn threshold(&self, rule: &Rule) -> u64 {
         match (self.xoff, rule) {
@@ -253,8 +294,7 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use incast_net::describe::switch::Pfc;
-    use incast_units::{Rate, Time};
+    use crate::describe::switch::Pfc;
 
     fn switch(buffer: describe::Buffer, pfc: Option<Pfc>) -> describe::Switch {
         describe::Switch { buffer, pfc, ..describe::Switch::default() }
@@ -292,7 +332,7 @@ mod tests {
         buffer.release(0, 1000);
         assert_eq!(buffer.admit(1, second, second, 1000), Admission::Stay);
         assert_eq!(buffer.admit(1, second + 1000, second + 1000, 1000), Admission::Drop);
-        assert_eq!(buffer.peak, 15_000);
+        assert_eq!(buffer.peak(), Bytes::new(15_000));
     }
 
     #[test]
@@ -333,7 +373,7 @@ mod tests {
         assert!(buffer.release(0, 1000));
         assert!(!buffer.release(0, 1000));
         assert!(!buffer.release(0, 1000));
-        assert_eq!(buffer.held, 0);
+        assert_eq!(buffer.held(), Bytes::ZERO);
     }
 
     #[test]
