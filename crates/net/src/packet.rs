@@ -22,10 +22,8 @@ pub enum Kind {
     Nack,
     /// Congestion notification from receiver to sender.
     Cnp,
-    /// Permission from receiver to sender to send more of a message.
-    Grant,
-    /// A request from receiver to sender to send packets again.
-    Resend,
+    /// A control packet of a kind that only its transport knows: [`Packet::op`] says which.
+    Own,
     /// PFC frame: stop sending from queue `queue`.
     Pause,
     /// PFC frame: resume.
@@ -34,8 +32,6 @@ pub enum Kind {
     Header,
     /// Such a header on its way back to the sender.
     Returned,
-    /// A request of a receiver for packets (NDP).
-    Pull,
     /// Frame of backpressure flow control that says which queues are paused, in the format of
     /// [`PauseMap`](crate::pause_map::PauseMap).
     PauseMap,
@@ -91,7 +87,7 @@ pub struct Packet {
     pub queue: u8,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Records in its INT stack.
+    /// Records in its INT stack; of an own packet of a transport, which has none, its [`op`](Self::op).
     pub hops: u8,
     /// The part that only hosts read.
     pub body: Body,
@@ -372,6 +368,21 @@ impl Packet {
             flags: 0,
             hops: 0,
             body: Body([0; 9]),
+        }
+    }
+
+    /// A control packet that only its transport knows, by a number that the transport defines.
+    #[inline]
+    pub const fn own(op: u8) -> Self {
+        Self { hops: op, ..Self::blank(Kind::Own) }
+    }
+
+    /// Returns the transport's number for an own packet of it; `None` for any other packet.
+    #[inline]
+    pub const fn op(&self) -> Option<u8> {
+        match self.kind {
+            Kind::Own => Some(self.hops),
+            _ => None,
         }
     }
 

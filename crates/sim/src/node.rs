@@ -3,21 +3,25 @@
 //! Every kind has ports: the sending side of each of its links is a [`Port`], and what leaves through one arrives at
 //! the far end. `Repeater` in `example/node.rs` is a small one.
 
+use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::Hold;
 use incast_net::describe::network::PortId;
 use incast_net::packet::{IntRecords, Packet};
-use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::record::{FlowRecord, FlowSample, OperationRecord};
 use incast_net::routing::forwarding::Table;
-use incast_units::{Rate, Time};
+use incast_units::{Bytes, Rate, Time};
 
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::port::Port;
 
 /// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
+    /// The facts that it needs.
+    type Facts<'a>;
+
     /// Returns its initial events.
-    fn first_events(&self, _facts: &Facts) -> Vec<Event> {
+    fn first_events(&self, _facts: &Self::Facts<'_>) -> Vec<Event> {
         Vec::new()
     }
 
@@ -31,15 +35,15 @@ pub(crate) trait Behaviour: Sized {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        facts: &Self::Facts<'_>,
         effects: &mut E,
     );
 
     /// Another event: one that it asked for.
-    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E);
+    fn handle<E: Effects>(&mut self, event: Event, facts: &Self::Facts<'_>, effects: &mut E);
 
     /// The routes change: another forwarding table holds from now on.
-    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E);
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Self::Facts<'_>, effects: &mut E);
 
     /// The link of a port has another rate from now on, which has this index in the table of rates.
     fn link_changed(&mut self, _port: PortId, _rate: Rate, _index: u32) {}
@@ -71,21 +75,13 @@ pub(crate) trait Inspect {
         false
     }
 
-    /// Samples the open flows that are to be sampled.
-    fn sample_flows(&self, _time: Time, _samples: &mut Vec<FlowSample>, _facts: &Facts) {}
-
-    /// Samples the internal quantities of those flows' congestion controls.
-    fn sample_internals(&self, _time: Time, _samples: &mut Vec<InternalSample>) {}
-
-    /// Returns the records of the open flows from here, with their progress so far.
-    fn unfinished(&self, _facts: &Facts) -> Vec<FlowRecord> {
-        Vec::new()
+    /// Whether this flow from here is sampled.
+    fn is_sampled(&self, _flow: u32) -> bool {
+        false
     }
 
-    /// Returns the open flows from here, with the reason for which each waits.
-    fn waits(&self, _facts: &Facts) -> Vec<(u32, String)> {
-        Vec::new()
-    }
+    /// Passes each open flow from here to `see`.
+    fn each_flow(&self, _facts: &FlowFacts, _see: &mut dyn FnMut(&dyn FlowView)) {}
 
     /// Operations that have started and not ended.
     fn unfinished_operations(&self) -> Vec<OperationRecord> {
@@ -106,4 +102,36 @@ pub(crate) trait Inspect {
     fn violations(&self, _drops: u64) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The view of an open flow at its sender.
+pub(crate) trait FlowView {
+    /// Returns its index among the simulation's flows.
+    fn flow(&self) -> u32;
+
+    /// Returns its record, with its progress so far.
+    fn record(&self) -> FlowRecord;
+
+    /// Samples its state. A transport that has neither windows nor rates reports what is acknowledged.
+    fn sample(&self, time: Time) -> FlowSample {
+        FlowSample {
+            time,
+            flow: self.flow(),
+            window: Bytes::ZERO,
+            rate: Rate::ZERO,
+            rtt: Time::ZERO,
+            inflight: Bytes::ZERO,
+            acked: self.record().bytes,
+            samples: 1,
+        }
+    }
+
+    /// Returns the internal quantities of its congestion control, each with its index in the algorithm's list;
+    /// none without congestion control.
+    fn internals(&self) -> Vec<(u16, Value)> {
+        Vec::new()
+    }
+
+    /// Describes the event for which it waits.
+    fn waits_for(&self) -> String;
 }

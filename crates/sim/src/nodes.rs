@@ -12,7 +12,7 @@ use incast_units::Rate;
 
 use crate::facts::Facts;
 use crate::host::Host;
-use crate::host::transport::any::Shared;
+use crate::host::transport::Shared;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::switch::Switch;
@@ -52,8 +52,10 @@ macro_rules! nodes {
         }
 
         impl Behaviour for Node {
+            type Facts<'a> = Facts<'a>;
+
             fn first_events(&self, facts: &Facts) -> Vec<Event> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_events(facts),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_events(facts.as_ref()),)+ }
             }
             #[inline(always)]
             fn arrive<E: Effects>(
@@ -65,14 +67,14 @@ macro_rules! nodes {
                 facts: &Facts,
                 effects: &mut E,
             ) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.arrive(now, port, packet, int, facts, effects),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.arrive(now, port, packet, int, facts.as_ref(), effects),)+ }
             }
             #[inline(always)]
             fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.handle(event, facts, effects),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.handle(event, facts.as_ref(), effects),)+ }
             }
             fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.reroute(now, table, facts, effects),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.reroute(now, table, facts.as_ref(), effects),)+ }
             }
             fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_changed(port, rate, index),)+ }
@@ -98,11 +100,11 @@ impl Node {
 }
 
 nodes! {
-    Host(Host) by Host::new;
-    Switch(Switch) by |id, facts, simulation, _| Switch::new(id, facts, simulation);
+    Host(Host) by |id, facts, simulation, transports| Host::new(id, &facts.hosts, simulation, transports);
+    Switch(Switch) by |id, facts, simulation, _| Switch::new(id, facts.fabric(), simulation);
     BackpressureSwitch(BackpressureSwitch) by
-        |id, facts, simulation, _| BackpressureSwitch::new(id, facts, simulation);
-    OpticalSwitch(OpticalSwitch) by |id, facts, _, _| Ok(OpticalSwitch::new(id, facts));
-    Tor(Tor) by |id, facts, simulation, _| Tor::new(id, facts, simulation);
-    #[cfg(feature = "examples")] Repeater(crate::example::node::Repeater) by |id, facts, _, _| crate::example::node::Repeater::new(id, facts);
+        |id, facts, simulation, _| BackpressureSwitch::new(id, facts.fabric(), simulation);
+    OpticalSwitch(OpticalSwitch) by |id, facts, _, _| Ok(OpticalSwitch::new(id, facts.fabric()));
+    Tor(Tor) by |id, facts, simulation, _| Tor::new(id, facts.fabric(), simulation);
+    #[cfg(feature = "examples")] Repeater(crate::example::node::Repeater) by |id, facts, _, _| crate::example::node::Repeater::new(id, facts.fabric());
 }

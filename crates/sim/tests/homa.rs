@@ -149,9 +149,9 @@ fn control_packets_take_the_highest_level_before_data() {
     let all = captured(&sim, &[(0, 0), (1, 0), (2, 0)]);
     let control = |p: &&PacketRecord| p.kind != PacketKind::Data;
     assert!(all.iter().filter(control).all(|p| p.queue == 0 && p.size == Bytes::new(64)));
-    let of_kind = |kind| all.iter().filter(|p| p.kind == kind).count();
+    let of_kind = |kind| all.iter().filter(|p| p.kind.name() == kind).count();
     // A grant for each packet after the first ten, and an acknowledgement for each message.
-    assert_eq!([PacketKind::Grant, PacketKind::Ack, PacketKind::Resend].map(of_kind), [80, 3, 0]);
+    assert_eq!(["grant", "ack", "resend"].map(of_kind), [80, 3, 0]);
 }
 
 /// Peak of the switch's queue to the receiver of `senders` messages of 500 KB and a little more that start
@@ -252,7 +252,7 @@ fn what_is_dropped_is_requested_once() {
     let again = last + 1_000_000_000 + CONTROL;
     assert_eq!(records[second].finish, Time::from_ps(again + 4 * PACKET + DATA + CONTROL));
     let packets = captured(&sim, &[(1, 0), (2, 0)]);
-    let requests: Vec<_> = packets.iter().filter(|p| p.kind == PacketKind::Resend).collect();
+    let requests: Vec<_> = packets.iter().filter(|p| p.kind.name() == "resend").collect();
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0].time, Time::from_ps(last + 1_000_000_000));
     // What is sent again takes the highest level.
@@ -314,10 +314,10 @@ fn a_receiver_gives_up_after_its_tries_and_goes_on_with_others() {
     assert!(waits.contains("its turn on its host's link (10KB of 20KB sent"), "{waits}");
     // Five requests, a millisecond apart; one more later the place is free.
     let packets = captured(&sim, &[(2, 0)]);
-    let requests: Vec<_> = packets.iter().filter(|p| p.kind == PacketKind::Resend).map(|p| p.time).collect();
+    let requests: Vec<_> = packets.iter().filter(|p| p.kind.name() == "resend").map(|p| p.time).collect();
     assert_eq!(requests.len(), 5);
     assert!(requests.windows(2).all(|two| two[1] - two[0] == Time::from_ms(1)));
-    let of_long = packets.iter().filter(|p| p.kind == PacketKind::Grant && p.flow == Some(long));
+    let of_long = packets.iter().filter(|p| p.kind.name() == "grant" && p.flow == Some(long));
     let first: Vec<_> = of_long.map(|p| (p.time, p.sequence)).take(2).collect();
     // After two milliseconds without a word its sender sends packet 0 again, and is told that it is known.
     assert_eq!(first[0], (Time::from_ps(9 * PACKET + 2_000_000_000 + DATA), 10_000));
@@ -334,7 +334,7 @@ fn a_cap_counts_unscheduled_bytes_too() {
     sim.transport.homa.overcommitment = 4;
     let grants = |sim: &Simulation, count: u64| {
         let packets = captured(sim, &[(4, 0)]);
-        let grants = packets.iter().filter(|p| p.kind == PacketKind::Grant).take(count as usize);
+        let grants = packets.iter().filter(|p| p.kind.name() == "grant").take(count as usize);
         grants.map(|p| p.time).collect::<Vec<_>>()
     };
     let at = |packets: u64| Time::from_ps(DATA + packets * PACKET);
@@ -372,7 +372,7 @@ fn the_oldest_message_gets_its_share() {
     let last = |records: &[FlowRecord]| records[1..].iter().map(|record| record.finish).max().unwrap();
     let steps = |sim: &Simulation, until: Time| {
         let packets = captured(sim, &[(4, 0)]);
-        let grants = packets.iter().filter(|p| p.kind == PacketKind::Grant && p.flow == Some(0));
+        let grants = packets.iter().filter(|p| p.kind.name() == "grant" && p.flow == Some(0));
         let limits: Vec<u64> = grants.filter(|p| p.time < until).map(|p| p.sequence / 1000).collect();
         limits.windows(2).filter(|two| two[1] - two[0] == 5).count()
     };

@@ -1,7 +1,7 @@
 //! The headers of a packet as on the wire: Ethernet, IPv4, UDP and RoCEv2, or a PFC frame. The simulator's
 //! packets have no bytes; the headers are constructed from the recorded fields.
 
-use incast_sim::record::{PacketKind, PacketRecord};
+use incast_sim::record::{OwnPacket, PacketKind, PacketRecord};
 
 use super::address;
 
@@ -113,7 +113,9 @@ fn base_transport_header(out: &mut Vec<u8>, record: &PacketRecord, context: &Con
         PacketKind::Data | PacketKind::Header | PacketKind::Returned | PacketKind::Nack => {
             record.sequence / context.payload
         }
-        PacketKind::Ack | PacketKind::Pull => record.sequence.div_ceil(context.payload).wrapping_sub(1),
+        PacketKind::Ack | PacketKind::Own(OwnPacket { cumulative: true, .. }) => {
+            record.sequence.div_ceil(context.payload).wrapping_sub(1)
+        }
         _ => 0,
     };
     // BECN on an acknowledgement that reports a mark, and on every CNP.

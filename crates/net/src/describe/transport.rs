@@ -13,7 +13,7 @@ named! {
         "ndp" => Ndp: "a first window at line rate, then packets that the receiver pulls; for switches that trim",
         "homa" => Homa: "messages granted by their receiver, the shortest first, with priorities (Homa)",
     }
-    examples { Datagrams, }
+    examples { Credits, }
 }
 
 impl Kind {
@@ -37,9 +37,13 @@ impl Kind {
                 controller: Controller::Receivers,
                 needs: "switches with eight priorities; hosts that know sizes of messages (Linux kernel module: 2021)",
             }),
-            Self::Window => None,
             #[cfg(feature = "examples")]
-            Self::Datagrams => None,
+            Self::Credits => Some(OwnControl {
+                title: "Credits",
+                controller: Controller::Receivers,
+                needs: "switches that drop nothing",
+            }),
+            Self::Window => None,
         }
     }
 }

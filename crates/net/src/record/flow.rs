@@ -36,6 +36,24 @@ pub struct FlowRecord {
     pub ideal_plain: Time,
 }
 
+impl FlowRecord {
+    /// The record of a flow of which nothing is known: nothing sent, never finished.
+    pub const BLANK: Self = Self {
+        flow: 0,
+        start: Time::ZERO,
+        finish: Time::NEVER,
+        delivered: Time::NEVER,
+        bytes: Bytes::ZERO,
+        packets: 0,
+        resent: 0,
+        marked: 0,
+        timeouts: 0,
+        base_rtt: Time::ZERO,
+        ideal: Time::NEVER,
+        ideal_plain: Time::NEVER,
+    };
+}
+
 impl Record for FlowRecord {
     const HASHED_WITHOUT_RECORDS: bool = true;
 

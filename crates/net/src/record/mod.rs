@@ -28,7 +28,7 @@ pub use flow_sample::FlowSample;
 pub use internals::InternalSample;
 pub use operation::OperationRecord;
 pub use outcome::{End, Outcome, Stall};
-pub use packet::{PacketKind, PacketRecord};
+pub use packet::{OwnPacket, PacketKind, PacketRecord};
 pub use pause::PauseRecord;
 pub use port_sample::PortSample;
 pub use progress::Progress;

@@ -18,10 +18,6 @@ pub enum PacketKind {
     Nack,
     /// Congestion notification.
     Cnp,
-    /// Permission of a receiver to send more of a message.
-    Grant,
-    /// Request of a receiver to send packets again.
-    Resend,
     /// PFC frame that pauses a queue.
     Pause,
     /// PFC frame that resumes a queue.
@@ -30,10 +26,63 @@ pub enum PacketKind {
     Header,
     /// Such a header on its way back to the sender.
     Returned,
-    /// A receiver's request for packets.
-    Pull,
     /// Frame of backpressure flow control that says which queues are paused.
     PauseMap,
+    /// Control packet that only its transport has.
+    Own(OwnPacket),
+}
+
+impl PacketKind {
+    /// Every kind that does not belong to one transport alone.
+    pub const SHARED: [Self; 9] = [
+        Self::Data,
+        Self::Ack,
+        Self::Nack,
+        Self::Cnp,
+        Self::Pause,
+        Self::Resume,
+        Self::Header,
+        Self::Returned,
+        Self::PauseMap,
+    ];
+
+    /// Returns its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.describe().0
+    }
+
+    /// Returns the number by which fingerprints know it.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self.describe().1
+    }
+
+    const fn describe(self) -> (&'static str, u8) {
+        match self {
+            Self::Data => ("data", 0),
+            Self::Ack => ("ack", 1),
+            Self::Nack => ("nack", 2),
+            Self::Cnp => ("cnp", 3),
+            Self::Pause => ("pause", 4),
+            Self::Resume => ("resume", 5),
+            Self::Header => ("header", 6),
+            Self::Returned => ("returned", 7),
+            Self::PauseMap => ("pause map", 11),
+            Self::Own(own) => (own.name, own.code),
+        }
+    }
+}
+
+/// A kind of control packet that only one transport has, which declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnPacket {
+    /// Its name.
+    pub name: &'static str,
+    /// The number by which fingerprints know it; no other kind has it.
+    pub code: u8,
+    /// Whether it says, as an acknowledgement does, that everything before its position has arrived.
+    pub cumulative: bool,
 }
 
 /// A packet when its transmission began at a captured port.
@@ -98,23 +147,9 @@ impl Record for PacketRecord {
             queue,
             marked,
         } = self;
-        let kind = match kind {
-            PacketKind::Data => 0,
-            PacketKind::Ack => 1,
-            PacketKind::Nack => 2,
-            PacketKind::Cnp => 3,
-            PacketKind::Pause => 4,
-            PacketKind::Resume => 5,
-            PacketKind::Header => 6,
-            PacketKind::Returned => 7,
-            PacketKind::Pull => 8,
-            PacketKind::Grant => 9,
-            PacketKind::Resend => 10,
-            PacketKind::PauseMap => 11,
-        };
         let flow = flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(*source) << 32 | u64::from(*destination);
-        digest.add(&[time.ps(), at(*node, *port), kind, flow, ends, *sequence]);
+        digest.add(&[time.ps(), at(*node, *port), u64::from(kind.code()), flow, ends, *sequence]);
         digest.add(&[payload.get(), size.get(), u64::from(*queue), u64::from(*marked)]);
     }
 }

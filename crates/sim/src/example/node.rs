@@ -6,7 +6,7 @@ use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Packet};
 use incast_net::routing::forwarding::Table;
 
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 
@@ -21,8 +21,8 @@ impl Repeater {
     ///
     /// # Errors
     /// When its links do not suit it: what to say.
-    pub(crate) fn new(id: NodeId, facts: &Facts) -> Result<Self, String> {
-        match facts.routes.ports[id as usize].as_slice() {
+    pub(crate) fn new(id: NodeId, fabric: &Fabric) -> Result<Self, String> {
+        match fabric.routes.ports[id as usize].as_slice() {
             [a, b] if a.rate == b.rate => Ok(Self { ports: [Port::new(a), Port::new(b)] }),
             [a, b] => Err(format!("a repeater joins links of one rate, not {} and {}", a.rate, b.rate)),
             links => Err(format!("a repeater joins two links, not {}", links.len())),
@@ -31,13 +31,15 @@ impl Repeater {
 }
 
 impl Behaviour for Repeater {
+    type Facts<'a> = Fabric;
+
     fn arrive<E: Effects>(
         &mut self,
         now: u64,
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        _: &Facts,
+        _: &Fabric,
         effects: &mut E,
     ) {
         let to = 1 - port;
@@ -45,10 +47,10 @@ impl Behaviour for Repeater {
     }
 
     /// It schedules no events.
-    fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
+    fn handle<E: Effects>(&mut self, _: Event, _: &Fabric, _: &mut E) {}
 
     /// There is only one other port, whatever the table says.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
 
     fn inspect(&self) -> &dyn Inspect {
         self

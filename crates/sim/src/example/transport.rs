@@ -1,134 +1,265 @@
-//! A transport: datagrams, sent back to back at line rate and never acknowledged.
+//! A transport: receivers grant credit at the rate of their link, as in EQDS (Olteanu et al., NSDI 2022). A flow sends
+//! its first packets at once, the others one for each credit, and is done when its receiver acknowledges the whole. For
+//! networks that lose nothing.
+
+use std::collections::VecDeque;
 
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::PortId;
-use incast_net::packet::{Data, IntRecords, Kind, Packet};
-use incast_net::record::{FlowRecord, FlowSample};
-use incast_units::Time;
+use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet};
+use incast_net::record::{FlowRecord, OwnPacket};
+use incast_units::{Bytes, Time};
 
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::{Context, Transport};
+use crate::node::FlowView;
+use crate::rank;
 
-/// The flows from one host. A source is a flow's index here.
-#[derive(Debug)]
-pub(crate) struct Datagrams {
-    flows: Vec<Flow>,
-    incoming: u32,
+/// Packets of a flow that are sent without credit.
+const FIRST_WINDOW: u64 = 8;
+
+/// The only own packet: permission to send one packet more.
+const CREDIT: u8 = 0;
+
+/// The flows from and to one host. A source is a flow's index here.
+#[derive(Debug, Default)]
+pub(crate) struct Credits {
+    outgoing: Vec<Option<Outgoing>>,
+    incoming: Vec<Incoming>,
+    /// Flows to this host that need credit, each once, in the order of their turns.
+    turns: VecDeque<u32>,
+    /// Before this, no credit. (ps)
+    next: u64,
 }
 
-/// A flow from this host.
+/// A flow from this host, until it is acknowledged.
 #[derive(Debug)]
-struct Flow {
+struct Outgoing {
     step: Step,
     /// The network card that it uses.
     card: PortId,
     start: u64,
-    /// Payload sent.
+    /// Packets sent, and how many may be.
     sent: u64,
+    limit: u64,
     packets: u64,
+    /// Whether it is in the card's list, or the packet that was last in it is leaving.
+    is_ready: bool,
 }
 
-impl Flow {
-    fn record(&self, finish: Time, facts: &Facts) -> FlowRecord {
-        let (flow, start) = (self.step.flow, Time::from_ps(self.start));
-        FlowRecord { finish, packets: self.packets, ..facts.record(flow, start, self.sent) }
-    }
+/// A flow to this host.
+#[derive(Debug)]
+struct Incoming {
+    flow: u32,
+    /// The sender's index of it.
+    peer: u32,
+    /// Packets that have arrived, and how many may be sent.
+    arrived: u64,
+    limit: u64,
+}
 
-    fn left(&self, facts: &Facts) -> u64 {
-        facts.flows[self.step.flow as usize].size.get() - self.sent
+impl Outgoing {
+    /// Makes the flow ready if it may send and is not ready already.
+    fn wake(&mut self, source: Source, nics: &mut [Nic]) {
+        if !self.is_ready && self.sent < self.limit {
+            self.is_ready = true;
+            nics[usize::from(self.card)].push(0, source);
+        }
     }
 }
 
-impl Transport for Datagrams {
+impl Transport for Credits {
     type Shared = ();
 
-    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
-        Ok(())
+    fn prepare(simulation: &Simulation, _: &FlowFacts) -> Result<(), String> {
+        let endless =
+            simulation.flows.iter().position(|f| f.size == Bytes::UNLIMITED || f.stop != Time::NEVER);
+        endless.map_or(Ok(()), |flow| Err(format!("flow {flow} has no size or a stop time")))
     }
 
-    fn new((): &(), _: &Facts) -> Self {
-        Self { flows: Vec::new(), incoming: 0 }
+    fn new((): &(), _: &FlowFacts) -> Self {
+        Self::default()
     }
 
-    fn add_incoming(&mut self, _flow: u32, _peer: u32) -> u32 {
-        self.incoming += 1;
-        self.incoming - 1
+    fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
+        self.incoming.push(Incoming { flow, peer, arrived: 0, limit: FIRST_WINDOW });
+        self.incoming.len() as u32 - 1
     }
 
-    fn start<E: Effects>(&mut self, now: u64, _index: u32, step: Step, cx: &mut Context<'_, E>) {
+    fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
         let card = cx.nic_for(cx.facts.flows[step.flow as usize].destination, cx.facts.hashes(step.flow).0);
-        self.flows.push(Flow { step, card, start: now, sent: 0, packets: 0 });
-        cx.nics[usize::from(card)].push(0, self.flows.len() as u32 - 1);
+        let packets = cx.facts.packets(step.flow);
+        let limit = FIRST_WINDOW.min(packets);
+        let mut flow = Outgoing { step, card, start: now, sent: 0, limit, packets, is_ready: false };
+        flow.wake(index, cx.nics);
+        let index = index as usize;
+        self.outgoing.resize_with(self.outgoing.len().max(index + 1), || None);
+        self.outgoing[index] = Some(flow);
     }
-
-    fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
-        let flow = &mut self.flows[source as usize];
+        let flow = self.outgoing[source as usize].as_mut()?;
         let described = &cx.facts.flows[flow.step.flow as usize];
         let sizes = cx.facts.sizes(described.algorithm);
-        let payload = sizes.payload.min(flow.left(cx.facts));
-        let (sequence, number) = (flow.sent, flow.packets as u32);
-        flow.sent += payload;
-        flow.packets += 1;
-        let payload = payload as u16;
-        let data = Data { sequence, sent: now, slot: flow.step.peer, inflight: 0, number, payload };
+        let (number, sequence) = (flow.sent as u32, flow.sent * sizes.payload);
+        flow.sent += 1;
+        let payload = sizes.payload.min(described.size.get() - sequence);
+        let (slot, size) = (flow.step.peer, sizes.data(payload) as u16);
+        let data = Data { sequence, sent: now, slot, inflight: 0, number, payload: payload as u16 };
         Some(Packet {
             destination: described.destination,
             hash: cx.facts.hashes(flow.step.flow).0,
-            size: sizes.data(u64::from(payload)) as u16,
+            size,
             body: data.body(),
             ..Packet::blank(Kind::Data)
         })
     }
 
     fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
-        let card = self.flows[source as usize].card;
-        cx.nics[usize::from(card)].request_departure(cx.effects);
-    }
-
-    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
-        let flow = &self.flows[source as usize];
-        if flow.left(cx.facts) > 0 {
-            cx.nics[usize::from(flow.card)].push(0, source);
-            return;
+        if let Some(flow) = &self.outgoing[source as usize] {
+            cx.nics[usize::from(flow.card)].request_departure(cx.effects);
         }
-        let record = flow.record(Time::from_ps(now), cx.facts);
-        cx.finished(now, record);
     }
 
-    fn on_packet<E: Effects>(
-        &mut self,
-        now: u64,
-        _packet: &Packet,
-        _int: &IntRecords,
-        cx: &mut Context<'_, E>,
-    ) {
-        let tally = cx.effects.tally();
-        tally.counts.delivered += 1;
-        tally.counts.progress = now;
+    fn departed<E: Effects>(&mut self, _now: u64, source: Source, cx: &mut Context<'_, E>) {
+        if let Some(flow) = &mut self.outgoing[source as usize] {
+            flow.is_ready = false;
+            flow.wake(source, cx.nics);
+        }
     }
 
-    /// Flows stay on their card.
-    fn rerouted<E: Effects>(&mut self, _now: u64, _cx: &mut Context<'_, E>) {}
-
-    fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
-
-    fn sample(&self, _time: Time, _index: u32, _world: &Facts) -> Option<FlowSample> {
-        None
+    fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
+        match packet.kind {
+            Kind::Data => self.on_data(now, &Data::of(&packet.body), cx),
+            Kind::Own => {
+                let source = packet.ack(now).slot;
+                if let Some(flow) = &mut self.outgoing[source as usize] {
+                    flow.limit += 1;
+                    flow.wake(source, cx.nics);
+                }
+            }
+            Kind::Ack => {
+                let ack = packet.ack(now);
+                if let Some(flow) = self.outgoing[ack.slot as usize].take() {
+                    let (finish, delivered) = (Time::from_ps(now), Time::from_ps(ack.received));
+                    let size = cx.facts.flows[flow.step.flow as usize].size.get();
+                    let record = View { flow: &flow, facts: cx.facts }.record_of(size);
+                    cx.finished(now, FlowRecord { finish, delivered, ..record });
+                }
+            }
+            // Such packets need a loss, a congestion control or a pause; the network card reads pauses.
+            _ => {}
+        }
     }
 
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        let open = self.flows.iter().filter(|flow| flow.left(facts) > 0);
-        open.map(|flow| flow.record(Time::NEVER, facts)).collect()
+    /// The time of the next credit has come.
+    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
+        let now = event.time();
+        let Some(slot) = self.turns.pop_front() else { return };
+        let flow = &mut self.incoming[slot as usize];
+        flow.limit += 1;
+        if flow.limit < cx.facts.packets(flow.flow) {
+            self.turns.push_back(slot);
+        }
+        flow.answer(now, now, Packet::own(CREDIT), cx);
+        let sizes = cx.facts.plain_sizes();
+        let line = cx.facts.fabric.routes.ports[cx.host as usize][0].rate;
+        self.next = now + line.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
+        if !self.turns.is_empty() {
+            cx.effects.schedule(Event::new(self.next, rank::RECEIVER, 0));
+        }
     }
 
-    fn waits(&self, _nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
-        let open = self.flows.iter().filter(|flow| flow.left(facts) > 0);
-        open.map(|flow| (flow.step.flow, "waits for its turn on its host's link".to_owned())).collect()
+    fn each_flow(&self, _: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        for flow in self.outgoing.iter().flatten() {
+            see(&View { flow, facts });
+        }
+    }
+
+    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "credit", code: 12, cumulative: true }];
+}
+
+impl Credits {
+    /// A data packet has arrived: the first one of a flow asks for credit, the last one is acknowledged.
+    fn on_data<E: Effects>(&mut self, now: u64, data: &Data, cx: &mut Context<'_, E>) {
+        let flow = &mut self.incoming[data.slot as usize];
+        let packets = cx.facts.packets(flow.flow);
+        flow.arrived += 1;
+        let counts = &mut cx.effects.tally().counts;
+        counts.delivered += 1;
+        counts.progress = counts.progress.max(now);
+        if flow.arrived == packets {
+            flow.answer(data.sent, now, Packet::blank(Kind::Ack), cx);
+            cx.arrived(now, flow.flow);
+        } else if flow.arrived == 1 && flow.limit < packets {
+            if self.turns.is_empty() {
+                cx.effects.schedule(Event::new(self.next.max(now), rank::RECEIVER, 0));
+            }
+            self.turns.push_back(data.slot);
+        }
+    }
+}
+
+impl Incoming {
+    /// Sends a packet of this kind to the sender. It says how many packets have arrived.
+    fn answer<E: Effects>(&self, sent: u64, received: u64, blank: Packet, cx: &mut Context<'_, E>) {
+        let described = &cx.facts.flows[self.flow as usize];
+        let (destination, hash) = (described.source, cx.facts.hashes(self.flow).1);
+        let size = cx.facts.sizes(described.algorithm).ack as u16;
+        let mut packet = Packet { destination, hash, size, ..blank };
+        packet.set_ack(&Ack {
+            sent,
+            received,
+            held: 0,
+            slot: self.peer,
+            inflight: 0,
+            expected: self.arrived as u32,
+            offset: 0,
+            flows: 0,
+            packets: 1,
+            marked: 0,
+            bitmap: 0,
+        });
+        let card = cx.nic_for(destination, hash);
+        cx.nics[usize::from(card)].reply(received, &mut packet, &NO_INT, cx.effects);
+    }
+}
+
+/// The view of one flow.
+struct View<'a> {
+    flow: &'a Outgoing,
+    facts: &'a FlowFacts<'a>,
+}
+
+impl View<'_> {
+    /// Returns the record of the flow with this much acknowledged.
+    fn record_of(&self, acknowledged: u64) -> FlowRecord {
+        let Outgoing { step, start, sent, .. } = self.flow;
+        let record = self.facts.record(step.flow, Time::from_ps(*start), acknowledged);
+        FlowRecord { packets: *sent, ..record }
+    }
+}
+
+impl FlowView for View<'_> {
+    fn flow(&self) -> u32 {
+        self.flow.step.flow
+    }
+
+    fn record(&self) -> FlowRecord {
+        self.record_of(0)
+    }
+
+    fn waits_for(&self) -> String {
+        let Outgoing { sent, limit, packets, is_ready, .. } = self.flow;
+        let reason = match (is_ready, limit < packets) {
+            (true, _) => "its turn on its host's link",
+            (_, true) => "credit",
+            _ => "the acknowledgement of its receiver",
+        };
+        format!("waits for {reason} ({sent} of {packets} packets sent)")
     }
 }
 
@@ -143,7 +274,7 @@ pub(crate) mod tests {
     use incast_net::describe::probe::Probes;
     use incast_net::describe::transport::{Kind, Transport};
     use incast_net::describe::{Simulation, flow, switch};
-    use incast_net::record::{FlowRecord, Progress};
+    use incast_net::record::{FlowRecord, PacketRecord, Progress};
 
     /// One flow of `size` from one host to another through a switch: 100 Gbps, 1 us.
     pub(crate) fn star(size: u64) -> Simulation {
@@ -179,27 +310,108 @@ pub(crate) mod tests {
         }
     }
 
-    /// Collects the flows that finish.
+    /// Collects the flows that finish, and captured packets.
     #[derive(Default)]
-    pub(crate) struct Finished(pub(crate) Vec<FlowRecord>);
+    pub(crate) struct Finished(pub(crate) Vec<FlowRecord>, pub(crate) Vec<PacketRecord>);
 
     impl crate::Sink for Finished {
         fn flows(&mut self, records: &[FlowRecord]) {
             self.0.extend_from_slice(records);
+        }
+        fn packets(&mut self, records: &[PacketRecord]) {
+            self.1.extend_from_slice(records);
         }
         fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
             ControlFlow::Continue(())
         }
     }
 
+    /// Time of a full packet on a link, and time until one has crossed both links of the star; the same of a credit or
+    /// an acknowledgement. (ps)
+    const PACKET: u64 = 1054 * 80;
+    const THERE: u64 = 2 * (PACKET + 1_000_000);
+    const BACK: u64 = 2 * (64 * 80 + 1_000_000);
+
+    fn credits(size: u64) -> Simulation {
+        let mut simulation = star(size);
+        simulation.transport.kind = Kind::Credits;
+        simulation
+    }
+
     #[test]
-    fn datagrams_leave_back_to_back() {
-        let mut simulation = star(2500);
-        simulation.transport.kind = Kind::Datagrams;
+    fn a_flow_waits_one_round_trip_for_its_credit() {
+        // The first window alone: the eighth packet leaves when seven have.
         let mut finished = Finished::default();
-        crate::run(&simulation, &mut finished).unwrap();
-        // Two packets of 1054 B and one of 554 B at 80 ps a byte.
-        assert_eq!(finished.0[0].finish, Time::from_ps((2 * 1054 + 554) * 80));
-        assert_eq!(finished.0[0].bytes, Bytes::new(2500));
+        crate::run(&credits(8_000), &mut finished).unwrap();
+        assert_eq!(finished.0[0].finish, Time::from_ps(7 * PACKET + THERE + BACK));
+        // Ten packets: the first one to arrive asks for credit, which comes back after the eighth has left; the tenth
+        // gets its credit the time of one packet later.
+        let mut finished = Finished::default();
+        let outcome = crate::run(&credits(10_000), &mut finished).unwrap();
+        let delivered = THERE + BACK + PACKET + THERE;
+        assert_eq!(finished.0[0].delivered, Time::from_ps(delivered));
+        assert_eq!(finished.0[0].finish, Time::from_ps(delivered + BACK));
+        assert_eq!((finished.0[0].bytes, finished.0[0].packets), (Bytes::new(10_000), 10));
+        assert_eq!((outcome.dropped, outcome.violations), (0, Vec::new()));
+    }
+
+    #[test]
+    fn two_senders_share_the_credit_of_their_receiver() {
+        let mut simulation = credits(10_000);
+        let mut network = Network::with_hosts(3);
+        let switch = network.add_switch("s0");
+        for host in 0..3 {
+            network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
+        }
+        simulation.network = network;
+        let flow = simulation.flows[0];
+        simulation.flows = [0, 1].map(|source| flow::Flow { source, destination: 2, ..flow }).to_vec();
+        simulation.probes.captures = vec![(2, 0)];
+        let mut finished = Finished::default();
+        let outcome = crate::run(&simulation, &mut finished).unwrap();
+        // The switch sends the packet of host 0 first; that of host 1 arrives the time of a packet later, just when the
+        // second credit is due, and takes its place behind the first flow: two credits for each, the first flow's first.
+        let first = THERE + BACK + PACKET + THERE;
+        let finish: Vec<_> = finished.0.iter().map(|record| (record.flow, record.finish)).collect();
+        assert_eq!(
+            finish,
+            [(0, first + BACK), (1, first + 2 * PACKET + BACK)].map(|(f, t)| (f, Time::from_ps(t)))
+        );
+        // Both first windows met in the switch, half of what arrived left meanwhile; credit makes no queue.
+        let sent: Vec<_> = finished.1.iter().map(|p| (p.time.ps(), p.kind.name(), p.destination)).collect();
+        let at = |packets| THERE + packets * PACKET;
+        let answers = [
+            (at(0), "credit", 0),
+            (at(1), "credit", 0),
+            (at(2), "credit", 1),
+            (at(3), "credit", 1),
+            (first, "ack", 0),
+            (first + 2 * PACKET, "ack", 1),
+        ];
+        assert_eq!(sent, answers);
+        assert_eq!((outcome.dropped, outcome.violations), (0, Vec::new()));
+    }
+
+    #[test]
+    fn an_unfinished_flow_says_for_what_it_waits() {
+        let mut simulation = credits(10_000);
+        simulation.until = Time::from_us(3);
+        let outcome = crate::run(&simulation, &mut Finished::default()).unwrap();
+        let [open] = outcome.unfinished.as_slice() else { panic!("{:?}", outcome.unfinished) };
+        assert_eq!((open.packets, open.bytes, open.finish), (8, Bytes::ZERO, Time::NEVER));
+        // Without its link to the switch back, no credit arrives.
+        simulation.flows[0].size = Bytes::UNLIMITED;
+        let error = crate::run(&simulation, &mut Finished::default()).unwrap_err();
+        assert_eq!(error.to_string(), "flow 0 has no size or a stop time");
+    }
+
+    #[test]
+    fn both_engines_and_all_threads_agree() {
+        let mut simulation = credits(100_000);
+        let plain = crate::run_reference(&simulation, &mut Finished::default()).unwrap();
+        for threads in 1..=3 {
+            simulation.threads = threads;
+            assert_eq!(crate::run(&simulation, &mut Finished::default()).unwrap(), plain);
+        }
     }
 }

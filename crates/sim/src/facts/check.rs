@@ -7,21 +7,21 @@ use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Time};
 
-use super::Facts;
+use super::flows::FlowFacts;
 use crate::recovery::keeps;
 
 /// Checks what does not follow from the facts alone.
 ///
 /// # Errors
 /// When the description contradicts itself: what to say.
-pub(super) fn check(simulation: &Simulation, facts: &Facts) -> Result<(), String> {
+pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), String> {
     let fail = |text: String| Err(text);
     let network = &simulation.network;
     if simulation.transport.payload == Bytes::ZERO {
         return fail("the payload of a packet must be above zero".into());
     }
-    if facts.largest_packet() > Bytes::new(u64::from(u16::MAX)) {
-        return fail(format!("a packet of {} is larger than 65535 B", facts.largest_packet()));
+    if facts.fabric.largest_packet > Bytes::new(u64::from(u16::MAX)) {
+        return fail(format!("a packet of {} is larger than 65535 B", facts.fabric.largest_packet));
     }
     if !(1..=255).contains(&simulation.transport.ack_every) {
         return fail(format!(
@@ -52,14 +52,15 @@ pub(super) fn check(simulation: &Simulation, facts: &Facts) -> Result<(), String
             return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
         }
     }
-    if simulation.switch.pfc.is_some() && facts.routes.timeline.has_failures() {
+    if simulation.switch.pfc.is_some() && facts.fabric.routes.timeline.has_failures() {
         return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
     }
-    if simulation.switch.bfc.is_some() && facts.routes.timeline.has_failures() {
+    if simulation.switch.bfc.is_some() && facts.fabric.routes.timeline.has_failures() {
         return fail("links can fail only without BFC, since an outage would lose its frames".into());
     }
     let switch = &simulation.switch;
-    if facts.circuits.is_some() && (switch.pfc.is_some() || switch.bfc.is_some() || switch.trimming.is_some())
+    if facts.fabric.circuits.is_some()
+        && (switch.pfc.is_some() || switch.bfc.is_some() || switch.trimming.is_some())
     {
         return fail(
                 "circuits are possible only without PFC and BFC, whose frames an optical switch does not read, and \

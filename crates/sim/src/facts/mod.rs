@@ -1,247 +1,72 @@
 //! Facts that all nodes share: a description made ready to run.
+//!
+//! Each part has its file, and a user imports the parts that it needs: switches and ports the [`fabric`], transports
+//! the [`flows`] on it, workloads the [`work`], hosts both of these ([`hosts`]). The whole is for what makes and runs the
+//! nodes.
 
-mod capture;
 mod check;
 pub(crate) mod circuits;
 pub(crate) mod edges;
+pub(crate) mod fabric;
+pub(crate) mod flows;
 pub(crate) mod graph;
+pub(crate) mod hosts;
+pub(crate) mod work;
 
-use incast_cc::{Overhead, Path, Signals};
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
-use incast_net::describe::algorithm::Algorithm;
-use incast_net::describe::balancing;
-use incast_net::describe::flow::Flow;
-use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::probe::Probes;
-use incast_net::describe::transport::{BaseRtt, Counting, Transport};
-use incast_net::describe::work::Operation;
-use incast_net::packet::flag;
-use incast_net::record::FlowRecord;
-use incast_net::routing::forwarding::Table;
-use incast_net::routing::path::Paths;
-use incast_net::routing::route::{Routes, Sizes, describe_path, ideal_time};
-use incast_units::{Bytes, Rate, Time};
 
-use circuits::Circuits;
-use graph::Graph;
+use fabric::Fabric;
+use flows::FlowFacts;
+use hosts::HostFacts;
+use work::WorkFacts;
 
 /// Facts that all nodes share, constant over the run.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) flows: &'a [Flow],
-    pub(crate) operations: &'a [Operation],
-    pub(crate) graph: Graph,
-    pub(crate) algorithms: &'a [Algorithm],
-    pub(crate) transport: Transport,
-    pub(crate) balancing: balancing::Settings,
-    pub(crate) seed: u64,
+    pub(crate) hosts: HostFacts<'a>,
     pub(crate) probes: &'a Probes,
-    pub(crate) routes: Routes,
-    /// In a network with an optical switch.
-    pub(crate) circuits: Option<Circuits>,
-    pub(crate) paths: Paths,
-    /// The different rates of links; INT records name one by index.
-    pub(crate) rates: Vec<Rate>,
-    sizes: Vec<Sizes>,
-    /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
-    base_rtts: Vec<Option<Time>>,
-    /// Sizes of packets to which no algorithm adds anything.
-    plain: Sizes,
-    flags: Vec<u8>,
     /// For every host, the flows from it and to it in the order of its indices; kept only when
     /// packets are captured, to name their flows.
-    by_host: Vec<[Vec<u32>; 2]>,
+    pub(crate) by_host: Vec<[Vec<u32>; 2]>,
 }
 
 impl<'a> Facts<'a> {
     /// Checks a description and prepares it.
+    ///
+    /// # Errors
+    /// When the description contradicts itself.
     pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
-        let transport = simulation.transport.clone();
-        let algorithms = if transport.kind.is_controlled() { simulation.algorithms.as_slice() } else { &[] };
-        let routes = Routes::new(&simulation.network).map_err(Invalid)?;
-        let circuits = Circuits::new(&simulation.network, &routes.ports).map_err(Invalid)?;
-        let links = simulation.network.links.iter().map(|l| l.rate);
-        let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
-        rates.sort_unstable();
-        rates.dedup();
-        let plain = sizes_with(&transport, Overhead::default());
-        let sizes: Vec<Sizes> =
-            algorithms.iter().map(|algorithm| sizes_with(&transport, algorithm.overhead())).collect();
-        let flags = algorithms
-            .iter()
-            .map(|algorithm| {
-                let signals = algorithm.signals();
-                let bit = |signal, bit| if signals.contains(signal) { bit } else { 0 };
-                bit(Signals::INT, flag::INT) | bit(Signals::CNP, flag::CNP)
-            })
-            .collect();
-        let base_rtts = sizes
-            .iter()
-            .map(|sizes: &Sizes| match transport.base_rtt {
-                BaseRtt::Path => None,
-                BaseRtt::Value(value) => Some(value),
-                BaseRtt::Network => Some(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack)),
-            })
-            .collect();
-        let facts = Self {
-            base_rtts,
-            flows: &simulation.flows,
-            operations: &simulation.operations,
-            graph: Graph::new(simulation).map_err(Invalid)?,
-            algorithms,
-            transport,
-            balancing: simulation.balancing,
-            seed: simulation.seed,
-            probes: &simulation.probes,
-            routes,
-            circuits,
-            paths: Paths::new(&simulation.switch, &simulation.flows),
-            rates,
-            sizes,
-            plain,
-            flags,
-            by_host: flows_by_host(simulation),
-        };
-        check::check(simulation, &facts).map_err(Invalid)?;
-        Ok(facts)
+        let flows = FlowFacts::new(simulation).map_err(Invalid)?;
+        let work = WorkFacts::new(simulation).map_err(Invalid)?;
+        check::check(simulation, &flows).map_err(Invalid)?;
+        let by_host = flows_by_host(simulation);
+        Ok(Self { hosts: HostFacts { flows, work }, probes: &simulation.probes, by_host })
     }
 
-    /// The place of a rate in the table of rates.
-    pub(crate) fn rate_index(&self, rate: Rate) -> u32 {
-        self.rates.binary_search(&rate).unwrap_or(0) as u32
+    /// Returns the facts of flows.
+    pub(crate) fn flows(&self) -> &FlowFacts<'a> {
+        &self.hosts.flows
     }
 
-    /// The sizes of packets of an algorithm, or without congestion control.
-    pub(crate) fn sizes(&self, algorithm: u16) -> &Sizes {
-        self.sizes.get(usize::from(algorithm)).unwrap_or(&self.plain)
-    }
-
-    /// The sizes of packets to which no algorithm adds anything.
-    pub(crate) fn plain_sizes(&self) -> &Sizes {
-        &self.plain
-    }
-
-    /// The flags of an algorithm's data packets.
-    pub(crate) fn flags(&self, algorithm: u16) -> u8 {
-        self.flags[usize::from(algorithm)]
-    }
-
-    /// The signals that an algorithm needs.
-    pub(crate) fn signals(&self, algorithm: u16) -> Signals {
-        self.algorithms.get(usize::from(algorithm)).map_or(Signals::NONE, Algorithm::signals)
-    }
-
-    /// The largest packet on any wire.
-    pub(crate) fn largest_packet(&self) -> Bytes {
-        let sizes = self.sizes.iter().chain([&self.plain]);
-        Bytes::new(sizes.map(|s| s.data(s.payload).max(s.ack)).max().unwrap_or(0))
-    }
-
-    /// The path of a flow that starts at `start`.
-    pub(crate) fn path(&self, flow: u32, start: Time) -> Path {
-        let (forward, back) = self.links(flow, start);
-        let flow = &self.flows[flow as usize];
-        describe_path(&forward, &back, self.sizes(flow.algorithm))
-    }
-
-    /// Returns the path as the algorithm of a flow sees it.
-    pub(crate) fn path_info(&self, flow: u32, start: Time) -> Path {
-        let path = self.path(flow, start);
-        let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
-        Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
-    }
-
-    /// Returns the hashes of a flow's data packets and of its acknowledgements.
-    pub(crate) fn hashes(&self, flow: u32) -> (u32, u32) {
-        self.paths.hashes(flow, &self.flows[flow as usize])
-    }
-
-    /// Returns the number of packets of a flow; [`u64::MAX`] if it has no end.
-    pub(crate) fn packets(&self, flow: u32) -> u64 {
-        let flow = &self.flows[flow as usize];
-        if flow.size == Bytes::UNLIMITED {
-            return u64::MAX;
-        }
-        flow.size.get().div_ceil(self.sizes(flow.algorithm).payload)
-    }
-
-    /// Position in a flow of the first payload byte of packet `number` (modulo 2^32).
-    pub(crate) fn position(&self, flow: u32, number: u32) -> u64 {
-        let flow = &self.flows[flow as usize];
-        (u64::from(number) * self.sizes(flow.algorithm).payload).min(flow.size.get())
-    }
-
-    /// The port of a host with several ports and this table by which packets with this hash leave for
-    /// another host.
-    pub(crate) fn nic_for(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
-        let (place, _) = self.routes.attachment[destination as usize];
-        self.paths.pick(host, hash, table.group(place, destination)).unwrap_or(0)
-    }
-
-    /// The links that a flow takes at its start, there and back.
-    pub(crate) fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
-        let (hash, back) = self.hashes(flow);
-        let Flow { source, destination, .. } = self.flows[flow as usize];
-        let forward = self.routes.path(&self.paths, (source, destination), hash, start);
-        (forward, self.routes.path(&self.paths, (destination, source), back, start))
-    }
-
-    /// Returns the record of a flow that has only started: nothing sent, no completion time.
-    pub(crate) fn open_record(&self, flow: u32, start: Time) -> FlowRecord {
-        FlowRecord {
-            flow,
-            start,
-            finish: Time::NEVER,
-            delivered: Time::NEVER,
-            bytes: Bytes::ZERO,
-            packets: 0,
-            resent: 0,
-            marked: 0,
-            timeouts: 0,
-            base_rtt: self.path(flow, start).base_rtt,
-            ideal: Time::NEVER,
-            ideal_plain: Time::NEVER,
-        }
-    }
-
-    /// Returns the record of a flow of which these payload bytes are acknowledged.
-    pub(crate) fn record(&self, flow: u32, start: Time, bytes: u64) -> FlowRecord {
-        FlowRecord {
-            bytes: Bytes::new(bytes),
-            ideal: self.ideal_time(flow, start, bytes),
-            ideal_plain: self.plain_ideal_time(flow, start, bytes),
-            ..self.open_record(flow, start)
-        }
-    }
-
-    /// Completion time of `size` payload bytes of a flow on its idle path, as it is at `start`.
-    pub(crate) fn ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
-        self.ideal_time_with(flow, start, self.sizes(self.flows[flow as usize].algorithm), size)
-    }
-
-    /// Returns the ideal time of a flow whose packets have no header bytes added by its algorithm.
-    pub(crate) fn plain_ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
-        self.ideal_time_with(flow, start, &self.plain, size)
-    }
-
-    fn ideal_time_with(&self, flow: u32, start: Time, sizes: &Sizes, size: u64) -> Time {
-        let (forward, back) = self.links(flow, start);
-        ideal_time(&forward, &back, sizes, size)
+    /// Returns the facts of the network.
+    pub(crate) fn fabric(&self) -> &Fabric {
+        &self.hosts.flows.fabric
     }
 }
 
-/// Sizes of packets whose headers grow by this much.
-fn sizes_with(transport: &Transport, overhead: Overhead) -> Sizes {
-    let header = transport.header.get();
-    let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
-    let ack = ack.get() + u64::from(overhead.ack);
-    Sizes {
-        payload: transport.payload.get(),
-        header: header + u64::from(overhead.data),
-        counts_payload: transport.counting == Counting::Payload,
-        ack: ack.max(transport.smallest.get()),
-        smallest: transport.smallest.get(),
+impl AsRef<Fabric> for Facts<'_> {
+    #[inline(always)]
+    fn as_ref(&self) -> &Fabric {
+        self.fabric()
+    }
+}
+
+impl<'a> AsRef<HostFacts<'a>> for Facts<'a> {
+    #[inline(always)]
+    fn as_ref(&self) -> &HostFacts<'a> {
+        &self.hosts
     }
 }
 

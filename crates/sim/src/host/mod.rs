@@ -9,18 +9,18 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Kind, NO_INT, Packet};
-use incast_net::record::{FlowRecord, FlowSample, InternalSample, OperationRecord};
+use incast_net::record::OperationRecord;
 use incast_net::routing::forwarding::Table;
-use incast_units::Time;
 
 use nic::Nic;
 use program::Program;
-use transport::any::{AnyTransport, Shared};
 use transport::context::Context;
+use transport::{AnyTransport, Shared};
 use work::Work;
 
-use crate::facts::Facts;
-use crate::node::{Behaviour, Inspect};
+use crate::facts::flows::FlowFacts;
+use crate::facts::hosts::HostFacts;
+use crate::node::{Behaviour, FlowView, Inspect};
 use crate::port::Port;
 use crate::rank;
 
@@ -34,7 +34,7 @@ pub(crate) struct Host {
     transport: AnyTransport,
     program: Program,
     work: Option<Box<Work>>,
-    /// Sampled flows, by their index in the program.
+    /// Sampled flows, in the order of the simulation's.
     sampled: Vec<u32>,
 }
 
@@ -46,9 +46,9 @@ impl Host {
 
     /// Adds a flow from here, which the receiver knows by the index `peer`.
     pub(crate) fn add_outgoing(&mut self, flow: u32, peer: u32, sampled: bool) {
-        let index = self.program.add(flow, peer);
+        self.program.add(flow, peer);
         if sampled {
-            self.sampled.push(index);
+            self.sampled.push(flow);
         }
     }
 
@@ -60,7 +60,7 @@ impl Host {
     /// Begins to send on every port that is free and for which something waits; a port that is busy
     /// then schedules an event for when it becomes idle.
     #[inline(always)]
-    fn serve<E: Effects>(&mut self, now: u64, facts: &Facts, effects: &mut E) {
+    fn serve<E: Effects>(&mut self, now: u64, facts: &HostFacts, effects: &mut E) {
         for port in 0..self.nics.len() {
             // After most events nothing waits: that is found without a call.
             if self.nics[port].has_waiting() {
@@ -71,7 +71,7 @@ impl Host {
 
     /// Serves one port, for which something waits.
     #[inline(never)]
-    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, facts: &Facts, effects: &mut E) {
+    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, facts: &HostFacts, effects: &mut E) {
         if !self.nics[port].wire.is_busy(now) {
             self.send_next(now, port, facts, effects);
         }
@@ -82,7 +82,7 @@ impl Host {
     }
 
     /// Begins to send the next packet on a free port, if there is one.
-    fn send_next<E: Effects>(&mut self, now: u64, port: usize, facts: &Facts, effects: &mut E) {
+    fn send_next<E: Effects>(&mut self, now: u64, port: usize, facts: &HostFacts, effects: &mut E) {
         let Self { node, table, nics, transport, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
         if nics[port].has_replies() {
@@ -93,8 +93,7 @@ impl Host {
             }
         }
         while let Some(source) = nics[port].next_source() {
-            let cx =
-                &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+            let cx = &mut context(facts, host, table, nics, work, effects);
             if let Some(mut packet) = transport.poll_send(now, source, cx) {
                 cx.effects.tally().counts.sent += 1;
                 let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
@@ -103,6 +102,20 @@ impl Host {
             }
         }
     }
+}
+
+/// Returns the environment of a call to the transport of a host.
+#[inline(always)]
+fn context<'a, E>(
+    facts: &'a HostFacts<'a>,
+    host: NodeId,
+    table: Option<&'a Table>,
+    nics: &'a mut [Nic],
+    work: &'a mut Option<Box<Work>>,
+    effects: &'a mut E,
+) -> Context<'a, E> {
+    let HostFacts { flows: facts, work: operations } = facts;
+    Context { facts, host, table, nics, work, operations, effects }
 }
 
 /// The flow with this index starts.
@@ -124,30 +137,32 @@ impl Host {
     /// Makes the node with this number.
     pub(crate) fn new(
         id: NodeId,
-        facts: &Facts,
+        facts: &HostFacts,
         simulation: &Simulation,
         transports: &Shared,
     ) -> Result<Self, String> {
         let queues = simulation.switch.queues;
-        let ports = facts.routes.ports[id as usize].iter().enumerate();
+        let ports = facts.flows.fabric.routes.ports[id as usize].iter().enumerate();
         let backpressure = simulation.switch.bfc.is_some();
         let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues, backpressure));
         Ok(Self {
             node: id,
-            table: facts.routes.tables.of(id).cloned().map(Box::new),
+            table: facts.flows.fabric.routes.tables.of(id).cloned().map(Box::new),
             nics: nics.collect(),
-            transport: AnyTransport::new(transports, facts),
+            transport: AnyTransport::new(transports, &facts.flows),
             program: Program::default(),
-            work: Work::new(id, facts),
+            work: Work::new(id, &facts.work),
             sampled: Vec::new(),
         })
     }
 }
 
 impl Behaviour for Host {
-    fn first_events(&self, facts: &Facts) -> Vec<Event> {
+    type Facts<'a> = HostFacts<'a>;
+
+    fn first_events(&self, facts: &HostFacts) -> Vec<Event> {
         let work = self.work.iter().flat_map(|work| work.first_events());
-        self.program.start_event(0, facts).into_iter().chain(work).collect()
+        self.program.start_event(0, &facts.work).into_iter().chain(work).collect()
     }
 
     #[inline(never)]
@@ -157,7 +172,7 @@ impl Behaviour for Host {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        facts: &HostFacts,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
@@ -165,19 +180,18 @@ impl Behaviour for Host {
         } else {
             let Self { node, table, nics, transport, work, .. } = self;
             let (host, table) = (*node, table.as_deref());
-            let cx =
-                &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+            let cx = &mut context(facts, host, table, nics, work, effects);
             transport.on_packet(now, packet, int, cx);
         }
         self.serve(now, facts, effects);
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
+    fn handle<E: Effects>(&mut self, event: Event, facts: &HostFacts, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
         let Self { node, table, nics, transport, program, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
-        let cx = &mut Context { facts, host, table, nics: nics.as_mut_slice(), work, effects: &mut *effects };
+        let cx = &mut context(facts, host, table, nics, work, effects);
         match event.rank() {
             rank::DEPARTED => {
                 if let Some(source) = cx.nics[entity as usize].departed() {
@@ -186,7 +200,7 @@ impl Behaviour for Host {
             }
             rank::START => {
                 start(now, entity, program, transport, cx);
-                if let Some(next) = program.start_event(entity + 1, facts) {
+                if let Some(next) = program.start_event(entity + 1, &facts.work) {
                     effects.schedule(next);
                 }
             }
@@ -203,11 +217,10 @@ impl Behaviour for Host {
         self.serve(now, facts, effects);
     }
 
-    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &HostFacts, effects: &mut E) {
         let Self { node, nics, transport, work, .. } = self;
         let table = &**self.table.insert(Box::new(table));
-        let nics = nics.as_mut_slice();
-        let cx = &mut Context { facts, host: *node, table: Some(table), nics, work, effects: &mut *effects };
+        let cx = &mut context(facts, *node, Some(table), nics, work, effects);
         transport.rerouted(now, cx);
         self.serve(now, facts, effects);
     }
@@ -239,30 +252,12 @@ impl Inspect for Host {
         !self.sampled.is_empty()
     }
 
-    fn sample_flows(&self, time: Time, samples: &mut Vec<FlowSample>, facts: &Facts) {
-        samples.extend(self.sampled.iter().filter_map(|&index| self.transport.sample(time, index, facts)));
+    fn is_sampled(&self, flow: u32) -> bool {
+        self.sampled.binary_search(&flow).is_ok()
     }
 
-    fn sample_internals(&self, time: Time, samples: &mut Vec<InternalSample>) {
-        for &index in &self.sampled {
-            let Some(step) = self.program.step(index) else { continue };
-            let of_flow = self.transport.internals(index).into_iter();
-            samples.extend(of_flow.map(|(internal, value)| InternalSample {
-                time,
-                flow: step.flow,
-                internal,
-                value,
-                samples: 1,
-            }));
-        }
-    }
-
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        self.transport.unfinished(facts)
-    }
-
-    fn waits(&self, facts: &Facts) -> Vec<(u32, String)> {
-        self.transport.waits(&self.nics, facts)
+    fn each_flow(&self, facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        self.transport.each_flow(&self.nics, facts, see);
     }
 
     fn unfinished_operations(&self) -> Vec<OperationRecord> {

@@ -2,7 +2,7 @@
 
 use incast_engine::event::Event;
 
-use crate::facts::Facts;
+use crate::facts::work::WorkFacts;
 use crate::rank;
 
 /// The flows from one host, by start. A flow's position here is the index by which its packets refer to it.
@@ -21,10 +21,9 @@ pub(crate) struct Step {
 }
 
 impl Program {
-    /// Adds a flow; returns its index.
-    pub(crate) fn add(&mut self, flow: u32, peer: u32) -> u32 {
+    /// Adds a flow, with the next index.
+    pub(crate) fn add(&mut self, flow: u32, peer: u32) {
         self.steps.push(Step { flow, peer });
-        self.steps.len() as u32 - 1
     }
 
     /// The index that the next flow added will have.
@@ -44,10 +43,9 @@ impl Program {
 
     /// The event that starts the flow with this index, or the next one that no operation sends. Each start
     /// schedules the next one, so that a host has one such event at a time.
-    pub(crate) fn start_event(&self, index: u32, facts: &Facts) -> Option<Event> {
+    pub(crate) fn start_event(&self, index: u32, facts: &WorkFacts) -> Option<Event> {
         let mut rest = (index..).zip(self.steps.get(index as usize..)?);
         let (index, step) = rest.find(|(_, step)| facts.graph.sender(step.flow).is_none())?;
-        let start = facts.flows[step.flow as usize].start;
-        Some(Event::new(start.ps(), rank::START, index))
+        Some(Event::new(facts.start(step.flow).ps(), rank::START, index))
     }
 }

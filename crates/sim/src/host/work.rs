@@ -14,8 +14,8 @@ use incast_net::describe::work::What;
 use incast_net::record::OperationRecord;
 use incast_units::Time;
 
-use crate::facts::Facts;
 use crate::facts::edges::Edges;
+use crate::facts::work::WorkFacts;
 use crate::rank;
 
 /// The operations of one host, by their position among them.
@@ -67,7 +67,7 @@ struct Processor {
 
 impl Work {
     /// The operations of a host, if it has any.
-    pub(crate) fn new(host: NodeId, facts: &Facts) -> Option<Box<Self>> {
+    pub(crate) fn new(host: NodeId, facts: &WorkFacts) -> Option<Box<Self>> {
         let (graph, listed) = (&facts.graph, facts.graph.of(host));
         if listed.is_empty() {
             return None;
@@ -110,14 +110,14 @@ impl Work {
     }
 
     /// A flow from here has been acknowledged completely.
-    pub(crate) fn sent<E: Effects>(&mut self, now: u64, flow: u32, facts: &Facts, effects: &mut E) {
+    pub(crate) fn sent<E: Effects>(&mut self, now: u64, flow: u32, facts: &WorkFacts, effects: &mut E) {
         if let Some(operation) = facts.graph.sender(flow) {
             self.happened(now, facts.graph.place(operation), effects);
         }
     }
 
     /// The last byte of a flow to here has arrived.
-    pub(crate) fn received<E: Effects>(&mut self, now: u64, flow: u32, facts: &Facts, effects: &mut E) {
+    pub(crate) fn received<E: Effects>(&mut self, now: u64, flow: u32, facts: &WorkFacts, effects: &mut E) {
         let Some(operation) = facts.graph.receiver(flow) else { return };
         let place = facts.graph.place(operation);
         let receive = &mut self.operations[place as usize];
@@ -128,7 +128,12 @@ impl Work {
     }
 
     /// Handles everything that is due, up to the next flow that starts: its index among the simulation's.
-    pub(crate) fn advance<E: Effects>(&mut self, now: u64, facts: &Facts, effects: &mut E) -> Option<u32> {
+    pub(crate) fn advance<E: Effects>(
+        &mut self,
+        now: u64,
+        facts: &WorkFacts,
+        effects: &mut E,
+    ) -> Option<u32> {
         loop {
             while let Some(place) = self.next_due(now) {
                 match self.operations[place as usize].state {
@@ -221,7 +226,7 @@ impl Work {
         }
     }
 
-    fn start<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
+    fn start<E: Effects>(&mut self, now: u64, place: u32, facts: &WorkFacts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.state = State::Started;
         local.start = now;
@@ -231,7 +236,7 @@ impl Work {
         }
     }
 
-    fn end<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
+    fn end<E: Effects>(&mut self, now: u64, place: u32, facts: &WorkFacts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.state = State::Ended;
         let (what, record) = (local.what, local.record(Time::from_ps(now)));
@@ -250,7 +255,7 @@ impl Work {
     }
 
     /// A dependency of an operation is met.
-    fn release<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
+    fn release<E: Effects>(&mut self, now: u64, place: u32, facts: &WorkFacts, effects: &mut E) {
         let local = &mut self.operations[place as usize];
         local.unmet -= 1;
         if local.unmet > 0 {
@@ -261,7 +266,7 @@ impl Work {
     }
 
     /// Starts the next computation of a processor, if it is free.
-    fn serve<E: Effects>(&mut self, now: u64, processor: u16, facts: &Facts, effects: &mut E) {
+    fn serve<E: Effects>(&mut self, now: u64, processor: u16, facts: &WorkFacts, effects: &mut E) {
         let state = self.processors.entry(processor).or_default();
         if state.is_busy {
             return;
@@ -275,9 +280,9 @@ impl Work {
     }
 
     /// Returns the earliest time at which an operation may start, whatever it depends on. (ps)
-    fn earliest(&self, place: u32, facts: &Facts) -> u64 {
+    fn earliest(&self, place: u32, facts: &WorkFacts) -> u64 {
         match self.operations[place as usize].what {
-            What::Send { flow } => facts.flows[flow as usize].start.ps(),
+            What::Send { flow } => facts.start(flow).ps(),
             What::Receive { .. } | What::Compute { .. } => 0,
         }
     }

@@ -10,6 +10,7 @@ use incast_net::routing::route::{ideal_arrival, one_way};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 
 /// A flow alone on the idle path that it takes at its earliest start.
 struct Idle {
@@ -47,7 +48,8 @@ struct Busy {
 /// When the description contradicts itself.
 pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid> {
     let facts = Facts::new(simulation)?;
-    let operations = facts.operations;
+    let work = &facts.hosts.work;
+    let operations = work.operations;
     let jobs = operations.iter().map(|operation| usize::from(operation.job) + 1).max().unwrap_or(0);
     let mut rates = vec![Rate::ZERO; simulation.network.nodes.len()];
     for link in &simulation.network.links {
@@ -66,8 +68,8 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             }
             What::Receive { .. } => {}
             What::Send { flow } => {
-                let alone = alone(flow, &rates, &facts);
-                let described = &facts.flows[flow as usize];
+                let alone = alone(flow, &rates, facts.flows());
+                let described = &facts.flows().flows[flow as usize];
                 let ends = [described.source, described.destination];
                 let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
                 for (side, host) in ends.into_iter().enumerate() {
@@ -89,12 +91,12 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)
         })
         .collect();
-    let order = facts.graph.order(operations).unwrap_or_default();
+    let order = work.graph.order(operations).unwrap_or_default();
     let mut times = vec![Time::ZERO; 2 * operations.len()];
     for event in order {
         let operation = &operations[event as usize / 2];
         let job = operation.job;
-        for before in facts.graph.before(event, operations) {
+        for before in work.graph.before(event, operations) {
             let other = &operations[before as usize / 2];
             if other.job != job {
                 continue;
@@ -119,7 +121,7 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
 }
 
 /// Computes a flow alone. `rates` are the rates of all links of each host together.
-fn alone(flow: u32, rates: &[Rate], facts: &Facts<'_>) -> Idle {
+fn alone(flow: u32, rates: &[Rate], facts: &FlowFacts) -> Idle {
     let described = &facts.flows[flow as usize];
     let (forward, back) = facts.links(flow, described.start);
     let sizes = facts.sizes(described.algorithm);

@@ -8,7 +8,7 @@ use incast_net::describe::network::{NodeId, PortId};
 
 use super::slot::{Change, Slot};
 use crate::facts::Facts;
-use crate::host::transport::any::Shared;
+use crate::host::transport::Shared;
 use crate::node::Behaviour;
 use crate::nodes::Node;
 
@@ -18,7 +18,7 @@ use crate::nodes::Node;
 /// When a part of the description does not fit its node.
 pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>, Invalid> {
     let network = &simulation.network;
-    let transports = Shared::prepare(simulation, facts).map_err(Invalid)?;
+    let transports = Shared::prepare(simulation, facts.flows()).map_err(Invalid)?;
     let mut slots = Vec::with_capacity(network.nodes.len());
     for id in 0..network.nodes.len() as NodeId {
         let body = Node::new(id, facts, simulation, &transports)
@@ -37,7 +37,7 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
         source.add_outgoing(index, to, sampled.contains(&index));
     }
     for slot in &mut slots {
-        for (port, timeline) in facts.routes.timeline.ports_of(slot.id) {
+        for (port, timeline) in facts.fabric().routes.timeline.ports_of(slot.id) {
             if let Some(wire) = slot.node.egress_mut(port) {
                 wire.expect(timeline);
             }
@@ -50,7 +50,7 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
         }
     }
     for slot in slots.iter_mut().filter(|_| probes.pauses) {
-        for port in 0..facts.routes.ports[slot.id as usize].len() {
+        for port in 0..facts.fabric().routes.ports[slot.id as usize].len() {
             let node = slot.id;
             if let Some(wire) = slot.node.egress_mut(port as PortId) {
                 wire.pauses_recorded = Some(node);
@@ -65,13 +65,13 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
 
 /// Returns the changes at a node in the order of time: its links, then its routes.
 fn changes(facts: &Facts, node: NodeId) -> Vec<(u64, Change)> {
-    let timeline = &facts.routes.timeline;
+    let timeline = &facts.fabric().routes.timeline;
     let links = timeline
         .ports_of(node)
         .flat_map(|(port, link)| link.states().map(move |(time, state)| (time, Change::Link(port, state))));
     let mut changes: Vec<(u64, Change)> = links.collect();
-    if let Some(mut before) = facts.routes.tables.of(node) {
-        let later = facts.routes.epochs.iter();
+    if let Some(mut before) = facts.fabric().routes.tables.of(node) {
+        let later = facts.fabric().routes.epochs.iter();
         for (time, table) in later.filter_map(|(time, tables)| Some((time, tables.of(node)?))) {
             if table != before {
                 before = table;

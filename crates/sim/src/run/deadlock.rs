@@ -14,7 +14,7 @@ use incast_net::pause_map::MAP_BITS;
 use incast_net::routing::route::Routes;
 use incast_units::{Bytes, Time};
 
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 
 /// A port of a node.
 pub(crate) type At = (NodeId, PortId);
@@ -22,13 +22,13 @@ pub(crate) type At = (NodeId, PortId);
 /// Returns the time from the request of a pause until no packet that was sent before it took effect is still
 /// on its link: the pause waits for its time, for one packet and for the other frames, and travels, and so
 /// does the last packet that was begun before it came.
-pub(crate) fn settles_in(facts: &Facts, switch: &Switch) -> Time {
-    let routes = &facts.routes;
+pub(crate) fn settles_in(fabric: &Fabric, switch: &Switch) -> Time {
+    let routes = &fabric.routes;
     let links = (0..routes.ports.len() as NodeId).flat_map(|node| routes.largest_ports(node));
     let longest = links.map(|out| out.delay).max().unwrap_or_default();
-    let slowest = facts.rates.first().copied().unwrap_or_default();
+    let slowest = fabric.rates.first().copied().unwrap_or_default();
     let frame = Bytes::new(u64::from(PFC_FRAME));
-    let packet = slowest.time_for(facts.largest_packet().max(frame));
+    let packet = slowest.time_for(fabric.largest_packet.max(frame));
     let (frames, interval) = match &switch.bfc {
         Some(bfc) => (u64::from(MAP_BITS), bfc.interval.unwrap_or(longest)),
         None => (u64::from(switch.queues), Time::ZERO),

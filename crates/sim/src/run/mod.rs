@@ -2,6 +2,7 @@
 
 mod bound;
 mod build;
+mod capture;
 mod deadlock;
 mod model;
 mod outcome;
@@ -42,7 +43,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
         return Ok(Vec::new());
     }
     let facts = Facts::new(simulation)?;
-    let record = |&flow: &u32| facts.open_record(flow, simulation.flows[flow as usize].start);
+    let record = |&flow: &u32| facts.flows().open_record(flow, simulation.flows[flow as usize].start);
     Ok(flows.iter().map(record).collect())
 }
 
@@ -53,7 +54,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
 pub fn told_paths(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
     let facts = Facts::new(simulation)?;
     let flows = (0_u32..).zip(&simulation.flows);
-    Ok(flows.map(|(number, flow)| facts.path_info(number, flow.start)).collect())
+    Ok(flows.map(|(number, flow)| facts.flows().path_info(number, flow.start)).collect())
 }
 
 /// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the
@@ -68,7 +69,7 @@ pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Re
             return Err(Invalid(format!("there is no flow {}", record.flow)));
         };
         let FlowRecord { base_rtt, ideal, ideal_plain, .. } =
-            facts.record(record.flow, start, record.bytes.get());
+            facts.flows().record(record.flow, start, record.bytes.get());
         *record = FlowRecord { base_rtt, ideal, ideal_plain, ..*record };
     }
     Ok(())
@@ -89,7 +90,7 @@ pub fn run_reference(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Out
 /// Returns when a run ends at the latest.
 fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
     let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
-    let settles_in = deadlock::settles_in(facts, &simulation.switch);
+    let settles_in = deadlock::settles_in(facts.fabric(), &simulation.switch);
     Limits {
         until: simulation.until.ps(),
         stall_after: simulation.stall_after.ps(),

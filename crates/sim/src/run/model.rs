@@ -14,20 +14,20 @@ impl Model for Facts<'_> {
     type Node = Slot;
 
     fn ports(&self) -> &[Vec<Out>] {
-        &self.routes.ports
+        &self.fabric().routes.ports
     }
 
     fn hosts(&self) -> usize {
-        self.routes.attachment.len()
+        self.fabric().routes.attachment.len()
     }
 
     fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {
-        self.routes.timeline.shortest_delay(node, port, out)
+        self.fabric().routes.timeline.shortest_delay(node, port, out)
     }
 
     fn is_complete(&self, counts: &Counts) -> bool {
-        counts.finished + counts.flows_left_out == self.flows.len() as u64
-            && counts.ended + counts.operations_left_out == self.operations.len() as u64
+        counts.finished + counts.flows_left_out == self.flows().flows.len() as u64
+            && counts.ended + counts.operations_left_out == self.hosts.work.operations.len() as u64
     }
 
     fn is_active(&self, counts: &Counts) -> bool {
@@ -35,11 +35,11 @@ impl Model for Facts<'_> {
     }
 
     fn progress(&self, now: Time, counts: &Counts) -> Progress {
-        let flows = self.flows.len() as u64;
+        let flows = self.flows().flows.len() as u64;
         Progress { now, flows_finished: counts.finished, flows, hops: counts.hops }
     }
 
     fn is_deadlock(&self, holds: Vec<(NodeId, Hold)>) -> bool {
-        !deadlock::find(holds, &self.routes).is_empty()
+        !deadlock::find(holds, &self.fabric().routes).is_empty()
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn outcome(
     let mut unfinished_operations = Vec::new();
     let mut violations = Vec::new();
     let mut queued = 0;
-    let largest = facts.largest_packet().get();
+    let largest = facts.fabric().largest_packet.get();
     for slot in &slots {
         let first = ports.len();
         let (name, node) = (&simulation.network.nodes[slot.id as usize], slot.node.inspect());
@@ -41,7 +41,7 @@ pub(super) fn outcome(
                 .extend(problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")));
         }
         queued += node.held_data();
-        unfinished.extend(node.unfinished(facts));
+        node.each_flow(facts.flows(), &mut |flow| unfinished.push(flow.record()));
         unfinished_operations.extend(node.unfinished_operations());
         let drops = ports[first..].iter().map(|p| p.drops).sum();
         violations.extend(node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
@@ -56,13 +56,14 @@ pub(super) fn outcome(
             counts.sent, counts.delivered, counts.dropped, counts.lost, counts.trimmed
         ));
     }
-    let settled = now.saturating_sub(deadlock::settles_in(facts, &simulation.switch).ps());
+    let settled = now.saturating_sub(deadlock::settles_in(facts.fabric(), &simulation.switch).ps());
     let holds = |slot: &Slot, before| {
         let holds = slot.node.inspect().holds(before).into_iter();
         holds.map(|hold| (slot.id, hold)).collect::<Vec<_>>()
     };
-    let cycle_of =
-        |before| deadlock::find(slots.iter().flat_map(|slot| holds(slot, before)).collect(), &facts.routes);
+    let cycle_of = |before| {
+        deadlock::find(slots.iter().flat_map(|slot| holds(slot, before)).collect(), &facts.fabric().routes)
+    };
     let deadlock = match (cause, cycle_of(settled)) {
         // Nothing moves any more.
         (Cause::Stalled, cycle) if cycle.is_empty() => cycle_of(u64::MAX),
@@ -71,13 +72,15 @@ pub(super) fn outcome(
     let end = match cause {
         Cause::Finished => End::Finished,
         Cause::TimeLimit => {
-            let open_ended = facts.flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
-            let all = counts.finished + counts.flows_left_out + open_ended as u64 == facts.flows.len() as u64
-                && counts.ended + counts.operations_left_out == facts.operations.len() as u64;
+            let open_ended =
+                facts.flows().flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
+            let all = counts.finished + counts.flows_left_out + open_ended as u64
+                == facts.flows().flows.len() as u64
+                && counts.ended + counts.operations_left_out == facts.hosts.work.operations.len() as u64;
             if all { End::Finished } else { End::TimeLimit }
         }
         Cause::Interrupted => End::Interrupted,
-        Cause::Stalled => End::Stalled(stall::diagnose(&slots, facts)),
+        Cause::Stalled => End::Stalled(stall::diagnose(&slots, facts.flows())),
     };
     let fingerprint = fingerprint(&flusher, &ports, &unfinished, &unfinished_operations, now);
     Outcome {

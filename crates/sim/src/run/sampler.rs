@@ -194,10 +194,26 @@ impl Sampler {
         }
         if let Some([first, last]) = self.flow_clock.take(before) {
             let (time, interval) = (Time::from_ps(first), self.flow_clock.interval);
-            node.sample_flows(time, &mut self.flow_series.fresh, facts);
+            let (samples, internals) = (&mut self.flow_series.fresh, &mut self.internals.fresh);
+            node.each_flow(facts.flows(), &mut |view| {
+                let flow = view.flow();
+                if !node.is_sampled(flow) {
+                    return;
+                }
+                samples.push(view.sample(time));
+                if facts.probes.internals {
+                    let of_flow = view.internals().into_iter();
+                    internals.extend(of_flow.map(|(internal, value)| InternalSample {
+                        time,
+                        flow,
+                        internal,
+                        value,
+                        samples: 1,
+                    }));
+                }
+            });
             self.flow_series.add(last, interval, &mut records.flow_samples);
             if facts.probes.internals {
-                node.sample_internals(time, &mut self.internals.fresh);
                 self.internals.add(last, interval, &mut records.internals);
             }
             if self.flow_clock.is_over() {

@@ -57,11 +57,11 @@ impl Slot {
         }
         match &self.changes[index as usize].1 {
             &Change::Link(port, state) => {
-                let timeline = facts.routes.timeline.of(self.id, port);
+                let timeline = facts.fabric().routes.timeline.of(self.id, port);
                 if let (Some(wire), Some(timeline)) = (self.node.egress_mut(port), timeline) {
                     wire.change(now, port, &state, timeline, effects);
                 }
-                self.node.link_changed(port, state.rate, facts.rate_index(state.rate));
+                self.node.link_changed(port, state.rate, facts.fabric().rate_index(state.rate));
             }
             Change::Routes(table) => self.node.reroute(now, table.clone(), facts, effects),
         }

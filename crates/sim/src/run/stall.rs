@@ -3,20 +3,20 @@
 use incast_net::record::Stall;
 
 use super::slot::Slot;
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::node::Behaviour;
 
 /// Maximum number of flows, and of operations, in a diagnosis.
 const NAMED: usize = 20;
 
 /// Determines what waits for what. `slots` are sorted by node.
-pub(crate) fn diagnose(slots: &[Slot], facts: &Facts) -> Stall {
+pub(crate) fn diagnose(slots: &[Slot], facts: &FlowFacts) -> Stall {
     let mut stall = Stall::default();
     for slot in slots {
-        for waiting in slot.node.inspect().waits(facts) {
+        slot.node.inspect().each_flow(facts, &mut |flow| {
             stall.unfinished += 1;
-            stall.flows.push(waiting);
-        }
+            stall.flows.push((flow.flow(), flow.waits_for()));
+        });
     }
     for slot in slots {
         stall.operations.extend(slot.node.inspect().operation_waits());

@@ -36,7 +36,7 @@ use trimming::Trimming;
 
 use crate::balancing::SwitchPolicies;
 use crate::balancing::policy::Lengths;
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
@@ -78,14 +78,14 @@ impl Switch {
     /// The switch with this number and description.
     fn with(
         id: NodeId,
-        facts: &Facts,
+        fabric: &Fabric,
         simulation: &Simulation,
         description: &Description,
     ) -> Result<Self, String> {
-        let table = facts.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
+        let table = fabric.routes.tables.of(id).cloned().ok_or("a switch without a forwarding table")?;
         // PFC headroom must suffice for the fastest and longest that a link ever is.
-        let largest = facts.routes.largest_ports(id);
-        let buffer = Buffer::new(description, id, &largest, facts.largest_packet())?;
+        let largest = fabric.routes.largest_ports(id);
+        let buffer = Buffer::new(description, id, &largest, fabric.largest_packet)?;
         let queues = if description.trimming.is_some() { trimming::QUEUES } else { description.queues };
         let egress = |out: &Out| Egress {
             wire: Port::new(out),
@@ -93,13 +93,13 @@ impl Switch {
             scheduler: scheduler::State::new(description),
             frames: None,
             marking: description.ecn.as_ref().map(|ecn| Marking::new(ecn, out.rate)),
-            rate: facts.rate_index(out.rate),
+            rate: fabric.rate_index(out.rate),
         };
         Ok(Self {
             table,
-            path: path::State::new(id, &facts.paths),
+            path: path::State::new(id, &fabric.paths),
             hops: SwitchPolicies::new(simulation.balancing, simulation.seed, id),
-            ports: facts.routes.ports[id as usize].iter().map(egress).collect(),
+            ports: fabric.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
             queues,
@@ -113,8 +113,8 @@ impl Switch {
 
     /// The port by which a packet leaves; `None`: links on every way have failed.
     #[inline(always)]
-    fn route(&mut self, now: u64, packet: &Packet, facts: &Facts) -> Option<PortId> {
-        let (place, local) = facts.routes.attachment[packet.destination as usize];
+    fn route(&mut self, now: u64, packet: &Packet, fabric: &Fabric) -> Option<PortId> {
+        let (place, local) = fabric.routes.attachment[packet.destination as usize];
         if place == self.table.own {
             return Some(local);
         }
@@ -256,12 +256,14 @@ impl Switch {
     ///
     /// # Errors
     /// When its description contradicts itself: what to say.
-    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
-        Self::with(id, facts, simulation, &simulation.switch)
+    pub(crate) fn new(id: NodeId, fabric: &Fabric, simulation: &Simulation) -> Result<Self, String> {
+        Self::with(id, fabric, simulation, &simulation.switch)
     }
 }
 
 impl Behaviour for Switch {
+    type Facts<'a> = Fabric;
+
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -269,7 +271,7 @@ impl Behaviour for Switch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        fabric: &Fabric,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
@@ -277,19 +279,19 @@ impl Behaviour for Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
-        let Some(to) = self.route(now, packet, facts) else {
+        let Some(to) = self.route(now, packet, fabric) else {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
         if let Some(trimming) = self.trimming {
-            return self.take_or_trim(now, trimming, (port, to), packet, int, facts, effects);
+            return self.take_or_trim(now, trimming, (port, to), packet, int, fabric, effects);
         }
         let queue = packet.queue.min(self.queues - 1);
         self.take(now, port, to, queue, packet, int, effects);
     }
 
     #[inline(always)]
-    fn handle<E: Effects>(&mut self, event: Event, _: &Facts, effects: &mut E) {
+    fn handle<E: Effects>(&mut self, event: Event, _: &Fabric, effects: &mut E) {
         if event.rank() == rank::DEPARTED {
             let port = event.entity() as PortId;
             self.ports[usize::from(port)].wire.departed();
@@ -297,7 +299,7 @@ impl Behaviour for Switch {
         }
     }
 
-    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &Facts, _: &mut E) {
+    fn reroute<E: Effects>(&mut self, _: u64, table: Table, _: &Fabric, _: &mut E) {
         self.table = table;
     }
 

@@ -6,7 +6,7 @@ use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Kind, Packet};
 use incast_net::routing::forwarding::Table;
 
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 
@@ -22,14 +22,16 @@ pub(crate) struct OpticalSwitch {
 
 impl OpticalSwitch {
     /// Makes the node with this number.
-    pub(crate) fn new(id: NodeId, facts: &Facts) -> Self {
-        let outs = &facts.routes.ports[id as usize];
+    pub(crate) fn new(id: NodeId, fabric: &Fabric) -> Self {
+        let outs = &fabric.routes.ports[id as usize];
         let delay = outs.first().map_or(0, |out| out.delay.ps());
         Self { ports: outs.iter().map(Port::new).collect(), delay, lost: 0 }
     }
 }
 
 impl Behaviour for OpticalSwitch {
+    type Facts<'a> = Fabric;
+
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -37,12 +39,12 @@ impl Behaviour for OpticalSwitch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        fabric: &Fabric,
         effects: &mut E,
     ) {
         let left = now - self.delay;
         let began = left - self.ports[usize::from(port)].time_for(u64::from(packet.size));
-        let to = facts.circuits.as_ref().and_then(|circuits| circuits.passage(port, began, left));
+        let to = fabric.circuits.as_ref().and_then(|circuits| circuits.passage(port, began, left));
         if let Some(to) = to {
             self.ports[usize::from(to)].pass(now, to, packet, int, effects);
         } else {
@@ -53,10 +55,10 @@ impl Behaviour for OpticalSwitch {
 
     /// It schedules no events.
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, _: Event, _: &Facts, _: &mut E) {}
+    fn handle<E: Effects>(&mut self, _: Event, _: &Fabric, _: &mut E) {}
 
     /// Does nothing: its output depends on the time alone.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
 
     fn inspect(&self) -> &dyn Inspect {
         self

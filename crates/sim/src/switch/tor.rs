@@ -15,8 +15,8 @@ use super::queues::Queues;
 use super::scheduler::State as Scheduler;
 use super::telemetry::{Hop, stamp};
 use super::{Egress, Switch};
-use crate::facts::Facts;
 use crate::facts::circuits::{Circuits, Rack};
+use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
@@ -152,23 +152,23 @@ impl Tor {
     ///
     /// # Errors
     /// When its description contradicts itself: what to say.
-    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
-        let circuits = facts.circuits.as_ref().ok_or("a ToR without circuits")?;
+    pub(crate) fn new(id: NodeId, fabric: &Fabric, simulation: &Simulation) -> Result<Self, String> {
+        let circuits = fabric.circuits.as_ref().ok_or("a ToR without circuits")?;
         let rack = circuits.rack(id).ok_or("a ToR without a circuit")?;
-        let outs = &facts.routes.ports[id as usize];
+        let outs = &fabric.routes.ports[id as usize];
         let hosts = simulation.network.hosts;
-        let optical = |node| facts.routes.off == Some(node);
+        let optical = |node| fabric.routes.off == Some(node);
         let port = |is: &dyn Fn(NodeId) -> bool| {
             outs.iter().position(|out| out.node >= hosts && is(out.node)).map(|port| port as PortId)
         };
         let circuit = port(&optical).ok_or("a ToR without a circuit")?;
         let uplink = port(&|node| !optical(node)).ok_or("a ToR without an uplink")?;
         let description = &simulation.switch;
-        let mut switch = Switch::new(id, facts, simulation)?;
+        let mut switch = Switch::new(id, fabric, simulation)?;
         // A limit for each port is one for each VOQ too.
-        let mut queued = facts.routes.largest_ports(id);
+        let mut queued = fabric.routes.largest_ports(id);
         queued.extend(vec![outs[usize::from(uplink)]; circuits.count()]);
-        switch.buffer = Buffer::new(description, id, &queued, facts.largest_packet())?;
+        switch.buffer = Buffer::new(description, id, &queued, fabric.largest_packet)?;
         let voq = |_| Voq { queues: Queues::new(description.queues), scheduler: Scheduler::new(description) };
         Ok(Self {
             switch,
@@ -185,7 +185,9 @@ impl Tor {
 }
 
 impl Behaviour for Tor {
-    fn first_events(&self, _: &Facts) -> Vec<Event> {
+    type Facts<'a> = Fabric;
+
+    fn first_events(&self, _: &Fabric) -> Vec<Event> {
         vec![Event::new(0, rank::CIRCUIT, 0)]
     }
 
@@ -196,13 +198,13 @@ impl Behaviour for Tor {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        fabric: &Fabric,
         effects: &mut E,
     ) {
-        let Some(circuits) = &facts.circuits else { return };
+        let Some(circuits) = &fabric.circuits else { return };
         let rack = circuits.rack_of(packet.destination);
         if rack == self.rack {
-            return self.switch.arrive(now, port, packet, int, facts, effects);
+            return self.switch.arrive(now, port, packet, int, fabric, effects);
         }
         let queue = packet.queue.min(self.switch.queues - 1);
         let size = u64::from(packet.size);
@@ -230,8 +232,8 @@ impl Behaviour for Tor {
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
-        let Some(circuits) = &facts.circuits else { return };
+    fn handle<E: Effects>(&mut self, event: Event, fabric: &Fabric, effects: &mut E) {
+        let Some(circuits) = &fabric.circuits else { return };
         let (now, port) = (event.time(), event.entity() as PortId);
         match event.rank() {
             rank::CIRCUIT => self.turn(now, circuits, effects),
@@ -239,12 +241,12 @@ impl Behaviour for Tor {
                 self.at(port).wire.departed();
                 self.serve(now, port, circuits, effects);
             }
-            _ => self.switch.handle(event, facts, effects),
+            _ => self.switch.handle(event, fabric, effects),
         }
     }
 
     /// Links of a network with circuits do not change.
-    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Facts, _: &mut E) {}
+    fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
 
     fn inspect(&self) -> &dyn Inspect {
         self

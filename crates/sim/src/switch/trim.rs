@@ -6,7 +6,7 @@ use incast_net::packet::{IntRecords, Kind, Packet};
 
 use super::Switch;
 use super::trimming::{DATA, HEADERS, Trimming};
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 
 impl Switch {
     /// A packet has arrived for port `to` of a switch that trims.
@@ -19,7 +19,7 @@ impl Switch {
         (mut from, mut to): (PortId, PortId),
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        fabric: &Fabric,
         effects: &mut E,
     ) {
         if packet.kind == Kind::Data {
@@ -49,7 +49,7 @@ impl Switch {
         if full(self, to, packet) && packet.kind == Kind::Header && trimming.return_to_sender {
             packet.kind = Kind::Returned;
             packet.destination = packet.origin().host();
-            match self.route(now, packet, facts) {
+            match self.route(now, packet, fabric) {
                 Some(back) => to = back,
                 None => return,
             }

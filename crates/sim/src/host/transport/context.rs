@@ -1,18 +1,19 @@
 //! The interface of a transport, and its view of the host.
 
-use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Packet};
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{FlowRecord, OwnPacket};
 use incast_net::routing::forwarding::Table;
-use incast_units::Time;
 
-use crate::facts::Facts;
+use super::explain::{Explained, explained};
+use crate::facts::flows::FlowFacts;
+use crate::facts::work::WorkFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::work::Work;
+use crate::node::FlowView;
 
 /// The interface of a transport to a host and its network cards.
 ///
@@ -28,10 +29,10 @@ pub(crate) trait Transport {
     ///
     /// # Errors
     /// When a setting is impossible, or a flow is one that the transport cannot send.
-    fn prepare(simulation: &Simulation, facts: &Facts) -> Result<Self::Shared, String>;
+    fn prepare(simulation: &Simulation, facts: &FlowFacts) -> Result<Self::Shared, String>;
 
     /// The transport of one host, without flows.
-    fn new(shared: &Self::Shared, facts: &Facts) -> Self;
+    fn new(shared: &Self::Shared, facts: &FlowFacts) -> Self;
 
     /// Registers a flow to this host; returns the index by which its packets refer to it.
     fn add_incoming(&mut self, flow: u32, peer: u32) -> u32;
@@ -39,8 +40,8 @@ pub(crate) trait Transport {
     /// The flow `step`, with index `index` here, starts.
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>);
 
-    /// The flow stops sending new data.
-    fn stop<E: Effects>(&mut self, now: u64, index: u32, cx: &mut Context<'_, E>);
+    /// The flow stops sending new data. Does nothing in a transport whose flows have no stop time.
+    fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
     /// A source is served: its next packet, if it may send one.
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet>;
@@ -54,39 +55,38 @@ pub(crate) trait Transport {
     /// A packet's last bit has arrived.
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
 
-    /// In a host with several ports: the result of [`Context::nic_for`] has changed.
-    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>);
+    /// In a host with several ports: the result of [`Context::nic_for`] has changed. Flows stay on their card unless
+    /// a transport moves them.
+    fn rerouted<E: Effects>(&mut self, _now: u64, _cx: &mut Context<'_, E>) {}
 
-    /// A timer that it scheduled.
-    fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>);
+    /// A timer that it scheduled has expired.
+    fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
 
-    /// The state of an active flow from this host.
-    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample>;
+    /// Passes each open flow from this host to `see`.
+    fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView));
 
-    /// Returns the internal quantities of the congestion control of an active flow from this host, each with
-    /// its index in the algorithm's list; none for a transport without congestion control.
-    fn internals(&self, _index: u32) -> Vec<(u16, Value)> {
-        Vec::new()
+    /// Its own packets, by [`Packet::op`].
+    const OWN: &'static [OwnPacket] = &[];
+
+    /// Explains a packet captured at `now`; `None` for a frame of flow control. Bodies that are not laid out as
+    /// [`explained`] expects need an explanation of their own.
+    fn explain(packet: &Packet, now: u64) -> Option<Explained> {
+        explained(packet, now, Self::OWN)
     }
-
-    /// The records of active flows from this host so far.
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord>;
-
-    /// The active flows from this host, with what each waits for.
-    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)>;
 }
 
 /// The environment of a call to a transport.
 pub(crate) struct Context<'a, E> {
-    pub(crate) facts: &'a Facts<'a>,
+    pub(crate) facts: &'a FlowFacts<'a>,
     /// Its host.
     pub(crate) host: NodeId,
     /// The forwarding table of the host, if it has several ports.
     pub(crate) table: Option<&'a Table>,
     /// The network cards of its host.
     pub(crate) nics: &'a mut [Nic],
-    /// The operations of its host, if there are any.
+    /// The operations of its host, if there are any, and their facts.
     pub(crate) work: &'a mut Option<Box<Work>>,
+    pub(crate) operations: &'a WorkFacts<'a>,
     pub(crate) effects: &'a mut E,
 }
 
@@ -99,20 +99,20 @@ impl<E: Effects> Context<'_, E> {
         tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.flows.push(record);
         if let Some(work) = &mut self.work {
-            work.sent(now, flow, self.facts, self.effects);
+            work.sent(now, flow, self.operations, self.effects);
         }
     }
 
     /// The last byte of a flow to this host that was missing has arrived.
     pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
         if let Some(work) = &mut self.work {
-            work.received(now, flow, self.facts, self.effects);
+            work.received(now, flow, self.operations, self.effects);
         }
     }
 
     /// The next flow that an operation of the host starts now.
     pub(crate) fn next_flow(&mut self, now: u64) -> Option<u32> {
-        self.work.as_mut()?.advance(now, self.facts, self.effects)
+        self.work.as_mut()?.advance(now, self.operations, self.effects)
     }
 }
 
@@ -120,6 +120,6 @@ impl<E> Context<'_, E> {
     /// The network card for packets with this hash to another host.
     #[inline]
     pub(crate) fn nic_for(&self, destination: u32, hash: u32) -> PortId {
-        self.table.map_or(0, |table| self.facts.nic_for(self.host, table, destination, hash))
+        self.table.map_or(0, |table| self.facts.fabric.nic_for(self.host, table, destination, hash))
     }
 }

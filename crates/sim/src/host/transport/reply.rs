@@ -4,7 +4,7 @@ use incast_engine::event::Effects;
 use incast_net::packet::{IntRecords, ONE_PATH, Packet};
 
 use super::context::Context;
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 
 /// Queues a packet to the sender at the network card of its route.
 #[inline(always)]
@@ -17,7 +17,7 @@ pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecor
 /// entropy, and the bits of its flags by which switches handle it. `hash` is the hash of acknowledgements
 /// without entropy.
 #[inline(never)]
-pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &Facts) -> (u32, u8) {
+pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &FlowFacts) -> (u32, u8) {
     let has_entropies = facts.flows[flow as usize].balancing.has_entropies();
     let handling = match facts.balancing.acknowledgements {
         true => packet.handling(),

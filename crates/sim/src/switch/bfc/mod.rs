@@ -30,7 +30,7 @@ use signals::{Request, Signals};
 use table::FlowTable;
 
 use super::{Egress, Switch};
-use crate::facts::Facts;
+use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
@@ -270,11 +270,11 @@ impl BackpressureSwitch {
     ///
     /// # Errors
     /// When its description contradicts itself: what to say.
-    pub(crate) fn new(id: NodeId, facts: &Facts, simulation: &Simulation) -> Result<Self, String> {
+    pub(crate) fn new(id: NodeId, fabric: &Fabric, simulation: &Simulation) -> Result<Self, String> {
         let bfc = simulation.switch.bfc.ok_or("a switch with BFC of which there are no settings")?;
-        let switch = Switch::with(id, facts, simulation, &simulation.switch.with_queues_of(&bfc))?;
+        let switch = Switch::with(id, fabric, simulation, &simulation.switch.with_queues_of(&bfc))?;
         let problem_at = |out: &Out| bfc.problem_at(out.rate, out.delay);
-        if let Some(problem) = facts.routes.ports[id as usize].iter().find_map(problem_at) {
+        if let Some(problem) = fabric.routes.ports[id as usize].iter().find_map(problem_at) {
             return Err(problem);
         }
         let queues = usize::from(bfc.queues);
@@ -297,6 +297,8 @@ impl BackpressureSwitch {
 }
 
 impl Behaviour for BackpressureSwitch {
+    type Facts<'a> = Fabric;
+
     #[inline(never)]
     fn arrive<E: Effects>(
         &mut self,
@@ -304,13 +306,13 @@ impl Behaviour for BackpressureSwitch {
         port: PortId,
         packet: &mut Packet,
         int: &IntRecords,
-        facts: &Facts,
+        fabric: &Fabric,
         effects: &mut E,
     ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
             return self.apply_frame(now, port, packet, int, effects);
         }
-        let Some(to) = self.switch.route(now, packet, facts) else {
+        let Some(to) = self.switch.route(now, packet, fabric) else {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
@@ -325,7 +327,7 @@ impl Behaviour for BackpressureSwitch {
     }
 
     #[inline(never)]
-    fn handle<E: Effects>(&mut self, event: Event, _: &Facts, effects: &mut E) {
+    fn handle<E: Effects>(&mut self, event: Event, _: &Fabric, effects: &mut E) {
         let (now, port) = (event.time(), event.entity() as PortId);
         match event.rank() {
             rank::DEPARTED => {
@@ -337,8 +339,8 @@ impl Behaviour for BackpressureSwitch {
         }
     }
 
-    fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
-        self.switch.reroute(now, table, facts, effects);
+    fn reroute<E: Effects>(&mut self, now: u64, table: Table, fabric: &Fabric, effects: &mut E) {
+        self.switch.reroute(now, table, fabric, effects);
     }
 
     fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {

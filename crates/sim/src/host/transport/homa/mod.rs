@@ -11,17 +11,17 @@ mod wire;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::packet::{IntRecords, Kind, Packet};
-use incast_net::record::{FlowRecord, FlowSample};
-use incast_units::Time;
+use incast_net::record::OwnPacket;
 
 use priorities::Priorities;
 use receiver::Receivers;
 use sender::Senders;
 
 use super::context::{Context, Transport};
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
+use crate::node::FlowView;
 use crate::rank;
 
 /// The messages from and to one host.
@@ -35,11 +35,11 @@ pub(crate) struct Homa {
 impl Transport for Homa {
     type Shared = Priorities;
 
-    fn prepare(simulation: &Simulation, facts: &Facts) -> Result<Priorities, String> {
-        Priorities::new(simulation, &facts.routes, facts.plain_sizes())
+    fn prepare(simulation: &Simulation, facts: &FlowFacts) -> Result<Priorities, String> {
+        Priorities::new(simulation, &facts.fabric.routes, facts.plain_sizes())
     }
 
-    fn new(shared: &Priorities, _: &Facts) -> Self {
+    fn new(shared: &Priorities, _: &FlowFacts) -> Self {
         Self { priorities: shared.clone(), senders: Senders::default(), receivers: Receivers::default() }
     }
 
@@ -50,9 +50,6 @@ impl Transport for Homa {
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
         self.senders.start(now, index, step, &self.priorities, cx);
     }
-
-    /// A message has no stop time.
-    fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
     #[inline(never)]
     fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
@@ -70,14 +67,13 @@ impl Transport for Homa {
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
         match packet.kind {
             Kind::Data => self.receivers.on_data(now, packet, &self.priorities, cx),
-            Kind::Grant | Kind::Resend => self.senders.on_control(now, packet, &self.priorities, cx),
+            Kind::Own => self.senders.on_control(now, packet, &self.priorities, cx),
             Kind::Ack => self.senders.on_ack(now, packet, &self.priorities, cx),
             // The network card reads pauses; no receiver sends the others.
             Kind::Nack
             | Kind::Cnp
             | Kind::Header
             | Kind::Returned
-            | Kind::Pull
             | Kind::Pause
             | Kind::Resume
             | Kind::PauseMap => {}
@@ -96,15 +92,9 @@ impl Transport for Homa {
         }
     }
 
-    fn sample(&self, time: Time, index: u32, _world: &Facts) -> Option<FlowSample> {
-        self.senders.sample(time, index)
+    fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        self.senders.each_flow(nics, facts, see);
     }
 
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        self.senders.unfinished(facts)
-    }
-
-    fn waits(&self, nics: &[Nic], _world: &Facts) -> Vec<(u32, String)> {
-        self.senders.waits(nics)
-    }
+    const OWN: &'static [OwnPacket] = &wire::OWN;
 }

@@ -7,8 +7,8 @@ use incast_net::packet::{Ack, Kind, NO_INT, Packet};
 
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
-use super::wire::{Control, Data};
-use crate::facts::Facts;
+use super::wire::{Control, Data, GRANT, RESEND};
+use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
 use crate::rank;
 
@@ -138,7 +138,7 @@ impl Receivers {
             // Its sender does not know whether anything of it has arrived.
             if number == 0 {
                 let control = message.control(now, incoming.peer);
-                send(now, Kind::Grant, control.body(), incoming.flow, cx);
+                send(now, Packet { body: control.body(), ..Packet::own(GRANT) }, incoming.flow, cx);
             }
             return;
         }
@@ -178,7 +178,14 @@ impl Receivers {
     }
 
     /// The first packet of a message has arrived.
-    fn begin(&mut self, now: u64, data: &Data, payload: u64, priorities: &Priorities, facts: &Facts) -> u32 {
+    fn begin(
+        &mut self,
+        now: u64,
+        data: &Data,
+        payload: u64,
+        priorities: &Priorities,
+        facts: &FlowFacts,
+    ) -> u32 {
         let packets = data.size.div_ceil(payload) as u32;
         let limit = packets.min(priorities.rtt_packets);
         let incoming = &mut self.incoming[data.slot as usize];
@@ -273,7 +280,7 @@ impl Receivers {
         message.level = level;
         message.touched = now;
         let Incoming { flow, peer, .. } = self.incoming[message.slot as usize];
-        send(now, Kind::Grant, message.control(now, peer).body(), flow, cx);
+        send(now, Packet { body: message.control(now, peer).body(), ..Packet::own(GRANT) }, flow, cx);
         message.arm(priorities, cx.effects);
         more
     }
@@ -302,7 +309,8 @@ impl Receivers {
             message.touched = now;
             let control = message.control(now, peer);
             for (first, limit) in message.arrived.gaps(message.limit) {
-                send(now, Kind::Resend, Control { first, limit, ..control }.body(), flow, cx);
+                let body = Control { first, limit, ..control }.body();
+                send(now, Packet { body, ..Packet::own(RESEND) }, flow, cx);
             }
             message.arm(priorities, cx.effects);
         } else {
@@ -336,25 +344,18 @@ fn acknowledge<E: Effects>(
         marked: 0,
         bitmap: 0,
     });
-    send(now, Kind::Ack, packet.body, incoming.flow, cx);
+    send(now, packet, incoming.flow, cx);
 }
 
-/// Sends a packet to the sender of a message.
-fn send<E: Effects>(
-    now: u64,
-    kind: Kind,
-    body: incast_net::packet::Body,
-    flow: u32,
-    cx: &mut Context<'_, E>,
-) {
+/// Sends a packet with this kind and body to the sender of a message.
+fn send<E: Effects>(now: u64, packet: Packet, flow: u32, cx: &mut Context<'_, E>) {
     let described = &cx.facts.flows[flow as usize];
     let mut packet = Packet {
         destination: described.source,
         hash: cx.facts.hashes(flow).1,
         size: cx.facts.sizes(described.algorithm).ack as u16,
         queue: TOP,
-        body,
-        ..Packet::blank(kind)
+        ..packet
     };
     let card = cx.nic_for(packet.destination, packet.hash);
     cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
@@ -364,6 +365,7 @@ fn send<E: Effects>(
 mod tests {
     use super::*;
     use crate::example::transport::tests::star;
+    use crate::facts::Facts;
     use crate::host::nic::Nic;
     use incast_net::describe::network::PortId;
     use incast_net::describe::transport::Kind as Transport;
@@ -421,15 +423,16 @@ mod tests {
 
     fn steps_of(simulation: &Simulation, next: &[u32]) -> Vec<Vec<u32>> {
         let sizes: Vec<u64> = simulation.flows.iter().map(|flow| flow.size.get()).collect();
-        let facts = Facts::new(simulation).unwrap();
-        let priorities = Priorities::new(simulation, &facts.routes, facts.plain_sizes()).unwrap();
+        let all = Facts::new(simulation).unwrap();
+        let (facts, operations) = (all.flows(), &all.hosts.work);
+        let priorities = Priorities::new(simulation, &facts.fabric.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
         let host = sizes.len() as u32;
-        let out = facts.routes.ports[host as usize][0];
+        let out = facts.fabric.routes.ports[host as usize][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { facts: &facts, host, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts, host, table: None, nics: &mut nics, work, operations, effects: &mut effects };
         let data = |slot: u32, number: u64| Data {
             sequence: number * 1000,
             sent: 0,
@@ -439,7 +442,7 @@ mod tests {
         };
         for slot in 0..host {
             receivers.add(slot, slot);
-            let place = receivers.begin(0, &data(slot, 0), 1000, &priorities, &facts);
+            let place = receivers.begin(0, &data(slot, 0), 1000, &priorities, facts);
             let message = &mut receivers.messages[place as usize];
             (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
             receivers.outstanding -= 10;
@@ -503,14 +506,15 @@ mod tests {
     fn one_message_of_each_sender_is_active() {
         let mut simulation = messages(&[20_000, 30_000, 40_000], 2);
         simulation.flows[1].source = 0;
-        let facts = Facts::new(&simulation).unwrap();
-        let priorities = Priorities::new(&simulation, &facts.routes, facts.plain_sizes()).unwrap();
+        let all = Facts::new(&simulation).unwrap();
+        let (facts, operations) = (all.flows(), &all.hosts.work);
+        let priorities = Priorities::new(&simulation, &facts.fabric.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
-        let out = facts.routes.ports[3][0];
+        let out = facts.fabric.routes.ports[3][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { facts: &facts, host: 3, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts, host: 3, table: None, nics: &mut nics, work, operations, effects: &mut effects };
         for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
             receivers.add(slot, slot);
             let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
@@ -525,22 +529,23 @@ mod tests {
         assert_eq!(levels, [7, 7, 7]);
         // The grants go out in the highest queue, at once while the port is idle.
         assert_eq!(effects.packets.len(), 1);
-        assert_eq!((effects.packets[0].kind, effects.packets[0].queue), (Kind::Grant, 0));
+        assert_eq!((effects.packets[0].op(), effects.packets[0].queue), (Some(GRANT), 0));
         assert_eq!(nics[0].waiting_replies().count(), 1);
     }
 
     #[test]
     fn a_message_that_was_given_up_goes_on_with_its_next_packet() {
         let simulation = messages(&[20_000], 1);
-        let facts = Facts::new(&simulation).unwrap();
-        let priorities = Priorities::new(&simulation, &facts.routes, facts.plain_sizes()).unwrap();
+        let all = Facts::new(&simulation).unwrap();
+        let (facts, operations) = (all.flows(), &all.hosts.work);
+        let priorities = Priorities::new(&simulation, &facts.fabric.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
         receivers.add(0, 0);
-        let out = facts.routes.ports[1][0];
+        let out = facts.fabric.routes.ports[1][0];
         let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
         let work = &mut None;
         let mut cx =
-            Context { facts: &facts, host: 1, table: None, nics: &mut nics, work, effects: &mut effects };
+            Context { facts, host: 1, table: None, nics: &mut nics, work, operations, effects: &mut effects };
         let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
         let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
         receivers.on_data(0, &packet, &priorities, &mut cx);
@@ -562,8 +567,8 @@ mod tests {
         assert_eq!(receivers.scheduled.len(), 1);
         assert_eq!(receivers.messages[0].timer, 11 * ms);
         receivers.on_timer(11 * ms, 0, &priorities, &mut cx);
-        let sent = effects.packets.iter().map(|packet| (packet.kind, Control::of(&packet.body)));
-        let sent: Vec<_> = sent.map(|(kind, c)| (kind, c.first, c.limit, c.arrived)).collect();
-        assert_eq!(sent[6..], [(Kind::Grant, 0, 11, 1), (Kind::Resend, 1, 11, 1)]);
+        let sent = effects.packets.iter().map(|packet| (packet.op(), Control::of(&packet.body)));
+        let sent: Vec<_> = sent.map(|(op, c)| (op, c.first, c.limit, c.arrived)).collect();
+        assert_eq!(sent[6..], [(Some(GRANT), 0, 11, 1), (Some(RESEND), 1, 11, 1)]);
     }
 }

@@ -11,13 +11,14 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
-use super::wire::{Control, Data};
+use super::wire::{Control, Data, GRANT};
 use crate::balancing;
 use crate::balancing::policy::Entropies;
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
+use crate::node::FlowView;
 use crate::rank;
 
 /// A time that is never reached.
@@ -186,7 +187,7 @@ impl Message {
     }
 
     /// The next packet.
-    fn take(&mut self, now: u64, level: u8, facts: &Facts) -> Packet {
+    fn take(&mut self, now: u64, level: u8, facts: &FlowFacts) -> Packet {
         let packet = match self.again.take_first() {
             Some(packet) => {
                 self.again_bytes -= self.bytes(packet, packet + 1);
@@ -240,7 +241,7 @@ impl Message {
         self.bytes(0, self.arrived)
     }
 
-    fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &Facts) -> FlowRecord {
+    fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &FlowFacts) -> FlowRecord {
         let start = Time::from_ps(self.start);
         FlowRecord {
             finish,
@@ -274,10 +275,6 @@ impl Message {
 impl Senders {
     fn place(&self, index: u32) -> Option<u32> {
         self.places.get(index as usize).copied().filter(|place| *place != NOWHERE)
-    }
-
-    fn active(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter().filter(|message| message.active)
     }
 
     /// A message starts.
@@ -376,7 +373,7 @@ impl Senders {
         (message.heard, message.touched, message.tries) = (true, now, 0);
         message.arrived = message.arrived.max(control.arrived);
         message.limit = message.limit.max(control.limit);
-        if packet.kind == Kind::Grant {
+        if packet.op() == Some(GRANT) {
             message.level = control.level;
         } else {
             message.send_again(control.first, control.limit);
@@ -444,9 +441,33 @@ impl Senders {
         }
     }
 
-    pub(super) fn sample(&self, time: Time, index: u32) -> Option<FlowSample> {
-        let message = &self.messages[self.place(index)? as usize];
-        Some(FlowSample {
+    /// Passes each message to `see`.
+    pub(super) fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        for message in self.messages.iter().filter(|message| message.active) {
+            see(&View { message, nics, facts });
+        }
+    }
+}
+
+/// The view of one message.
+struct View<'a> {
+    message: &'a Message,
+    nics: &'a [Nic],
+    facts: &'a FlowFacts<'a>,
+}
+
+impl FlowView for View<'_> {
+    fn flow(&self) -> u32 {
+        self.message.flow
+    }
+
+    fn record(&self) -> FlowRecord {
+        self.message.record(Time::NEVER, Time::NEVER, self.message.arrived_bytes(), self.facts)
+    }
+
+    fn sample(&self, time: Time) -> FlowSample {
+        let message = self.message;
+        FlowSample {
             time,
             flow: message.flow,
             window: Bytes::new(message.bytes(message.arrived, message.limit.max(message.arrived))),
@@ -455,16 +476,10 @@ impl Senders {
             inflight: Bytes::new(message.bytes(message.arrived, message.next.max(message.arrived))),
             acked: Bytes::new(message.arrived_bytes()),
             samples: 1,
-        })
+        }
     }
 
-    pub(super) fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        let record =
-            |message: &Message| message.record(Time::NEVER, Time::NEVER, message.arrived_bytes(), facts);
-        self.active().map(record).collect()
-    }
-
-    pub(super) fn waits(&self, nics: &[Nic]) -> Vec<(u32, String)> {
-        self.active().map(|message| (message.flow, message.waits_for(nics))).collect()
+    fn waits_for(&self) -> String {
+        self.message.waits_for(self.nics)
     }
 }

@@ -4,6 +4,18 @@
 //! and the payload of data, the sender's index and the packet number of the others.
 
 use incast_net::packet::{Body, high, joined, low};
+use incast_net::record::OwnPacket;
+
+/// Permission of a receiver to send more of a message.
+pub(super) const GRANT: u8 = 0;
+/// Request of a receiver to send packets again.
+pub(super) const RESEND: u8 = 1;
+
+/// The own packets.
+pub(super) const OWN: [OwnPacket; 2] = [
+    OwnPacket { name: "grant", code: 9, cumulative: false },
+    OwnPacket { name: "resend", code: 10, cumulative: false },
+];
 
 /// The body of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +96,7 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use incast_net::packet::{Kind, Packet};
+    use incast_net::packet::Packet;
 
     #[test]
     fn bodies_keep_what_they_are_given_where_captures_find_it() {
@@ -95,7 +107,7 @@ mod tests {
         let control =
             Control { sent: 1 << 50 | 3, slot: 8, limit: u32::MAX - 1, first: 5, arrived: 6, level: 127 };
         assert_eq!(Control::of(&control.body()), control);
-        let ack = Packet { body: control.body(), ..Packet::blank(Kind::Grant) }.ack(1 << 51);
+        let ack = Packet { body: control.body(), ..Packet::own(GRANT) }.ack(1 << 51);
         assert_eq!((ack.slot, ack.expected, ack.marked), (8, u32::MAX - 1, 0));
     }
 }

@@ -9,16 +9,17 @@ mod sender;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::packet::{IntRecords, Kind, Packet};
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{FlowRecord, FlowSample, OwnPacket};
 use incast_units::Time;
 
 use receiver::Receivers;
 use sender::{Sender, State};
 
 use super::context::{Context, Transport};
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
+use crate::node::FlowView;
 use crate::rank;
 
 /// The flows from and to one host. A source is the index of a sender.
@@ -77,11 +78,11 @@ impl Ndp {
 impl Transport for Ndp {
     type Shared = ();
 
-    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
+    fn prepare(_: &Simulation, _: &FlowFacts) -> Result<(), String> {
         Ok(())
     }
 
-    fn new((): &(), _: &Facts) -> Self {
+    fn new((): &(), _: &FlowFacts) -> Self {
         Self { senders: Vec::new(), free: Vec::new(), places: Vec::new(), receivers: Receivers::default() }
     }
 
@@ -145,9 +146,9 @@ impl Transport for Ndp {
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
         let index = match packet.kind {
             Kind::Data | Kind::Header => return self.receivers.on_data(now, packet, cx),
-            Kind::Ack | Kind::Nack | Kind::Pull => packet.ack(now).slot,
+            Kind::Ack | Kind::Nack | Kind::Own => packet.ack(now).slot,
             Kind::Returned => packet.origin().index(),
-            Kind::Cnp | Kind::Grant | Kind::Resend | Kind::Pause | Kind::Resume | Kind::PauseMap => return,
+            Kind::Cnp | Kind::Pause | Kind::Resume | Kind::PauseMap => return,
         };
         let Some(place) = self.place(index) else { return };
         let sender = &mut self.senders[place as usize];
@@ -190,16 +191,37 @@ impl Transport for Ndp {
         }
     }
 
-    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample> {
-        Some(self.senders[self.place(index)? as usize].sample(time, facts))
+    fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        for sender in self.under_way() {
+            let is_paused = nics[usize::from(sender.port)].wire.is_paused(sender.queue);
+            see(&View { sender, is_paused, facts });
+        }
     }
 
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        self.under_way().map(|sender| sender.record(Time::NEVER, Time::NEVER, facts)).collect()
+    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "pull", code: 8, cumulative: true }];
+}
+
+/// The view of one flow.
+struct View<'a> {
+    sender: &'a Sender,
+    is_paused: bool,
+    facts: &'a FlowFacts<'a>,
+}
+
+impl FlowView for View<'_> {
+    fn flow(&self) -> u32 {
+        self.sender.flow
     }
 
-    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
-        let paused = |sender: &Sender| nics[usize::from(sender.port)].wire.is_paused(sender.queue);
-        self.under_way().map(|sender| (sender.flow, sender.waits_for(paused(sender), facts))).collect()
+    fn record(&self) -> FlowRecord {
+        self.sender.record(Time::NEVER, Time::NEVER, self.facts)
+    }
+
+    fn sample(&self, time: Time) -> FlowSample {
+        self.sender.sample(time, self.facts)
+    }
+
+    fn waits_for(&self) -> String {
+        self.sender.waits_for(self.is_paused, self.facts)
     }
 }

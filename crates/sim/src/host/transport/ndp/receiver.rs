@@ -6,7 +6,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
 use incast_units::Bytes;
 
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
 use crate::host::transport::reply::{path_back, send_back};
 use crate::rank;
@@ -33,6 +33,9 @@ struct Incoming {
     /// Time at which the last byte arrived. (ps)
     completed: u64,
 }
+
+/// The only own packet: a request of a receiver for packets.
+const PULL: u8 = 0;
 
 /// No position.
 const NOWHERE: u32 = u32::MAX;
@@ -153,7 +156,7 @@ impl Receivers {
             let state = &mut self.states[incoming.place as usize];
             state.pulls = state.pulls.wrapping_add(1);
             state.owed -= 1;
-            let mut pull = to_sender(Kind::Pull, &incoming, state.path, cx.facts);
+            let mut pull = to_sender(Packet::own(PULL), &incoming, state.path, cx.facts);
             let expected = state.order.expected;
             pull.set_ack(&Ack { inflight: state.pulls, ..told(&incoming, now, now, expected) });
             if state.owed > 0 {
@@ -193,7 +196,7 @@ impl Receivers {
 /// Returns the time between two pulls: one full data packet at the pull rate. (ps)
 fn spacing<E>(cx: &Context<'_, E>) -> u64 {
     let (facts, sizes) = (cx.facts, cx.facts.sizes(0));
-    let line = facts.routes.ports[cx.host as usize][0].rate;
+    let line = facts.fabric.routes.ports[cx.host as usize][0].rate;
     let rate = incast_units::Rate::from_bps(facts.transport.ndp.pull_rate.scale(line.bps()).max(1));
     rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps()
 }
@@ -206,12 +209,12 @@ fn answer(
     data: &Data,
     incoming: &Incoming,
     expected: u64,
-    facts: &Facts,
+    facts: &FlowFacts,
 ) -> (Packet, Ack) {
     let hash = facts.hashes(incoming.flow).1;
     let spreads = facts.flows[incoming.flow as usize].balancing.spreads();
     let path = if spreads { path_back(packet, incoming.flow, hash, facts) } else { (hash, 0) };
-    let mut reply = to_sender(kind, incoming, path, facts);
+    let mut reply = to_sender(Packet::blank(kind), incoming, path, facts);
     reply.hop_delay = packet.hop_delay;
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
@@ -223,8 +226,8 @@ fn answer(
     (reply, ack)
 }
 
-/// A packet to the sender of a flow.
-fn to_sender(kind: Kind, incoming: &Incoming, (hash, flags): (u32, u8), facts: &Facts) -> Packet {
+/// Completes a packet to the sender of a flow.
+fn to_sender(blank: Packet, incoming: &Incoming, (hash, flags): (u32, u8), facts: &FlowFacts) -> Packet {
     let flow = &facts.flows[incoming.flow as usize];
     Packet {
         destination: flow.source,
@@ -232,7 +235,7 @@ fn to_sender(kind: Kind, incoming: &Incoming, (hash, flags): (u32, u8), facts: &
         size: facts.sizes(flow.algorithm).ack as u16,
         queue: facts.transport.ack_queue.unwrap_or(flow.queue),
         flags,
-        ..Packet::blank(kind)
+        ..blank
     }
 }
 

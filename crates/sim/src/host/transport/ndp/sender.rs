@@ -9,7 +9,7 @@ use incast_units::{Bytes, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::rank;
@@ -125,7 +125,7 @@ impl Sender {
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
-    pub(super) fn stop_event(&self, facts: &Facts) -> Option<Event> {
+    pub(super) fn stop_event(&self, facts: &FlowFacts) -> Option<Event> {
         let stop = facts.flows[self.flow as usize].stop;
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.index))
     }
@@ -146,7 +146,7 @@ impl Sender {
         &mut self,
         now: u64,
         place: u32,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) -> Option<Packet> {
         let number = self.packets_known.next().filter(|_| self.credit > 0)?;
@@ -185,14 +185,14 @@ impl Sender {
     }
 
     /// An acknowledgement, a NACK or a pull has arrived. Returns whether the flow is done.
-    pub(super) fn answered(&mut self, now: u64, packet: &Packet, facts: &Facts) -> bool {
+    pub(super) fn answered(&mut self, now: u64, packet: &Packet, facts: &FlowFacts) -> bool {
         let body = packet.ack(now);
         self.heard(now);
         // An acknowledgement covers its own packet and all before the expected one, a NACK and a pull only those.
         let own = packet.kind == Kind::Ack && body.offset > 0;
         let bitmap = if own { 1 << (body.offset - 1).min(63) } else { 0 };
         self.packets_known.on_ack(&Report { bitmap, ..body.report() }, false);
-        if packet.kind != Kind::Pull {
+        if packet.kind != Kind::Own {
             self.expected += 1;
             let good = packet.kind == Kind::Ack && body.marked == 0;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
@@ -221,7 +221,7 @@ impl Sender {
 
     /// A header has been returned. Its packet waits for a pull, unless none can come: nothing else is in flight and
     /// no pull is expected.
-    pub(super) fn returned(&mut self, now: u64, packet: &Packet, facts: &Facts) {
+    pub(super) fn returned(&mut self, now: u64, packet: &Packet, facts: &FlowFacts) {
         self.heard(now);
         self.feedback(now, packet.hash ^ facts.hashes(self.flow).0, Feedback::Bad);
         let data = Data::of(&packet.body);
@@ -243,7 +243,13 @@ impl Sender {
     }
 
     /// Handles the event of the timer. Returns whether anything may be sent that could not be sent before.
-    pub(super) fn timer<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) -> bool {
+    pub(super) fn timer<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        facts: &FlowFacts,
+        effects: &mut E,
+    ) -> bool {
         if self.timer_event != now || self.state == State::Done {
             return false;
         }
@@ -272,7 +278,7 @@ impl Sender {
         true
     }
 
-    fn timeout(&self, facts: &Facts) -> u64 {
+    fn timeout(&self, facts: &FlowFacts) -> u64 {
         facts.transport.ndp.rto.ps() << self.backoff
     }
 
@@ -282,7 +288,7 @@ impl Sender {
     }
 
     /// The record of the flow at its end, or so far.
-    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &Facts) -> FlowRecord {
+    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &FlowFacts) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(facts));
         FlowRecord {
             finish,
@@ -296,7 +302,7 @@ impl Sender {
     }
 
     /// Its window is what it has in flight and what it may send.
-    pub(super) fn sample(&self, time: Time, facts: &Facts) -> FlowSample {
+    pub(super) fn sample(&self, time: Time, facts: &FlowFacts) -> FlowSample {
         let flow = &facts.flows[self.flow as usize];
         let sizes = facts.sizes(flow.algorithm);
         let inflight = self.packets_known.inflight();
@@ -304,7 +310,7 @@ impl Sender {
             time,
             flow: self.flow,
             window: Bytes::new(inflight + self.credit * sizes.data(sizes.payload)),
-            rate: facts.routes.ports[flow.source as usize][usize::from(self.port)].rate,
+            rate: facts.fabric.routes.ports[flow.source as usize][usize::from(self.port)].rate,
             rtt: Time::from_ps(self.last_rtt),
             inflight: Bytes::new(inflight),
             acked: Bytes::new(self.acknowledged(facts)),
@@ -313,7 +319,7 @@ impl Sender {
     }
 
     /// Describes the event for which the flow waits.
-    pub(super) fn waits_for(&self, paused: bool, facts: &Facts) -> String {
+    pub(super) fn waits_for(&self, paused: bool, facts: &FlowFacts) -> String {
         let (acknowledged, known) = (Bytes::new(self.acknowledged(facts)), &self.packets_known);
         let reason = match self.state {
             State::Ready if paused => "its host's link is paused",
@@ -329,7 +335,7 @@ impl Sender {
     }
 
     /// Payload acknowledged.
-    fn acknowledged(&self, facts: &Facts) -> u64 {
+    fn acknowledged(&self, facts: &FlowFacts) -> u64 {
         let payload = facts.sizes(facts.flows[self.flow as usize].algorithm).payload;
         self.packets_known.acknowledged().saturating_mul(payload).min(self.size)
     }

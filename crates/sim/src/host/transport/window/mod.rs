@@ -18,9 +18,10 @@ use receiver::Receivers;
 use sender::{Sender, State};
 
 use super::context::{Context, Transport};
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
+use crate::node::FlowView;
 use crate::rank;
 
 /// The flows from and to one host. A source is the index of a sender.
@@ -104,7 +105,7 @@ impl Window {
         let body = packet.ack(now);
         let Some(place) = self.place(body.slot) else { return };
         if packet.is(flag::INT) {
-            unpack_int(int, packet.hops, &cx.facts.rates, &mut self.stack);
+            unpack_int(int, packet.hops, &cx.facts.fabric.rates, &mut self.stack);
         } else {
             self.stack.count = 0;
         }
@@ -132,11 +133,11 @@ impl Window {
 impl Transport for Window {
     type Shared = ();
 
-    fn prepare(_: &Simulation, _: &Facts) -> Result<(), String> {
+    fn prepare(_: &Simulation, _: &FlowFacts) -> Result<(), String> {
         Ok(())
     }
 
-    fn new((): &(), facts: &Facts) -> Self {
+    fn new((): &(), facts: &FlowFacts) -> Self {
         Self {
             senders: Vec::new(),
             free: Vec::new(),
@@ -246,8 +247,8 @@ impl Transport for Window {
             }
             Kind::Header => self.receivers.on_header(now, packet, cx),
             Kind::Returned => self.trimmed(now, packet.origin().index(), packet, cx),
-            // The network card reads pauses; no window sender has asked for the others.
-            Kind::Pause | Kind::Resume | Kind::PauseMap | Kind::Pull | Kind::Grant | Kind::Resend => {}
+            // The network card reads pauses; this transport has no own packets.
+            Kind::Pause | Kind::Resume | Kind::PauseMap | Kind::Own => {}
         }
     }
 
@@ -288,26 +289,41 @@ impl Transport for Window {
         }
     }
 
-    fn sample(&self, time: Time, index: u32, facts: &Facts) -> Option<FlowSample> {
-        Some(self.senders[self.place(index)? as usize].sample(time, facts))
+    fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        for (sender, place) in self.under_way() {
+            let controllers = self.controllers[usize::from(sender.algorithm)].as_deref();
+            let is_paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
+            see(&View { sender, controllers, is_paused, facts });
+        }
+    }
+}
+
+/// The view of one flow.
+struct View<'a> {
+    sender: &'a Sender,
+    controllers: Option<&'a dyn Controllers>,
+    is_paused: bool,
+    facts: &'a FlowFacts<'a>,
+}
+
+impl FlowView for View<'_> {
+    fn flow(&self) -> u32 {
+        self.sender.flow
     }
 
-    fn internals(&self, index: u32) -> Vec<(u16, Value)> {
-        let Some(place) = self.place(index) else { return Vec::new() };
-        let sender = &self.senders[place as usize];
-        let controllers = self.controllers[usize::from(sender.algorithm)].as_ref();
-        controllers.map(|controllers| controllers.internals(sender.controller)).unwrap_or_default()
+    fn record(&self) -> FlowRecord {
+        self.sender.record(Time::NEVER, Time::NEVER, self.facts)
     }
 
-    fn unfinished(&self, facts: &Facts) -> Vec<FlowRecord> {
-        self.under_way().map(|(sender, _)| sender.record(Time::NEVER, Time::NEVER, facts)).collect()
+    fn sample(&self, time: Time) -> FlowSample {
+        self.sender.sample(time, self.facts)
     }
 
-    fn waits(&self, nics: &[Nic], facts: &Facts) -> Vec<(u32, String)> {
-        let waits = |(sender, place): (&Sender, u32)| {
-            let paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
-            (sender.flow, sender.waits_for(paused, facts))
-        };
-        self.under_way().map(waits).collect()
+    fn internals(&self) -> Vec<(u16, Value)> {
+        self.controllers.map(|controllers| controllers.internals(self.sender.controller)).unwrap_or_default()
+    }
+
+    fn waits_for(&self) -> String {
+        self.sender.waits_for(self.is_paused, self.facts)
     }
 }

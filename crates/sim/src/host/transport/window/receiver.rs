@@ -5,7 +5,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use incast_units::{Bytes, Time};
 
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
 use crate::host::transport::reply::{path_back, send_back};
 use crate::rank;
@@ -47,13 +47,13 @@ enum Order {
 }
 
 impl Order {
-    fn new(facts: &Facts) -> Self {
+    fn new(facts: &FlowFacts) -> Self {
         if keeps(facts.transport.recovery) { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
     }
 
     /// A packet has arrived.
     #[inline]
-    fn take(&mut self, now: u64, number: u32, facts: &Facts) -> Verdict {
+    fn take(&mut self, now: u64, number: u32, facts: &FlowFacts) -> Verdict {
         match self {
             Self::InOrder(order) => order.take(now, number, facts.transport.nack_interval.ps()),
             Self::Any(order) => order.take(number),
@@ -85,7 +85,7 @@ struct State {
 }
 
 impl Receivers {
-    pub(super) fn new(facts: &Facts) -> Self {
+    pub(super) fn new(facts: &FlowFacts) -> Self {
         let transport = &facts.transport;
         Self {
             rules: ReceiverRules {
@@ -307,7 +307,7 @@ fn acknowledgement(
     incoming: &Incoming,
     hash: u32,
     (expected, bitmap): (u64, Option<u64>),
-    facts: &Facts,
+    facts: &FlowFacts,
 ) -> (Packet, Ack) {
     let flow = &facts.flows[incoming.flow as usize];
     let (hash, handling) =
@@ -342,7 +342,7 @@ fn acknowledgement(
 }
 
 /// A congestion notification packet to the sender.
-fn congestion_notification(incoming: &Incoming, hash: u32, facts: &Facts) -> Packet {
+fn congestion_notification(incoming: &Incoming, hash: u32, facts: &FlowFacts) -> Packet {
     let ack = Ack {
         sent: 0,
         received: 0,

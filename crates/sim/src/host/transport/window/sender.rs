@@ -10,7 +10,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::facts::Facts;
+use crate::facts::flows::FlowFacts;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
@@ -159,7 +159,7 @@ impl Sender {
         now: u64,
         place: u32,
         controller: (u32, Directive),
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) {
         self.controller = controller.0;
@@ -167,7 +167,7 @@ impl Sender {
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
-    pub(super) fn stop_event(&self, facts: &Facts) -> Option<Event> {
+    pub(super) fn stop_event(&self, facts: &FlowFacts) -> Option<Event> {
         let stop = facts.flows[self.flow as usize].stop;
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.index))
     }
@@ -186,7 +186,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) -> Option<Packet> {
         let number = self.recovery.next()?;
@@ -307,7 +307,7 @@ impl Sender {
         place: u32,
         (number, sent, entropy): (u32, u64, u16),
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) {
         if let Some(entropies) = &mut self.entropies {
@@ -321,7 +321,7 @@ impl Sender {
 
     /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
     /// returned.
-    pub(super) fn trim_of(&self, now: u64, packet: &Packet, facts: &Facts) -> (u32, u64, u16) {
+    pub(super) fn trim_of(&self, now: u64, packet: &Packet, facts: &FlowFacts) -> (u32, u64, u16) {
         let (data, back) = facts.hashes(self.flow);
         if packet.kind == Kind::Returned {
             let of = Data::of(&packet.body);
@@ -338,7 +338,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) {
         let directive = controllers.on_cnp(self.controller, Time::from_ps(now));
@@ -351,7 +351,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) -> bool {
         if self.retransmit_event != now || self.state == State::Done {
@@ -384,7 +384,7 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) -> bool {
         if self.control_event != now || self.state == State::Done {
@@ -438,7 +438,7 @@ impl Sender {
     }
 
     /// The record of the flow at its end, or so far.
-    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &Facts) -> FlowRecord {
+    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &FlowFacts) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(self.start), self.acknowledged_bytes(facts));
         FlowRecord {
             finish,
@@ -451,7 +451,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn sample(&self, time: Time, facts: &Facts) -> FlowSample {
+    pub(super) fn sample(&self, time: Time, facts: &FlowFacts) -> FlowSample {
         FlowSample {
             time,
             flow: self.flow,
@@ -465,7 +465,7 @@ impl Sender {
     }
 
     /// Describes the event for which the flow waits.
-    pub(super) fn waits_for(&self, paused: bool, facts: &Facts) -> String {
+    pub(super) fn waits_for(&self, paused: bool, facts: &FlowFacts) -> String {
         let acknowledged = Bytes::new(self.acknowledged_bytes(facts));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
         let reason = match self.state {
@@ -482,12 +482,12 @@ impl Sender {
     }
 
     /// Payload acknowledged.
-    fn acknowledged_bytes(&self, facts: &Facts) -> u64 {
+    fn acknowledged_bytes(&self, facts: &FlowFacts) -> u64 {
         let payload = facts.sizes(self.algorithm).payload;
         self.recovery.acknowledged().saturating_mul(payload).min(self.size)
     }
 
-    fn gap_for(&self, size: u64, facts: &Facts) -> u64 {
+    fn gap_for(&self, size: u64, facts: &FlowFacts) -> u64 {
         let sizes = facts.sizes(self.algorithm);
         if size == sizes.data(sizes.payload) { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
     }
@@ -499,7 +499,7 @@ impl Sender {
         now: u64,
         place: u32,
         directive: Directive,
-        facts: &Facts,
+        facts: &FlowFacts,
         effects: &mut E,
     ) {
         self.window = directive.window;
@@ -525,7 +525,7 @@ impl Sender {
         lost: Lost,
         position: u64,
         controllers: &mut dyn Controllers,
-        facts: &Facts,
+        facts: &FlowFacts,
     ) -> Directive {
         let loss = Loss {
             now: Time::from_ps(now),
@@ -538,7 +538,7 @@ impl Sender {
         controllers.on_loss(self.controller, &loss)
     }
 
-    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, facts: &Facts, effects: &mut E) {
+    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, facts: &FlowFacts, effects: &mut E) {
         if self.recovery.inflight() == 0 {
             self.retransmit_at = NEVER;
             return;
