@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn an_algorithm_for_spraying_wants_packets_spread_and_selective_repeat() {
         let problem = |scenario: &Scenario, blocks: &[usize]| {
-            without_spraying(&scenario.root, "x", blocks).map(|(message, _)| message)
+            without_spraying(&scenario.root.sections(), "x", blocks).map(|(message, _)| message)
         };
         let selective = star("oscar", "transport = { recovery = \"selective\" }");
         let one_path = "x is made for packets that are spread over paths, and every flow has one path";
