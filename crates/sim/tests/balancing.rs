@@ -9,7 +9,7 @@ use incast_cc::params::Value;
 use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
 use incast_sim::describe::Named;
 use incast_sim::describe::algorithm::Algorithm;
-use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::balancing::{Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::switch::Buffer;
 use incast_sim::describe::transport::{Recovery, Repair, Sample};
@@ -140,7 +140,7 @@ fn the_rtt_is_that_of_the_packets_own_path() {
         simulation.transport.recovery = Recovery::Selective;
         simulation.transport.repair = Repair::Never;
         // Acknowledgements by one path, which may be the slow one.
-        simulation.balancing.acknowledgements = false;
+        simulation.balancing.acknowledgements = Acknowledgements::OnePath;
         simulation.probes.flows = vec![0];
         simulation.probes.flow_interval = Time::from_ns(250);
         let (_, kept) = run_everywhere(&simulation);
@@ -215,7 +215,7 @@ fn acknowledgements_over_two_paths(key: u64, sample: Sample) -> Vec<Seen> {
     let mut simulation = spraying(spines(1, gbps(100), &[us(1), us(9) + Time::from_ns(200)]), vec![one]);
     simulation.algorithms = vec![Algorithm::new::<Recorder>("recorder", recording.clone())];
     simulation.transport.sample = sample;
-    simulation.balancing.acknowledgements = false;
+    simulation.balancing.acknowledgements = Acknowledgements::OnePath;
     run(&simulation);
     let seen = recording.seen.lock().unwrap();
     seen.clone()
@@ -332,7 +332,7 @@ fn flows_of_different_policies_share_a_network() {
     simulation.transport.repair = Repair::Threshold;
     simulation.switch.buffer = Buffer::PerPort(Bytes::new(30_000));
     simulation.transport.rto = us(100);
-    for acknowledgements in [true, false] {
+    for acknowledgements in [Acknowledgements::Balanced, Acknowledgements::OnePath] {
         simulation.balancing.acknowledgements = acknowledgements;
         simulation.balancing.freeze = Some(us(50));
         let (outcome, kept) = run_everywhere(&simulation);
@@ -353,7 +353,7 @@ fn acknowledgements_take_one_path_if_asked() {
         let mut simulation =
             spraying(network.clone(), vec![balanced(flow(0, 1, 500_000, Time::ZERO), policy)]);
         assert_eq!(up(&simulation), 4, "{policy:?}");
-        simulation.balancing.acknowledgements = false;
+        simulation.balancing.acknowledgements = Acknowledgements::OnePath;
         assert_eq!(up(&simulation), 1, "{policy:?}");
     }
 }

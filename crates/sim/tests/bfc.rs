@@ -159,7 +159,7 @@ fn a_paused_flow_does_not_hold_up_another_as_it_does_with_pfc() {
     let mut sim = uncontrolled(two_switches(), flows, Bfc::default());
     sim.switch = Switch {
         buffer: lossless_switch().buffer,
-        pfc: Some(Pfc { xoff: Some(Bytes::new(37_500)), xon_offset: Bytes::new(2_000), headroom: None }),
+        pfc: Some(Pfc { xoff: Some(Bytes::new(37_500)), xon_offset: Bytes::new(2_000), ..Pfc::default() }),
         ..Switch::default()
     };
     let (_, seen) = see(&sim);

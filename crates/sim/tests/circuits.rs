@@ -319,12 +319,10 @@ fn marks_and_the_shared_buffer_work_on_both_ports() {
         reference: Some(gbps(25)),
         at: MarkingPoint::Dequeue,
     });
-    sim.switch.buffer = Buffer::Shared {
-        size: Bytes::new(500_000),
-        reserve: Bytes::ZERO,
-        ingress_alpha: Fixed::ONE,
-        egress_alpha: Fixed::ONE,
-    };
+    sim.switch.buffer = Buffer::Shared(Bytes::new(500_000));
+    sim.switch.reserve = Bytes::ZERO;
+    sim.switch.ingress_alpha = Fixed::ONE;
+    sim.switch.egress_alpha = Fixed::ONE;
     sim.switch.queues = 2;
     sim.switch.scheduler = Scheduler::Drr;
     sim.transport.ack_queue = Some(1);

@@ -49,12 +49,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
         };
         let mut sim = simulation(network, vec![algorithm(info.name, settings)], flows);
         sim.switch = lossless_switch();
-        sim.switch.buffer = Buffer::Shared {
-            size: Bytes::new(1_000_000),
-            reserve: Bytes::new(4096),
-            ingress_alpha: Fixed::ratio(1, 4),
-            egress_alpha: Fixed::ONE,
-        };
+        sim.switch.buffer = Buffer::Shared(Bytes::new(1_000_000));
         if let Some(ecn) = &mut sim.switch.ecn {
             (ecn.kmin, ecn.kmax) = (Bytes::new(5_000), Bytes::new(100_000));
         }
@@ -111,7 +106,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
     let mut incast = simulation(network, vec![algorithm("timely", &[])], flows);
     incast.switch = lossless_switch();
     incast.switch.pfc =
-        Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), headroom: None });
+        Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });
     incast.transport.ack_every = 4;
     incast.transport.ack_delay = us(5);
     all.push(("short-links".to_owned(), incast));

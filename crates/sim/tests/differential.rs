@@ -18,7 +18,7 @@ use common::{Kept, algorithm, every_sample, fat_tree, flow, simulation};
 use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
-use incast_sim::describe::balancing::{self, Balancing};
+use incast_sim::describe::balancing::{self, Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
@@ -114,6 +114,8 @@ struct Case {
     /// Everybody also sends to host 0 at the start.
     incast: bool,
     buffer: Buffer,
+    /// Of a shared buffer: the parts of what is free for an ingress and for an egress.
+    alphas: [Fixed; 2],
     pfc: Option<Pfc>,
     ecn: Option<Ecn>,
     queues: u8,
@@ -233,6 +235,8 @@ impl Case {
         let algorithms = self.algorithms.iter().map(|(name, low)| chosen(name, *low)).collect();
         let mut sim = simulation(network, algorithms, flows);
         sim.switch.buffer = self.buffer;
+        sim.switch.reserve = Bytes::new(2_000);
+        [sim.switch.ingress_alpha, sim.switch.egress_alpha] = self.alphas;
         sim.switch.pfc = self.pfc.filter(|_| !has_circuits);
         sim.switch.ecn = self.ecn;
         sim.switch.queues = self.queues;
@@ -404,29 +408,26 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     )
 }
 
-/// A buffer, and PFC only where it goes with the buffer.
-fn buffers() -> impl Strategy<Value = (Buffer, Option<Pfc>)> {
+/// A buffer with its alphas, and PFC only where it goes with the buffer.
+fn buffers() -> impl Strategy<Value = ((Buffer, [Fixed; 2]), Option<Pfc>)> {
     let offset = select(vec![0_u64, 1_500, 3_072]);
     let fixed = (2_000..40_000_u64, offset.clone()).prop_map(|(xoff, offset)| Pfc {
         xoff: Some(Bytes::new(xoff + offset)),
         xon_offset: Bytes::new(offset),
-        headroom: None,
+        ..Pfc::default()
     });
-    let dynamic =
-        offset.prop_map(|offset| Pfc { xoff: None, xon_offset: Bytes::new(offset), headroom: None });
-    let shared = |size: u64, ingress: u64, egress: u64| Buffer::Shared {
-        size: Bytes::new(size),
-        reserve: Bytes::new(2_000),
-        ingress_alpha: Fixed::ratio(1, ingress),
-        egress_alpha: Fixed::ratio(egress, 2),
+    let dynamic = offset.prop_map(|offset| Pfc { xon_offset: Bytes::new(offset), ..Pfc::default() });
+    let alone = |buffer| (buffer, [Fixed::ONE; 2]);
+    let shared = |size: u64, ingress: u64, egress: u64| {
+        (Buffer::Shared(Bytes::new(size)), [Fixed::ratio(1, ingress), Fixed::ratio(egress, 2)])
     };
     let pfc = prop_oneof![fixed.clone(), dynamic];
     prop_oneof![
-        2 => Just((Buffer::Unlimited, None)),
-        2 => (3_000..60_000_u64).prop_map(|limit| (Buffer::PerPort(Bytes::new(limit)), None)),
+        2 => Just((alone(Buffer::Unlimited), None)),
+        2 => (3_000..60_000_u64).prop_map(move |limit| (alone(Buffer::PerPort(Bytes::new(limit))), None)),
         2 => (5_000..200_000_u64, 1..9_u64, 1..9_u64)
             .prop_map(move |(size, i, e)| (shared(size, i, e), None)),
-        1 => fixed.prop_map(|pfc| (Buffer::Unlimited, Some(pfc))),
+        1 => fixed.prop_map(move |pfc| (alone(Buffer::Unlimited), Some(pfc))),
         3 => (1_000_000..8_000_000_u64, 1..65_u64, pfc)
             .prop_map(move |(size, i, pfc)| (shared(size, i, 2), Some(pfc))),
     ]
@@ -463,15 +464,14 @@ fn spread() -> impl Strategy<Value = (Vec<Balancing>, balancing::Settings)> {
     let policies = prop_oneof![1 => Just(vec![Balancing::Ecmp]), 2 => vec(select(policies), 1..4)];
     let thresholds = [1..5_000_u64, 1..20_000_u64, 1..40_000_u64];
     let settings = (0..9_u32, option::of(1..100_000_u64), any::<bool>(), thresholds, 0..2_000_u64);
-    let settings = settings.prop_map(|(paths, freeze, acknowledgements, [low, more, most], interval)| {
-        balancing::Settings {
+    let settings =
+        settings.prop_map(|(paths, freeze, balanced, [low, more, most], interval)| balancing::Settings {
             paths: 1 << paths,
             freeze: freeze.map(Time::from_ns),
-            acknowledgements,
+            acknowledgements: if balanced { Acknowledgements::Balanced } else { Acknowledgements::OnePath },
             thresholds: [low, low + more, low + more + most].map(Bytes::new),
             interval: Time::from_ns(interval),
-        }
-    });
+        });
     (policies, settings)
 }
 
@@ -512,7 +512,8 @@ fn cases() -> impl Strategy<Value = Case> {
             algorithms: load.0,
             traffic: load.1,
             incast: load.2,
-            buffer: switch.0.0,
+            buffer: switch.0.0.0,
+            alphas: switch.0.0.1,
             pfc: switch.0.1.filter(|_| !wiring.5.trims()),
             ecn: switch.1,
             // Where switches trim, a port has one queue for data.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange, NodeKind};
-use incast_sim::describe::switch::{Buffer, Pfc};
+use incast_sim::describe::switch::{Buffer, OwnBuffer, Pfc};
 use incast_sim::describe::transport::Recovery;
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
@@ -18,15 +18,15 @@ fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
         // Uncontrolled senders, 8 to 1.
         let flows: Vec<_> = (0..8).map(|i| flow(i, 8, 2_000_000, Time::from_ns(u64::from(i)))).collect();
         let mut sim = simulation(star(9, rate, delay), vec![window(u64::MAX)], flows);
-        sim.switch.buffer = shared(8_000_000);
-        sim.switch.pfc = Some(Pfc { xoff: None, xon_offset: Bytes::new(3000), headroom: None });
+        sim.switch = shared(8_000_000);
+        sim.switch.pfc = Some(Pfc { xon_offset: Bytes::new(3000), ..Pfc::default() });
         let (outcome, _) = run_to_end(&sim);
         assert_eq!(outcome.dropped, 0);
         assert!(outcome.ports.iter().map(|p| p.pauses_sent).sum::<u64>() > 0, "nobody was paused");
         assert!(outcome.ports.iter().any(|p| p.paused > Time::ZERO));
         // Room for one packet only: what is on its way when the pause goes out is lost.
         sim.switch.pfc =
-            Some(Pfc { xoff: None, xon_offset: Bytes::new(3000), headroom: Some(Bytes::new(1100)) });
+            Some(Pfc { xon_offset: Bytes::new(3000), headroom: Some(Bytes::new(1100)), ..Pfc::default() });
         let mut kept = Kept::default();
         let outcome = incast_sim::run(&sim, &mut kept).unwrap();
         assert!(outcome.dropped > 0);
@@ -83,11 +83,12 @@ fn no_loss_pattern_hangs_a_flow() {
 fn deadlocking(size: u64) -> Simulation {
     let flows = (0..5).map(|i| flow(i, (i + 2) % 5, size, Time::ZERO)).collect();
     let mut sim = simulation(ring(5), vec![window(u64::MAX)], flows);
-    sim.switch.buffer = shared(1_000_000);
+    sim.switch = shared(1_000_000);
     sim.switch.pfc = Some(Pfc {
         xoff: Some(Bytes::new(20_000)),
         xon_offset: Bytes::new(3000),
         headroom: Some(Bytes::new(60_000)),
+        ..Pfc::default()
     });
     sim
 }
@@ -287,7 +288,9 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     );
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
     assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");
-    let own = |s: &mut Simulation| s.switch.buffers = vec![(vec![2], Buffer::Unlimited)];
+    let own = |s: &mut Simulation| {
+        s.switch.buffers = vec![OwnBuffer { switches: vec![2], buffer: Buffer::Unlimited }]
+    };
     assert_eq!(refuse(&own), "a buffer is given for node 2, which is no switch");
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);
     assert_eq!(none, "the quantum of queue 0 is zero: it would never be served");

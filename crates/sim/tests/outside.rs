@@ -133,7 +133,7 @@ fn pauses_are_recorded_in_pairs() {
     let mut sim = simulation(star(5, gbps(100), us(1)), vec![window(u64::MAX)], flows);
     sim.switch = lossless_switch();
     sim.switch.pfc =
-        Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), headroom: None });
+        Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });
     sim.probes.pauses = true;
     let mut recorder = Recorder::default();
     let outcome = incast_sim::run(&sim, &mut recorder).unwrap();

@@ -27,12 +27,13 @@ fn one_byte_less_of_headroom_would_drop() {
     sim.transport.payload = Bytes::new(946);
     // Host 1 acknowledges the second packet of host 0, after it was paused.
     sim.transport.ack_every = 2;
-    sim.switch.buffer = shared(1_000_000);
+    sim.switch = shared(1_000_000);
     let mut run_with = |headroom: Option<u64>| {
         sim.switch.pfc = Some(Pfc {
             xoff: Some(Bytes::new(1000)),
             xon_offset: Bytes::ZERO,
             headroom: headroom.map(Bytes::new),
+            ..Pfc::default()
         });
         incast_sim::run(&sim, &mut Kept::default()).unwrap().dropped
     };
@@ -82,11 +83,11 @@ fn adversarial(case: u64) -> Simulation {
     sim.switch.queues = queues as u8;
     let schedulers = [Scheduler::StrictPriority, Scheduler::RoundRobin, Scheduler::Drr];
     sim.switch.scheduler = schedulers[random(7, 3) as usize];
-    sim.switch.buffer = shared(1_000_000_000);
+    sim.switch = shared(1_000_000_000);
     sim.switch.pfc = Some(Pfc {
         xoff: Some(Bytes::new([0, 64, 500, 3000][random(8, 4) as usize])),
         xon_offset: Bytes::new([0, 0, 64][random(9, 3) as usize]),
-        headroom: None,
+        ..Pfc::default()
     });
     sim
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::*;
-use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::balancing::{Acknowledgements, Balancing};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Pfc};
 use incast_sim::describe::transport::Recovery;
@@ -78,12 +78,12 @@ fn a_flow_takes_one_card_by_its_hash_and_its_acknowledgements_one_of_the_receive
 
 #[test]
 fn acknowledgements_by_one_path_leave_by_one_card() {
-    for (balanced, cards) in [(true, 2), (false, 1)] {
+    for (acknowledgements, cards) in [(Acknowledgements::Balanced, 2), (Acknowledgements::OnePath, 1)] {
         let mut one = flow(0, 1, 100_000, Time::ZERO);
         one.balancing = Balancing::Ops;
         let mut sim = simulation(rails(), vec![window(u64::MAX)], vec![one]);
         sim.transport.recovery = Recovery::Selective;
-        sim.balancing.acknowledgements = balanced;
+        sim.balancing.acknowledgements = acknowledgements;
         let (outcome, _) = run_everywhere(&sim);
         // Data leaves by the card of its flow whatever the entropy.
         assert_eq!((0..2).filter(|port| packets(&outcome, 0, *port) > 0).count(), 1);
@@ -219,7 +219,7 @@ fn a_pause_holds_one_card_only() {
     let mut sim = simulation(network, vec![window(u64::MAX)], flows);
     let to_h3 = sim.flows.iter().position(|flow| flow.destination == 3).unwrap() as u32;
     sim.switch.buffer = Buffer::Unlimited;
-    let pfc = Pfc { xoff: Some(Bytes::new(20_000)), xon_offset: Bytes::new(3_000), headroom: None };
+    let pfc = Pfc { xoff: Some(Bytes::new(20_000)), xon_offset: Bytes::new(3_000), ..Pfc::default() };
     sim.switch.pfc = Some(pfc);
     sim.probes.pauses = true;
     let mut seen = Pauses::default();

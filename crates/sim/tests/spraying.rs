@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use incast_cc::params::Value;
 use incast_cc::{AnyParams, Fixed};
-use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::balancing::{Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::transport::{Recovery, Repair};
 use incast_sim::record::End;
@@ -28,7 +28,7 @@ fn over(spines: u32, slow: u32, params: AnyParams, repair: Repair, size: u64) ->
     }
     let one = Flow { balancing: Balancing::Random, ..flow(0, 1, size, Time::ZERO) };
     let mut simulation = simulation(network, vec![params], vec![one]);
-    simulation.balancing.acknowledgements = false;
+    simulation.balancing.acknowledgements = Acknowledgements::OnePath;
     simulation.transport.recovery = Recovery::Selective;
     simulation.transport.repair = repair;
     simulation.transport.rto = us(200);

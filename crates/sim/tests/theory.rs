@@ -160,12 +160,10 @@ fn dynamic_threshold_admits_exactly_up_to_the_threshold() {
         vec![window(u64::MAX)],
         vec![flow(0, 2, 1_000_000, us(0)), flow(1, 2, 1_000_000, us(0))],
     );
-    sim.switch.buffer = Buffer::Shared {
-        size: Bytes::new(200 * 1054),
-        reserve: Bytes::ZERO,
-        ingress_alpha: Fixed::ONE,
-        egress_alpha: Fixed::ONE,
-    };
+    sim.switch.buffer = Buffer::Shared(Bytes::new(200 * 1054));
+    sim.switch.reserve = Bytes::ZERO;
+    sim.switch.ingress_alpha = Fixed::ONE;
+    sim.switch.egress_alpha = Fixed::ONE;
     let (outcome, kept) = run_to_end(&sim);
     let port = outcome.ports.iter().find(|p| p.node == 3 && p.port == 2).unwrap();
     assert_eq!(port.peak_queue, Bytes::new(100 * 1054));

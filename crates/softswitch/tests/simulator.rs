@@ -50,18 +50,16 @@ fn network(case: u64) -> Simulation {
     sim.switch.pfc = Some(Pfc {
         xoff: fixed.then(|| Bytes::new(random(6, 40_000))),
         xon_offset: Bytes::new([0, 3072][random(7, 2) as usize]),
-        headroom: None,
+        ..Pfc::default()
     });
     sim.switch.buffer = if fixed && random(8, 2) == 0 {
         Described::Unlimited
     } else {
-        Described::Shared {
-            size: Bytes::new(headroom(&sim) + 20_000 + random(9, 200_000)),
-            reserve: Bytes::new([0, 2000][random(10, 2) as usize]),
-            ingress_alpha: [Fixed::ratio(1, 8), Fixed::ONE, Fixed::whole(4)][random(11, 3) as usize],
-            egress_alpha: Fixed::ONE,
-        }
+        Described::Shared(Bytes::new(headroom(&sim) + 20_000 + random(9, 200_000)))
     };
+    sim.switch.reserve = Bytes::new([0, 2000][random(10, 2) as usize]);
+    sim.switch.ingress_alpha = [Fixed::ratio(1, 8), Fixed::ONE, Fixed::whole(4)][random(11, 3) as usize];
+    sim.switch.egress_alpha = Fixed::ONE;
     sim
 }
 
@@ -82,7 +80,7 @@ type Name = (u32, u16);
 fn model_of(sim: &Simulation) -> (Model, Vec<Name>) {
     let hosts = sim.network.hosts;
     let (size, reserve, alpha) = match sim.switch.buffer {
-        Described::Shared { size, reserve, ingress_alpha, .. } => (Some(size), reserve, ingress_alpha),
+        Described::Shared(size) => (Some(size), sim.switch.reserve, sim.switch.ingress_alpha),
         _ => (None, Bytes::ZERO, Fixed::ONE),
     };
     let pfc = sim.switch.pfc.unwrap();

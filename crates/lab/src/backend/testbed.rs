@@ -8,7 +8,7 @@ use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::network::{Link, NodeId, PortId};
-use incast_sim::describe::switch::{Buffer, MarkingPoint};
+use incast_sim::describe::switch::{Buffer, MarkingPoint, Switch};
 use incast_sim::describe::transport::{Kind, Recovery};
 use incast_units::{Bytes, Rate, Time};
 
@@ -283,7 +283,7 @@ impl Backend for Testbed {
             note(shallow.is_some(), shallow.as_deref().unwrap_or_default());
             note(true, "delays of links are those of the kernel, and not those of the scenario");
             note(true, "the peak of a queue is that of its samples");
-            let shared = matches!(switch.buffer, Buffer::Shared { .. });
+            let shared = matches!(switch.buffer, Buffer::Shared(_));
             let alone = "ports do not share the buffer: each has the most that one alone could take of it";
             note(shared, alone);
         }
@@ -503,7 +503,7 @@ fn ports_of(links: &[Link]) -> impl Iterator<Item = (&Link, (NodeId, PortId), (N
 #[must_use]
 pub fn ports(simulation: &Simulation) -> Vec<Port> {
     let hosts = simulation.network.hosts;
-    let limit = longest_queue(&simulation.switch.buffer);
+    let limit = longest_queue(&simulation.switch);
     let of = |(link, (node, port), (peer, _)): (&Link, _, (NodeId, _))| {
         let sends = node >= hosts;
         Port {
@@ -521,13 +521,13 @@ pub fn ports(simulation: &Simulation) -> Vec<Port> {
 }
 
 /// Returns the longest queue of a port that alone fills a buffer.
-fn longest_queue(buffer: &Buffer) -> Option<Bytes> {
-    match *buffer {
+fn longest_queue(switch: &Switch) -> Option<Bytes> {
+    match switch.buffer {
         Buffer::Unlimited => None,
         Buffer::PerPort(limit) => Some(limit),
-        Buffer::Shared { size, egress_alpha, .. } => {
+        Buffer::Shared(size) => {
             // One queue alone grows to where it is alpha times what is free: Choudhury and Hahne (1998).
-            let alpha = fraction(egress_alpha);
+            let alpha = fraction(switch.egress_alpha);
             Some(Bytes::new((size.get() as f64 * alpha / (1.0 + alpha)) as u64))
         }
     }
@@ -553,13 +553,13 @@ fn pausing(simulation: &Simulation, link: &Link) -> Option<Pausing> {
     let (switch, transport) = (&simulation.switch, &simulation.transport);
     let pfc = switch.pfc?;
     let (alpha, reserve) = match switch.buffer {
-        Buffer::Shared { ingress_alpha, reserve, .. } => (ingress_alpha, reserve),
+        Buffer::Shared(_) => (switch.ingress_alpha_at(link.rate), switch.reserve),
         Buffer::Unlimited | Buffer::PerPort(_) => (Fixed::ZERO, Bytes::ZERO),
     };
     let packet = (transport.payload + transport.header).max(transport.smallest);
     Some(Pausing {
         xoff: pfc.xoff,
-        alpha: switch.ingress_alpha_at(alpha, link.rate),
+        alpha,
         xon_offset: pfc.xon_offset,
         headroom: switch.headroom(link.rate, link.delay, packet),
         reserve,

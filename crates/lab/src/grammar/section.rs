@@ -108,14 +108,18 @@ pub(crate) fn defaults<S: Section>() -> Option<S> {
 /// section without default must be written.
 ///
 /// `for Type { … }` makes a type of the simulator a section: its fields are the keys. With `for Type with its
-/// defaults { … }` the type's defaults are the section's. A field without a key does not compile.
+/// defaults { … }` the type's defaults are the section's, except where a key has its own. A field without a key
+/// does not compile.
+///
+/// `name: Type as Written` is a field that is written as another type, from and into which it converts.
 macro_rules! section {
     (
         $(#[doc = $doc:literal])+
         $vis:vis struct $name:ident {
             $(
                 $(#[doc = $meaning:literal])+
-                $field:ident: $type:ty $(= $default:expr)? $(; $bound:expr)? $(=> $source:literal)?,
+                $field:ident: $type:ty $(as $written:ty)? $(= $default:expr)? $(; $bound:expr)?
+                    $(=> $source:literal)?,
             )*
         }
     ) => {
@@ -126,40 +130,58 @@ macro_rules! section {
         }
 
         $crate::grammar::section::section!(@section $name [$($doc)+] {
-            $($field: $type [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
+            $($field: $type [$($written)?] [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
         });
     };
 
     (
         $(#[doc = $doc:literal])+
-        for $name:ident with its defaults {
+        for $name:ident $(<$of:ty>)? with its defaults {
             $(
                 $(#[doc = $meaning:literal])+
-                $field:ident: $type:ty $(; $bound:expr)? $(=> $source:literal)?,
+                $field:ident: $type:ty $(as $written:ty)? $(= $default:expr)? $(; $bound:expr)?
+                    $(=> $source:literal)?,
             )*
         }
     ) => {
-        $crate::grammar::section::section!(@section $name [$($doc)+] {
-            $($field: $type [$($meaning)+] [$name::default().$field] [$($bound)?] [$($source)?])*
+        $crate::grammar::section::section!(@section $name $(<$of>)? [$($doc)+] {
+            $(
+                $field: $type [$($written)?] [$($meaning)+]
+                    [$crate::grammar::section::section!(@first [$($default)?] [$name::default().$field])]
+                    [$($bound)?] [$($source)?]
+            )*
         });
     };
 
     (
         $(#[doc = $doc:literal])+
-        for $name:ident {
+        for $name:ident $(<$of:ty>)? {
             $(
                 $(#[doc = $meaning:literal])+
-                $field:ident: $type:ty $(= $default:expr)? $(; $bound:expr)? $(=> $source:literal)?,
+                $field:ident: $type:ty $(as $written:ty)? $(= $default:expr)? $(; $bound:expr)?
+                    $(=> $source:literal)?,
             )*
         }
     ) => {
-        $crate::grammar::section::section!(@section $name [$($doc)+] {
-            $($field: $type [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
+        $crate::grammar::section::section!(@section $name $(<$of>)? [$($doc)+] {
+            $($field: $type [$($written)?] [$($meaning)+] [$($default)?] [$($bound)?] [$($source)?])*
         });
     };
 
-    (@section $name:ident [$($doc:literal)+] {
-        $($field:ident: $type:ty [$($meaning:literal)+] [$($default:expr)?] [$($bound:expr)?] [$($source:literal)?])*
+    // Gives each field the type as which it is written: its own, where it names no other.
+    (@section $name:ident $(<$of:ty>)? [$($doc:literal)+] {
+        $($field:ident: $type:ty [$($written:ty)?] $meaning:tt $default:tt $bound:tt $source:tt)*
+    }) => {
+        $crate::grammar::section::section!(@implement [$name $(<$of>)?] [$($doc)+] {
+            $($field: $type as ($($written,)? $type) [$($written)?] $meaning $default $bound $source)*
+        });
+    };
+
+    (@implement [$name:ty] [$($doc:literal)+] {
+        $(
+            $field:ident: $type:ty as ($written:ty $(, $own:ty)?) $other:tt
+                [$($meaning:literal)+] [$($default:expr)?] [$($bound:expr)?] [$($source:literal)?]
+        )*
     }) => {
         impl $crate::grammar::section::Section for $name {
             fn summary() -> String {
@@ -176,15 +198,15 @@ macro_rules! section {
                 let mut keys = Vec::new();
                 $(
                     let $field: Option<$type> = None;
-                    let fallback = $crate::grammar::section::section!(@describe $type $(, $default)?);
+                    let fallback = $crate::grammar::section::section!(@describe $type, $other $(, $default)?);
                     keys.push($crate::grammar::section::KeyInfo {
                         name: stringify!($field),
                         meaning: $crate::grammar::section::joined(&[$($meaning),+]),
-                        shape: <$type>::shape(),
+                        shape: <$written>::shape(),
                         bound: $crate::grammar::section::section!(@bound $($bound)?),
                         fallback,
                         source: $crate::grammar::section::section!(@source $($source)?),
-                        section: <$type>::section(),
+                        section: <$written>::section(),
                     });
                 )*
                 keys
@@ -193,11 +215,12 @@ macro_rules! section {
             #[allow(clippy::redundant_closure_call, reason = "a default may rest on the keys above with ?")]
             fn fields(table: &mut $crate::grammar::reading::TableReader<'_, '_>) -> Option<Self> {
                 $(
-                    let $field: Option<$type> = table.read(
+                    let $field: Option<$written> = table.read(
                         stringify!($field),
                         $crate::grammar::section::section!(@bound $($bound)?),
-                        $crate::grammar::section::section!(@fallback $type $(, $default)?),
+                        $crate::grammar::section::section!(@fallback $written, $other $(, $default)?),
                     );
+                    let $field: Option<$type> = $crate::grammar::section::section!(@back $type, $other, $field);
                 )*
                 Some(Self { $($field: $field?),* })
             }
@@ -205,7 +228,8 @@ macro_rules! section {
             fn write_fields(&self, out: &mut Vec<(String, $crate::grammar::write::Out)>) {
                 use $crate::grammar::setting::Setting as _;
                 $(
-                    if let Some(value) = self.$field.write() {
+                    let value = $crate::grammar::section::section!(@write $other, self.$field);
+                    if let Some(value) = value {
                         out.push((stringify!($field).to_owned(), value));
                     }
                 )*
@@ -217,7 +241,7 @@ macro_rules! section {
         ));
     };
 
-    (@setting $name:ident, $shape:expr) => {
+    (@setting $name:ty, $shape:expr) => {
         impl $crate::grammar::setting::Setting for $name {
             fn shape() -> $crate::grammar::setting::Shape {
                 $shape
@@ -250,14 +274,27 @@ macro_rules! section {
     (@source) => { None };
     (@source $source:literal) => { Some($source) };
 
-    (@fallback $type:ty) => { None::<fn() -> Option<$type>> };
-    (@fallback $type:ty, $default:expr) => { Some(|| -> Option<$type> { Some($default) }) };
+    (@first [] [$last:expr]) => { $last };
+    (@first [$first:expr] [$last:expr]) => { $first };
 
-    (@describe $type:ty) => { $crate::grammar::section::Fallback::Required };
-    (@describe $type:ty, $default:expr) => {{
+    (@back $type:ty, [], $value:expr) => { $value };
+    (@back $type:ty, [$written:ty], $value:expr) => { $value.map(<$type>::from) };
+
+    (@write [], $value:expr) => { $value.write() };
+    (@write [$written:ty], $value:expr) => { <$written>::from($value).write() };
+
+    (@fallback $written:ty, $other:tt) => { None::<fn() -> Option<$written>> };
+    (@fallback $written:ty, [], $default:expr) => { Some(|| -> Option<$written> { Some($default) }) };
+    (@fallback $written:ty, [$other:ty], $default:expr) => {
+        Some(|| -> Option<$written> { Some(<$written>::from($default)) })
+    };
+
+    (@describe $type:ty, $other:tt) => { $crate::grammar::section::Fallback::Required };
+    (@describe $type:ty, $other:tt, $default:expr) => {{
         #[allow(clippy::redundant_closure_call, reason = "the default may use ?")]
         let value = (|| -> Option<$type> { Some($default) })();
-        $crate::grammar::section::describe(value.map(|value| value.write()), stringify!($default))
+        let value = value.map(|value| $crate::grammar::section::section!(@write $other, value));
+        $crate::grammar::section::describe(value, stringify!($default))
     }};
 }
 

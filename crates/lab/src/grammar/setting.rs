@@ -367,6 +367,18 @@ impl<T: Setting> Setting for Vec<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Auto<T>(pub(crate) Option<T>);
 
+impl<T> From<Option<T>> for Auto<T> {
+    fn from(value: Option<T>) -> Self {
+        Self(value)
+    }
+}
+
+impl<T> From<Auto<T>> for Option<T> {
+    fn from(Auto(value): Auto<T>) -> Self {
+        value
+    }
+}
+
 impl<T: Setting> Setting for Auto<T> {
     fn shape() -> Shape {
         Shape::Either(vec![T::shape(), Shape::Choice(vec![("auto", "computed")])])

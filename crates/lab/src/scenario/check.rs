@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::sections::{Idle, Root, Scope};
+use super::sections::Root;
+use super::sections::scope::{Idle, Scope};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
@@ -21,16 +22,18 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// The context in which sections are checked and applied.
+    /// The context in which sections are checked.
     pub(super) fn scope<'a>(&'a self, root: &'a Root) -> Scope<'a> {
-        Scope { root, fabric: Some(&self.fabric), algorithms: &self.algorithms, uses: &self.uses }
+        let sections = root.sections();
+        Scope { sections, fabric: Some(&self.fabric), algorithms: &self.algorithms, uses: &self.uses }
     }
 }
 
 /// Keys that have no effect with the other settings, each with the reason.
 pub(super) fn idle(root: &Root) -> Vec<(String, String)> {
     let mut idle = Idle::default();
-    root.sections().into_iter().for_each(|section| section.idle(root, &mut idle));
+    let sections = root.sections();
+    root.effects().into_iter().for_each(|section| section.idle(&sections, &mut idle));
     idle.0
 }
 
@@ -50,8 +53,9 @@ pub(super) fn check(root: &Root, reading: &mut Reading) -> Option<Checked> {
             None
         }
     };
-    let scope = Scope { root, fabric: fabric.as_deref(), algorithms: &algorithms, uses: &uses };
-    for section in root.sections() {
+    let sections = root.sections();
+    let scope = Scope { sections, fabric: fabric.as_deref(), algorithms: &algorithms, uses: &uses };
+    for section in root.effects() {
         section.check(&scope, reading);
     }
     let warnings = reading.take_warnings();

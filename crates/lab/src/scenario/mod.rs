@@ -20,6 +20,7 @@
 //! assert!(problems.to_string().contains("topology.delay: \"3\": a time needs its unit"));
 //! ```
 
+mod build;
 pub mod catalogue;
 mod check;
 mod sections;
@@ -28,13 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_cc::AnyParams;
-use incast_sim::Simulation;
-use incast_sim::describe::flow::Flow;
-use incast_sim::describe::probe::Probes;
-use incast_sim::describe::switch::Switch;
-use incast_sim::describe::transport::Transport;
-use incast_sim::describe::work::Operation;
-use incast_units::{Bytes, Time};
+use incast_units::Bytes;
 
 use crate::cc::Cc;
 use crate::files;
@@ -43,13 +38,13 @@ use crate::grammar::section::Section;
 use crate::grammar::setting::Setting;
 use crate::grammar::tree::{self, Node, Place, Sources, Table, Value};
 use crate::grammar::write;
-use crate::hash;
 use crate::problem::{Problem, Problems};
 use crate::topology::{Fabric, named};
-use crate::traffic::{self, Draft, hosts::World, work};
+use crate::traffic;
 use check::Checked;
 use sections::Root;
 
+pub use build::Built;
 pub(crate) use sections::transport::name_of as transport_name;
 
 /// A checked scenario. Two scenarios are equal when they describe the same runs.
@@ -68,22 +63,6 @@ impl PartialEq for Scenario {
     fn eq(&self, other: &Self) -> bool {
         self.root == other.root
     }
-}
-
-/// A scenario as the simulator runs it, with the names that results need.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// The simulation, on one thread.
-    pub simulation: Simulation,
-    /// Names of the traffic blocks; a flow's `group` is an index into them.
-    pub groups: Vec<String>,
-    /// Names of the jobs; an operation's `job` is an index into them. A name is the name of its traffic
-    /// block, or that and a part, like `ring/group3`.
-    pub jobs: Vec<String>,
-    /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
-    pub algorithms: Vec<String>,
-    /// The network, with names for its ports and a summary.
-    pub fabric: Arc<Fabric>,
 }
 
 impl Scenario {
@@ -317,95 +296,6 @@ impl Scenario {
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }
-    }
-
-    /// Creates the flows and everything else that the simulator needs.
-    ///
-    /// # Errors
-    /// When the traffic turns out too large, or a probe names a flow that does not exist.
-    pub fn build(&self) -> Result<Built, Problems> {
-        let mut reading = self.resume();
-        let fabric = &self.checked.fabric;
-        let world = World::new(fabric);
-        let setting = traffic::Setting {
-            world: &world,
-            until: self.root.run.until,
-            quickest: sections::change::quickest(&self.root.change),
-        };
-        let mut flows = Vec::new();
-        let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
-        for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
-            let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
-                Ok(made) => made,
-                Err(faults) => {
-                    let section = format!("traffic.{}", block.name());
-                    faults.into_iter().for_each(|fault| reading.fault(&section, fault));
-                    continue;
-                }
-            };
-            let numbers = [flows.len(), operations.len(), jobs.len()];
-            let is_sent = made.sent();
-            jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
-                "" => block.name().to_owned(),
-                part => format!("{}/{part}", block.name()),
-            }));
-            operations.extend(made.operations.into_iter().map(|o| work::moved(o, numbers)));
-            let key = |draft: &Draft| hash::key(self.root.seed, block.name(), draft.index);
-            let described = |(draft, is_sent): (Draft, bool)| {
-                (
-                    is_sent,
-                    Flow {
-                        key: key(&draft),
-                        source: draft.source,
-                        destination: draft.destination,
-                        size: draft.size,
-                        start: draft.start,
-                        stop: draft.stop,
-                        queue: block.common.queue,
-                        balancing: block.common.balancing.unwrap_or(self.root.balancing.policy),
-                        algorithm: *algorithm,
-                        group,
-                    },
-                )
-            };
-            flows.extend(made.flows.into_iter().zip(is_sent).map(described));
-        }
-        if jobs.len() > usize::from(u16::MAX) {
-            let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);
-            reading.wrong_key("traffic", message);
-        }
-        let flows = work::sorted(flows, &mut operations);
-        if flows.is_empty() && reading.is_sound() {
-            reading.wrong_key("traffic", "makes no flow before the run ends");
-        }
-        let mut simulation = Simulation {
-            network: fabric.network.clone(),
-            switch: Switch::default(),
-            transport: Transport::default(),
-            balancing: Default::default(),
-            algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
-            flows,
-            operations,
-            probes: Probes::default(),
-            seed: self.root.seed,
-            until: Time::NEVER,
-            stall_after: Time::NEVER,
-            threads: 1,
-        };
-        let scope = self.checked.scope(&self.root);
-        for section in self.root.sections() {
-            section.apply(&scope, &mut simulation, &mut reading);
-        }
-        if !reading.is_sound() {
-            return Err(reading.into_problems());
-        }
-        Ok(Built {
-            simulation,
-            groups: self.groups().into_iter().map(str::to_owned).collect(),
-            jobs,
-            algorithms: self.algorithms(),
-            fabric: Arc::clone(fabric),
-        })
     }
 }
 

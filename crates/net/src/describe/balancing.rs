@@ -37,6 +37,14 @@ impl Balancing {
     }
 }
 
+named! {
+    /// The path of acknowledgements.
+    pub enum Acknowledgements {
+        "balanced" => Balanced: "each by the entropy of the packet that causes it, or as the switches choose",
+        "one-path" => OnePath: "one path for all acknowledgements of a flow",
+    }
+}
+
 /// The settings of all policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -45,9 +53,8 @@ pub struct Settings {
     /// With REPS: how long a sender keeps to the entropies that it has stored after a timeout; `None`: it
     /// does not.
     pub freeze: Option<Time>,
-    /// Whether acknowledgements are balanced as the data packets that cause them; if not, they take the one
-    /// path of their flow.
-    pub acknowledgements: bool,
+    /// Path of the acknowledgements of flows that are spread.
+    pub acknowledgements: Acknowledgements,
     /// With adaptive routing: the queue lengths at which a port falls into the next worse class.
     pub thresholds: [Bytes; 3],
     /// With adaptive routing: shortest time between two looks of a switch at the queue of a port.
@@ -59,7 +66,7 @@ impl Default for Settings {
         Self {
             paths: 64,
             freeze: None,
-            acknowledgements: true,
+            acknowledgements: Acknowledgements::Balanced,
             thresholds: [40_000, 80_000, 160_000].map(Bytes::new),
             interval: Time::from_ns(100),
         }

@@ -31,10 +31,18 @@ pub const MAX_QUEUES: usize = 128;
 
 /// The behaviour that all switches share. The default is the simplest switch: one queue, an unlimited
 /// buffer, no marks and no pauses.
+///
+/// Single switches are named by their node, or, in a scenario, by a text: `Of`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Switch {
+pub struct Switch<Of = NodeId> {
     /// The packet buffer.
     pub buffer: Buffer,
+    /// In a shared buffer: bytes guaranteed to every (ingress port, priority) before it uses the shared part.
+    pub reserve: Bytes,
+    /// In a shared buffer: a lossless (ingress port, priority) may occupy up to α × the free shared part.
+    pub ingress_alpha: Fixed,
+    /// In a shared buffer: a lossy (egress port, queue) may occupy up to α × the free shared part.
+    pub egress_alpha: Fixed,
     /// Priority flow control; `None` for a lossy fabric.
     pub pfc: Option<Pfc>,
     /// ECN marking; `None` for none.
@@ -49,11 +57,11 @@ pub struct Switch {
     pub path: PathPolicy,
     /// The order in which the path policy numbers these ports.
     pub next_hops: NextHops,
-    /// The precision of telemetry records.
-    pub telemetry: Telemetry,
-    /// Switches with a buffer different from [`Switch::buffer`], by node; of two entries for the same
-    /// switch the later one applies.
-    pub buffers: Vec<(Vec<NodeId>, Buffer)>,
+    /// The multiple of the units of [`Telemetry::Packed`]; `None`: telemetry is [`Telemetry::Exact`].
+    pub packed_telemetry: Option<u32>,
+    /// Switches with a buffer different from [`Switch::buffer`]; of two entries for the same switch the later
+    /// one applies.
+    pub buffers: Vec<OwnBuffer<Of>>,
     /// The port rate to which `ingress_alpha` applies; `None`: every rate. For a faster port it is doubled,
     /// up to 1, for each halving of the port's rate that is needed to bring it down to this rate.
     pub ingress_alpha_rate: Option<Rate>,
@@ -65,9 +73,6 @@ pub struct Switch {
     /// Number of queues, from queue 0 on, that are served by strict priority before the scheduler serves the
     /// others.
     pub strict: u8,
-    /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
-    /// [`Pfc::headroom_for`].
-    pub headroom_factor: Option<u64>,
     /// Packet trimming; `None`: packets for which there is no room are dropped.
     pub trimming: Option<Trimming>,
     /// Backpressure flow control. It assigns packets to queues of its own, which [`Switch::scheduler`] serves;
@@ -111,6 +116,9 @@ impl Default for Switch {
     fn default() -> Self {
         Self {
             buffer: Buffer::Unlimited,
+            reserve: Bytes::new(4096),
+            ingress_alpha: Fixed::ratio(1, 4),
+            egress_alpha: Fixed::ONE,
             pfc: None,
             ecn: None,
             queues: 1,
@@ -118,11 +126,10 @@ impl Default for Switch {
             quanta: Vec::new(),
             path: PathPolicy::Ecmp,
             next_hops: NextHops::Ascending,
-            telemetry: Telemetry::Exact,
+            packed_telemetry: None,
             buffers: Vec::new(),
             ingress_alpha_rate: None,
             egress_limit: false,
-            headroom_factor: None,
             weights: Vec::new(),
             strict: 0,
             trimming: None,
@@ -144,15 +151,70 @@ impl Switch {
 
     /// The buffer of a switch.
     #[must_use]
-    pub fn buffer_of(&self, node: NodeId) -> &Buffer {
-        let own = self.buffers.iter().rev().find(|(nodes, _)| nodes.contains(&node));
-        own.map_or(&self.buffer, |(_, buffer)| buffer)
+    pub fn buffer_of(&self, node: NodeId) -> Buffer {
+        let own = self.buffers.iter().rev().find(|own| own.switches.contains(&node));
+        own.map_or(self.buffer, |own| own.buffer)
+    }
+}
+
+impl<Of> Switch<Of> {
+    /// Returns the switch with its names replaced by the nodes that they name.
+    pub fn resolve(self, nodes: impl Fn(&Of) -> Vec<NodeId>) -> Switch {
+        let Self {
+            buffer,
+            reserve,
+            ingress_alpha,
+            egress_alpha,
+            pfc,
+            ecn,
+            queues,
+            scheduler,
+            quanta,
+            path,
+            next_hops,
+            packed_telemetry,
+            buffers,
+            ingress_alpha_rate,
+            egress_limit,
+            weights,
+            strict,
+            trimming,
+            bfc,
+        } = self;
+        let buffers = buffers.into_iter().map(|own| own.resolve(&nodes)).collect();
+        Switch {
+            buffer,
+            reserve,
+            ingress_alpha,
+            egress_alpha,
+            pfc,
+            ecn,
+            queues,
+            scheduler,
+            quanta,
+            path,
+            next_hops,
+            packed_telemetry,
+            buffers,
+            ingress_alpha_rate,
+            egress_limit,
+            weights,
+            strict,
+            trimming,
+            bfc,
+        }
+    }
+
+    /// The precision of telemetry records.
+    #[must_use]
+    pub fn telemetry(&self) -> Telemetry {
+        self.packed_telemetry.map_or(Telemetry::Exact, |multiple| Telemetry::Packed { multiple })
     }
 
     /// `ingress_alpha` at a port of this rate.
     #[must_use]
-    pub fn ingress_alpha_at(&self, ingress_alpha: Fixed, rate: Rate) -> Fixed {
-        let (mut alpha, mut bps) = (ingress_alpha, rate.bps());
+    pub fn ingress_alpha_at(&self, rate: Rate) -> Fixed {
+        let (mut alpha, mut bps) = (self.ingress_alpha, rate.bps());
         while self.ingress_alpha_rate.is_some_and(|reference| bps > reference.bps()) && alpha < Fixed::ONE {
             alpha = (alpha + alpha).min(Fixed::ONE);
             bps /= 2;
@@ -164,14 +226,16 @@ impl Switch {
     /// most `packet` bytes; zero without PFC.
     #[must_use]
     pub fn headroom(&self, rate: Rate, delay: Time, packet: Bytes) -> Bytes {
-        match (self.pfc.and_then(|pfc| pfc.headroom), self.headroom_factor) {
-            _ if self.pfc.is_none() => Bytes::ZERO,
+        let Some(pfc) = self.pfc else { return Bytes::ZERO };
+        match (pfc.headroom, pfc.headroom_factor) {
             (Some(fixed), _) => fixed,
             (None, Some(factor)) => rate.bytes_in(delay.times(factor)),
             (None, None) => Pfc::headroom_for(rate, delay, packet, self.queues),
         }
     }
+}
 
+impl Switch {
     /// Errors in these settings that do not depend on the rest of the simulation.
     pub fn problem(&self) -> Option<String> {
         if !(1..=MAX_QUEUES).contains(&usize::from(self.queues)) {
@@ -238,13 +302,12 @@ impl Switch {
     }
 }
 
-/// The order in which equal-cost ports are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextHops {
-    /// By port number.
-    Ascending,
-    /// From the highest port number.
-    Descending,
+named! {
+    /// The order in which equal-cost ports are numbered.
+    pub enum NextHops {
+        "ascending" => Ascending: "by port number",
+        "descending" => Descending: "from the highest port number",
+    }
 }
 
 impl NextHops {
@@ -279,17 +342,26 @@ pub enum Buffer {
     Unlimited,
     /// A drop-tail limit for each port, shared by its queues; no sharing between ports.
     PerPort(Bytes),
-    /// One buffer for all ports, with dynamic thresholds (Choudhury and Hahne 1998).
-    Shared {
-        /// Total size: shared part, reserves and PFC headroom together.
-        size: Bytes,
-        /// Bytes guaranteed to every (ingress port, priority) before it uses the shared part.
-        reserve: Bytes,
-        /// A lossless (ingress port, priority) may occupy up to α × the free shared part.
-        ingress_alpha: Fixed,
-        /// A lossy (egress port, queue) may occupy up to α × the free shared part.
-        egress_alpha: Fixed,
-    },
+    /// One buffer for all ports, with dynamic thresholds (Choudhury and Hahne 1998): its total size, of shared
+    /// part, reserves and PFC headroom together.
+    Shared(Bytes),
+}
+
+/// The buffer of some switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnBuffer<Of = NodeId> {
+    /// The switches.
+    pub switches: Vec<Of>,
+    /// Their buffer.
+    pub buffer: Buffer,
+}
+
+impl<Of> OwnBuffer<Of> {
+    /// Returns the buffer with its names replaced by the nodes that they name.
+    fn resolve(self, nodes: impl Fn(&Of) -> Vec<NodeId>) -> OwnBuffer {
+        let Self { switches, buffer } = self;
+        OwnBuffer { switches: switches.iter().flat_map(nodes).collect(), buffer }
+    }
 }
 
 /// Priority flow control (IEEE 802.1Qbb), on every data queue.
@@ -300,8 +372,17 @@ pub struct Pfc {
     /// Resume when usage is this far below the threshold.
     pub xon_offset: Bytes,
     /// Buffer for packets that arrive after a pause was triggered, for each (ingress port, priority).
-    /// `None`: [`Pfc::headroom_for`], or by [`Switch::headroom_factor`].
+    /// `None`: [`Pfc::headroom_for`], or by [`Pfc::headroom_factor`].
     pub headroom: Option<Bytes>,
+    /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
+    /// [`Pfc::headroom_for`].
+    pub headroom_factor: Option<u64>,
+}
+
+impl Default for Pfc {
+    fn default() -> Self {
+        Self { xoff: None, xon_offset: Bytes::new(3072), headroom: None, headroom_factor: None }
+    }
 }
 
 impl Pfc {
@@ -380,27 +461,24 @@ mod tests {
     #[test]
     fn alpha_doubles_with_the_rate_up_to_one() {
         // As in HPCC's ns-3 simulator: 1/8 for the NIC's rate, 1/2 at four times as much.
-        let switch = Switch { ingress_alpha_rate: Some(Rate::from_gbps(100)), ..Switch::default() };
-        let eighths = |gbps| {
-            let alpha = switch.ingress_alpha_at(Fixed::ratio(1, 8), Rate::from_gbps(gbps));
-            alpha.scale(8)
-        };
+        let plain = Switch { ingress_alpha: Fixed::ratio(1, 8), ..Switch::default() };
+        let switch = Switch { ingress_alpha_rate: Some(Rate::from_gbps(100)), ..plain.clone() };
+        let eighths = |gbps| switch.ingress_alpha_at(Rate::from_gbps(gbps)).scale(8);
         assert_eq!([25, 100, 150, 200, 400, 800, 1600].map(eighths), [1, 1, 2, 2, 4, 8, 8]);
-        let plain = Switch::default().ingress_alpha_at(Fixed::ratio(1, 8), Rate::from_gbps(400));
-        assert_eq!(plain, Fixed::ratio(1, 8));
+        assert_eq!(plain.ingress_alpha_at(Rate::from_gbps(400)), Fixed::ratio(1, 8));
     }
 
     #[test]
     fn headroom_is_given_multiplied_or_computed() {
-        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: None };
-        let mut switch = Switch { pfc: Some(pfc), ..Switch::default() };
+        let mut switch = Switch { pfc: Some(Pfc::default()), ..Switch::default() };
         let at =
             |switch: &Switch| switch.headroom(Rate::from_gbps(400), Time::from_us(1), Bytes::new(1000)).get();
         assert_eq!(at(&switch), 100_000 + 1000 + 64 + 2000);
         // Three times 50 000 B.
-        switch.headroom_factor = Some(3);
+        let tripled = Pfc { headroom_factor: Some(3), ..Pfc::default() };
+        switch.pfc = Some(tripled);
         assert_eq!(at(&switch), 150_000);
-        switch.pfc = Some(Pfc { headroom: Some(Bytes::new(7)), ..pfc });
+        switch.pfc = Some(Pfc { headroom: Some(Bytes::new(7)), ..tripled });
         assert_eq!(at(&switch), 7);
         switch.pfc = None;
         assert_eq!(at(&switch), 0);
@@ -408,9 +486,17 @@ mod tests {
 
     #[test]
     fn the_last_entry_for_a_switch_holds() {
-        let own = |limit| Buffer::PerPort(Bytes::new(limit));
-        let buffers = vec![(vec![4, 5], own(1)), (vec![5], own(2))];
+        let limit = |limit| Buffer::PerPort(Bytes::new(limit));
+        let own = |switches: &[NodeId], buffer| OwnBuffer { switches: switches.to_vec(), buffer };
+        let buffers = vec![own(&[4, 5], limit(1)), own(&[5], limit(2))];
         let switch = Switch { buffers, ..Switch::default() };
-        assert_eq!([3, 4, 5].map(|node| *switch.buffer_of(node)), [Buffer::Unlimited, own(1), own(2)]);
+        assert_eq!([3, 4, 5].map(|node| switch.buffer_of(node)), [Buffer::Unlimited, limit(1), limit(2)]);
+    }
+
+    #[test]
+    fn a_name_of_several_switches_becomes_their_nodes() {
+        let named = OwnBuffer { switches: vec!["core", "s0"], buffer: Buffer::Unlimited };
+        let own = named.resolve(|name| if *name == "core" { vec![7, 8] } else { vec![3] });
+        assert_eq!(own, OwnBuffer { switches: vec![7, 8, 3], buffer: Buffer::Unlimited });
     }
 }

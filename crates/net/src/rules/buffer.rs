@@ -80,7 +80,7 @@ impl Buffer {
         ports: &[Out],
         largest_packet: Bytes,
     ) -> Result<Self, String> {
-        let buffer = *description.buffer_of(node);
+        let buffer = description.buffer_of(node);
         let pausing = |out: &Out| Pausing::new(description, node, out.rate, out.delay, largest_packet);
         let of_port = |pausing| vec![Ingress::new(&pausing); usize::from(description.queues)];
         let ingress: Vec<Ingress> = ports.iter().filter_map(pausing).flat_map(of_port).collect();
@@ -92,7 +92,8 @@ impl Buffer {
             describe::Buffer::PerPort(limit) => {
                 (Rule::PerPort(limit.get()), limit.get().saturating_mul(ports.len() as u64))
             }
-            describe::Buffer::Shared { size, reserve, egress_alpha, .. } => {
+            describe::Buffer::Shared(size) => {
+                let (reserve, egress_alpha) = (description.reserve, description.egress_alpha);
                 let headroom: u64 = ingress.iter().map(|i| i.headroom).sum();
                 let reserves = reserve.get() * ingress.len() as u64;
                 let Some(pool) = size.get().checked_sub(headroom + reserves).filter(|p| *p > 0) else {
@@ -106,7 +107,7 @@ impl Buffer {
             }
         };
         let egress_limit = match buffer {
-            describe::Buffer::Shared { egress_alpha, .. } if description.egress_limit => Some(egress_alpha),
+            describe::Buffer::Shared(_) if description.egress_limit => Some(description.egress_alpha),
             _ => None,
         };
         Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit })
@@ -197,12 +198,11 @@ impl Pausing {
         delay: Time,
         largest_packet: Bytes,
     ) -> Option<Self> {
-        let describe::Pfc { xoff, xon_offset, .. } = description.pfc?;
-        let (alpha, reserve) = match *description.buffer_of(node) {
-            describe::Buffer::Shared { ingress_alpha, reserve, .. } => {
-                (description.ingress_alpha_at(ingress_alpha, rate), reserve)
-            }
-            _ => (Fixed::MAX, Bytes::ZERO),
+        // The headroom's keys are read by `headroom`.
+        let describe::Pfc { xoff, xon_offset, headroom: _, headroom_factor: _ } = description.pfc?;
+        let (alpha, reserve) = match description.buffer_of(node) {
+            describe::Buffer::Shared(_) => (description.ingress_alpha_at(rate), description.reserve),
+            describe::Buffer::Unlimited | describe::Buffer::PerPort(_) => (Fixed::MAX, Bytes::ZERO),
         };
         let headroom = description.headroom(rate, delay, largest_packet);
         Some(Self { xoff, alpha, xon_offset, headroom, reserve })
@@ -300,6 +300,11 @@ mod tests {
         describe::Switch { buffer, pfc, ..describe::Switch::default() }
     }
 
+    fn shared(size: u64, reserve: u64, ingress_alpha: Fixed) -> describe::Switch {
+        let buffer = describe::Buffer::Shared(Bytes::new(size));
+        describe::Switch { reserve: Bytes::new(reserve), ingress_alpha, ..switch(buffer, None) }
+    }
+
     fn ports(n: usize) -> Vec<Out> {
         vec![Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) }; n]
     }
@@ -310,13 +315,8 @@ mod tests {
     fn dynamic_threshold_admits_exactly_up_to_alpha_times_the_free_part() {
         // Choudhury and Hahne: with one queue and alpha = 1 the queue takes half of the buffer, for at
         // q = B/2 the free part is B/2. B = 20 packets: the queue stops at 10.
-        let shared = describe::Buffer::Shared {
-            size: Bytes::new(20_000),
-            reserve: Bytes::ZERO,
-            ingress_alpha: Fixed::ONE,
-            egress_alpha: Fixed::ONE,
-        };
-        let mut buffer = Buffer::new(&switch(shared, None), 3, &ports(2), PACKET).unwrap();
+        let shared = shared(20_000, 0, Fixed::ONE);
+        let mut buffer = Buffer::new(&shared, 3, &ports(2), PACKET).unwrap();
         let mut queue = 0;
         while buffer.admit(0, queue, queue, 1000) == Admission::Stay {
             queue += 1000;
@@ -351,14 +351,11 @@ mod tests {
             xoff: Some(Bytes::new(2000)),
             xon_offset: Bytes::new(1000),
             headroom: Some(Bytes::new(2000)),
+            ..Pfc::default()
         };
-        let shared = describe::Buffer::Shared {
-            size: Bytes::new(1_000_000),
-            reserve: Bytes::new(1000),
-            ingress_alpha: Fixed::ONE,
-            egress_alpha: Fixed::ONE,
-        };
-        let mut buffer = Buffer::new(&switch(shared, Some(pfc)), 3, &ports(2), PACKET).unwrap();
+        let shared = shared(1_000_000, 1000, Fixed::ONE);
+        let mut buffer =
+            Buffer::new(&describe::Switch { pfc: Some(pfc), ..shared }, 3, &ports(2), PACKET).unwrap();
         let mut admit = || buffer.admit(0, 0, 0, 1000);
         // One in the reserve, two up to Xoff, two in the headroom, then none.
         assert_eq!(admit(), Admission::Stay);
@@ -379,14 +376,9 @@ mod tests {
     #[test]
     fn an_egress_limit_drops_although_pfc_is_on() {
         // B = 20 packets and alpha 1, as without PFC: the egress queue stops at 10, and nothing is paused.
-        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(1000)) };
-        let shared = describe::Buffer::Shared {
-            size: Bytes::new(20_000),
-            reserve: Bytes::ZERO,
-            ingress_alpha: Fixed::whole(8),
-            egress_alpha: Fixed::ONE,
-        };
-        let limited = describe::Switch { egress_limit: true, ..switch(shared, Some(pfc)) };
+        let pfc = Pfc { xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(1000)), ..Pfc::default() };
+        let shared = shared(20_000, 0, Fixed::whole(8));
+        let limited = describe::Switch { egress_limit: true, pfc: Some(pfc), ..shared };
         let mut buffer = Buffer::new(&limited, 3, &ports(2), PACKET).unwrap();
         let mut queue = 0;
         while buffer.admit(0, queue, queue, 1000) == Admission::Stay {
@@ -405,14 +397,10 @@ mod tests {
 
     #[test]
     fn headroom_larger_than_the_buffer_is_refused() {
-        let pfc = Pfc { xoff: None, xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(600)) };
-        let shared = describe::Buffer::Shared {
-            size: Bytes::new(1000),
-            reserve: Bytes::ZERO,
-            ingress_alpha: Fixed::ONE,
-            egress_alpha: Fixed::ONE,
-        };
-        let error = Buffer::new(&switch(shared, Some(pfc)), 3, &ports(2), PACKET).unwrap_err();
+        let pfc = Pfc { xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(600)), ..Pfc::default() };
+        let shared = shared(1000, 0, Fixed::ONE);
+        let error =
+            Buffer::new(&describe::Switch { pfc: Some(pfc), ..shared }, 3, &ports(2), PACKET).unwrap_err();
         assert_eq!(error, "a buffer of 1KB cannot hold 1.2KB of PFC headroom and 0B of reserves");
     }
 }

@@ -281,7 +281,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario, switch: &str) -> PyResul
     let (buffer_bytes, buffer_alpha) = match simulation.switch.buffer {
         Buffer::Unlimited => (None, None),
         Buffer::PerPort(limit) => (Some(limit.get()), None),
-        Buffer::Shared { size, egress_alpha, .. } => (Some(size.get()), Some(lab::fraction(egress_alpha))),
+        Buffer::Shared(size) => (Some(size.get()), Some(lab::fraction(simulation.switch.egress_alpha))),
     };
     let flows = (0_u32..).zip(simulation.flows.iter().zip(&paths)).map(|(number, (flow, path))| {
         let flow = PlannedFlow {

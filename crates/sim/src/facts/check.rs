@@ -67,7 +67,7 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
                  without trimming".into(),
             );
     }
-    let own = simulation.switch.buffers.iter().flat_map(|(nodes, _)| nodes);
+    let own = simulation.switch.buffers.iter().flat_map(|own| &own.switches);
     let is_switch = |node: NodeId| matches!(network.kind(node), NodeKind::Switch | NodeKind::Tor);
     if let Some(node) = own.copied().find(|n| *n as usize >= network.nodes.len() || !is_switch(*n)) {
         return fail(format!("a buffer is given for node {node}, which is no switch"));

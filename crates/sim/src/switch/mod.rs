@@ -105,7 +105,7 @@ impl Switch {
             queues,
             ecn: description.ecn,
             marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
-            telemetry: description.telemetry,
+            telemetry: description.telemetry(),
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
         })

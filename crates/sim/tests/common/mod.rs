@@ -228,26 +228,25 @@ pub fn plain_switch() -> Switch {
     Switch::default()
 }
 
-/// Returns a shared buffer without reserves, of which an ingress may take an eighth.
-pub fn shared(size: u64) -> Buffer {
-    Buffer::Shared {
-        size: Bytes::new(size),
+/// A shared buffer without reserves, of which an ingress may take an eighth.
+pub fn shared(size: u64) -> Switch {
+    Switch {
+        buffer: Buffer::Shared(Bytes::new(size)),
         reserve: Bytes::ZERO,
         ingress_alpha: Fixed::ratio(1, 8),
         egress_alpha: Fixed::ONE,
+        ..Switch::default()
     }
 }
 
 /// 32 MB shared with dynamic thresholds, PFC with computed headroom, ECN 400/1600 KB at 100 Gbps.
 pub fn lossless_switch() -> Switch {
     Switch {
-        buffer: Buffer::Shared {
-            size: Bytes::new(32_000_000),
-            reserve: Bytes::new(4096),
-            ingress_alpha: Fixed::ratio(1, 4),
-            egress_alpha: Fixed::ONE,
-        },
-        pfc: Some(Pfc { xoff: None, xon_offset: Bytes::new(3072), headroom: None }),
+        buffer: Buffer::Shared(Bytes::new(32_000_000)),
+        reserve: Bytes::new(4096),
+        ingress_alpha: Fixed::ratio(1, 4),
+        egress_alpha: Fixed::ONE,
+        pfc: Some(Pfc::default()),
         ecn: Some(Ecn {
             kmin: Bytes::new(400_000),
             kmax: Bytes::new(1_600_000),

@@ -5,7 +5,7 @@ use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::switch::{MAX_QUEUES, Scheduler};
 use incast_units::Time;
 
-use super::{Effect, Idle, Root, Scope};
+use super::scope::{Effect, Idle, Scope, Sections};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -42,13 +42,13 @@ pub(super) fn usual_scheduler(bfc: Option<&Bfc>) -> Scheduler {
 }
 
 impl Effect for Bfc {
-    fn idle(&self, root: &Root, idle: &mut Idle) {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
         if self.signal != Signal::Map {
             idle.add("switch.bfc.interval", "has no effect: switch.bfc.signal is not \"map\"");
         }
         let reason = "has no effect: with [switch.bfc] its own number of queues applies";
         idle.add("switch.queues", reason);
-        if root.switch.scheduler == Scheduler::Drr {
+        if sections.switch.scheduler == Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: with [switch.bfc] all queues have the same quantum");
         }
         idle.add(
@@ -61,7 +61,7 @@ impl Effect for Bfc {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
-        let switch = &scope.root.switch;
+        let switch = scope.sections.switch;
         if switch.pfc.is_some() {
             reading
                 .fault("switch", fault("bfc", "a fabric has either [switch.pfc] or [switch.bfc], not both"));

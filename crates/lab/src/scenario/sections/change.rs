@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use incast_cc::Fixed;
-use incast_sim::Simulation;
-use incast_sim::describe::network::{self, LinkChange, NodeId};
+use incast_sim::describe::network::{self, LinkChange, Network, NodeId};
 use incast_sim::random::draw;
 use incast_units::{Rate, Time};
 
-use super::{Effect, Scope};
+use super::scope::{Effect, Scope};
+use super::switch::no_shared_pool;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -58,15 +58,23 @@ section! {
 
 impl Effect for Vec<Change> {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
-        let changes = resolve(self, scope, reading);
         if let Some(fabric) = scope.fabric {
+            let changes = resolve(self, scope, fabric, reading);
             headroom(&changes, scope, fabric, reading);
         }
     }
+}
 
-    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
-        simulation.network.changes = resolve(self, scope, reading);
-    }
+/// Returns the network with the changes of its links.
+pub(crate) fn network(
+    changes: &[Change],
+    scope: &Scope<'_>,
+    fabric: &Fabric,
+    reading: &mut Reading,
+) -> Network {
+    let mut network = fabric.network.clone();
+    network.changes = resolve(changes, scope, fabric, reading);
+    network
 }
 
 /// The links of a network by their ends, the lower node first.
@@ -79,8 +87,15 @@ pub(crate) fn quickest(changes: &[Change]) -> (Rate, Time) {
 }
 
 /// The changes in the order of time, and what is wrong with them.
-fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<network::Change> {
-    let Some(fabric) = scope.fabric.filter(|_| !changes.is_empty()) else { return Vec::new() };
+fn resolve(
+    changes: &[Change],
+    scope: &Scope<'_>,
+    fabric: &Fabric,
+    reading: &mut Reading,
+) -> Vec<network::Change> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
     let mut links = Links::new();
     for (index, link) in (0..).zip(&fabric.network.links) {
         let (a, b) = (link.a.0, link.b.0);
@@ -89,9 +104,10 @@ fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<
     // Each with whether it undoes another one, and with its block.
     let mut resolved: Vec<(network::Change, bool, usize)> = Vec::new();
     for (block, change) in changes.iter().enumerate() {
+        let Change { at, between, probability, number, rate, delay, state, until } = change;
         change.faults(scope).into_iter().for_each(|fault| reading.fault(&format!("change.{block}"), fault));
-        let links = match change.links(fabric, &links) {
-            Ok(links) => change.drawn(links, scope.root.seed, block),
+        let links = match named(between, *number, fabric, &links) {
+            Ok(links) => drawn(links, *probability, scope.sections.seed, block),
             Err(fault) => {
                 reading.fault(&format!("change.{block}"), fault);
                 continue;
@@ -100,17 +116,17 @@ fn resolve(changes: &[Change], scope: &Scope<'_>, reading: &mut Reading) -> Vec<
         for link in links {
             let of_topology = &fabric.network.links[link as usize];
             let both = [
-                change.rate.map(|rate| (LinkChange::Rate(rate), LinkChange::Rate(of_topology.rate))),
-                change.delay.map(|delay| (LinkChange::Delay(delay), LinkChange::Delay(of_topology.delay))),
-                change.state.map(|state| match state {
+                rate.map(|rate| (LinkChange::Rate(rate), LinkChange::Rate(of_topology.rate))),
+                delay.map(|delay| (LinkChange::Delay(delay), LinkChange::Delay(of_topology.delay))),
+                state.map(|state| match state {
                     State::Down => (LinkChange::Down, LinkChange::Up),
                     State::Up => (LinkChange::Up, LinkChange::Up),
                 }),
             ];
             for (what, back) in both.into_iter().flatten() {
-                let at = |time, what| network::Change { time, link, what };
-                resolved.push((at(change.at, what), false, block));
-                resolved.extend(change.until.map(|until| (at(until, back), true, block)));
+                let change = |time, what| network::Change { time, link, what };
+                resolved.push((change(*at, what), false, block));
+                resolved.extend(until.map(|until| (change(until, back), true, block)));
             }
         }
     }
@@ -139,12 +155,12 @@ fn headroom(changes: &[network::Change], scope: &Scope<'_>, fabric: &Fabric, rea
             ports.entry(node).or_default().push(*largest);
         }
     }
-    let switch = &scope.root.switch;
+    let switch = scope.sections.switch;
     let of_topology = |node| fabric.ports(node).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
     let of_changes = |node| ports.get(&node).cloned().unwrap_or_default();
     // What holds without changes is said about the buffer.
-    if switch.no_shared_pool(scope, fabric, of_topology).is_none()
-        && let Some(message) = switch.no_shared_pool(scope, fabric, of_changes)
+    if no_shared_pool(switch, scope, fabric, of_topology).is_none()
+        && let Some(message) = no_shared_pool(switch, scope, fabric, of_changes)
     {
         reading
             .wrong_key("change", format!("{message}, with each link at its highest rate and longest delay"));
@@ -180,11 +196,11 @@ impl Change {
         if self.rate.is_none() && self.delay.is_none() && self.state.is_none() {
             faults.push(Problem::new("changes nothing; give it a rate, a delay or a state"));
         }
-        if self.state.is_some() && scope.root.switch.pfc.is_some() {
+        if self.state.is_some() && scope.sections.switch.pfc.is_some() {
             let message = "links can fail only without PFC, since an outage would lose PFC frames";
             faults.push(fault("state", message).with_hint("remove [switch.pfc], or change the rate instead"));
         }
-        if self.state.is_some() && scope.root.switch.bfc.is_some() {
+        if self.state.is_some() && scope.sections.switch.bfc.is_some() {
             let message = "links can fail only without BFC, since an outage would lose its frames";
             faults.push(fault("state", message).with_hint("remove [switch.bfc], or change the rate instead"));
         }
@@ -197,7 +213,7 @@ impl Change {
             faults
                 .push(fault("until", "has no effect with state = \"up\": in the topology every link is up"));
         }
-        if let Some(end) = scope.root.run.until {
+        if let Some(end) = scope.sections.until {
             for (key, time) in [("at", Some(self.at)), ("until", self.until)] {
                 if let Some(time) = time.filter(|time| *time >= end) {
                     faults.push(fault(key, format!("is at {time}, not before the end of the run ({end})")));
@@ -206,52 +222,52 @@ impl Change {
         }
         faults
     }
+}
 
-    /// The links that it names.
-    ///
-    /// # Errors
-    /// When there is none of them.
-    fn links(&self, fabric: &Fabric, links: &Links) -> Result<Vec<u32>, Problem> {
-        let wrong = |message| fault("between", message);
-        let [a, b] = self.between.as_slice() else {
-            let n = self.between.len();
-            return Err(wrong(format!("{n} given; a link has two ends, like [\"s0\", \"h3\"]")));
-        };
-        let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
-        let ranges = left.len() > 1 && right.len() > 1;
-        let mut found = Vec::new();
-        for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
-            let node = |name: &str| fabric.node(name).map_err(|problem| problem.about("between"));
-            let (x, y) = (node(a)?, node(b)?);
-            let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
-            match self.number {
-                _ if ranges && between.is_empty() => {}
-                None if between.is_empty() => {
-                    return Err(wrong(format!("there is no link between {a} and {b}")));
-                }
-                None => found.extend(between),
-                Some(number) => found.push(*between.get(usize::from(number)).ok_or_else(|| {
-                    let message = match between.len() {
-                        0 => format!("there is no link between {a} and {b}"),
-                        1 => format!("there is only one link between {a} and {b}, number 0"),
-                        n => format!("there are {n} links between {a} and {b}, numbers 0 to {}", n - 1),
-                    };
-                    fault("number", message)
-                })?),
+/// Returns the links between two ends, or those of them with a number.
+///
+/// # Errors
+/// When there is none of them.
+fn named(ends: &[String], number: Option<u16>, fabric: &Fabric, links: &Links) -> Result<Vec<u32>, Problem> {
+    let wrong = |message| fault("between", message);
+    let [a, b] = ends else {
+        let n = ends.len();
+        return Err(wrong(format!("{n} given; a link has two ends, like [\"s0\", \"h3\"]")));
+    };
+    let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
+    let ranges = left.len() > 1 && right.len() > 1;
+    let mut found = Vec::new();
+    for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
+        let node = |name: &str| fabric.node(name).map_err(|problem| problem.about("between"));
+        let (x, y) = (node(a)?, node(b)?);
+        let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
+        match number {
+            _ if ranges && between.is_empty() => {}
+            None if between.is_empty() => {
+                return Err(wrong(format!("there is no link between {a} and {b}")));
             }
+            None => found.extend(between),
+            Some(number) => found.push(*between.get(usize::from(number)).ok_or_else(|| {
+                let message = match between.len() {
+                    0 => format!("there is no link between {a} and {b}"),
+                    1 => format!("there is only one link between {a} and {b}, number 0"),
+                    n => format!("there are {n} links between {a} and {b}, numbers 0 to {}", n - 1),
+                };
+                fault("number", message)
+            })?),
         }
-        if found.is_empty() {
-            return Err(wrong(format!("there is no link between any of {a} and any of {b}")));
-        }
-        Ok(found)
     }
+    if found.is_empty() {
+        return Err(wrong(format!("there is no link between any of {a} and any of {b}")));
+    }
+    Ok(found)
+}
 
-    /// Those of the links that change. A draw depends on the seed, the block's number and the link.
-    fn drawn(&self, mut links: Vec<u32>, seed: u64, block: usize) -> Vec<u32> {
-        let Some(probability) = self.probability else { return links };
-        let stream = key(seed, "change", block as u64);
-        let share = u64::try_from(probability.bits()).unwrap_or(0);
-        links.retain(|link| draw(stream, u64::from(*link)) >> 32 < share);
-        links
-    }
+/// Returns those of the links that change. A draw depends on the seed, the block's number and the link.
+fn drawn(mut links: Vec<u32>, probability: Option<Fixed>, seed: u64, block: usize) -> Vec<u32> {
+    let Some(probability) = probability else { return links };
+    let stream = key(seed, "change", block as u64);
+    let share = u64::try_from(probability.bits()).unwrap_or(0);
+    links.retain(|link| draw(stream, u64::from(*link)) >> 32 < share);
+    links
 }

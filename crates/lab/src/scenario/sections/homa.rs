@@ -8,7 +8,7 @@ use incast_sim::describe::transport::{
 };
 use incast_units::{Bytes, Time};
 
-use super::{Effect, Scope};
+use super::scope::{Effect, Scope};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape};
@@ -109,7 +109,7 @@ impl Effect for Homa {
         } else if !self.cutoffs.windows(2).all(|two| two[0] < two[1]) {
             reading.wrong_key("transport.homa.cutoffs", "must increase");
         }
-        let payload = scope.root.transport.payload;
+        let payload = scope.sections.transport.payload;
         if let Some(cap) = self.cap
             && cap < payload
         {
@@ -122,7 +122,7 @@ impl Effect for Homa {
 
 /// Checks that the switches have the priority levels and serve them strictly.
 fn check_switch(homa: &Homa, scope: &Scope<'_>, reading: &mut Reading) {
-    let switch = &scope.root.switch;
+    let switch = scope.sections.switch;
     let levels = homa.levels.unwrap_or(switch.queues);
     let unscheduled = match homa.unscheduled {
         UnscheduledLevels::Count(count) => count,
@@ -149,8 +149,8 @@ fn check_switch(homa: &Homa, scope: &Scope<'_>, reading: &mut Reading) {
 
 /// Checks that all flows are messages that Homa can send.
 fn check_traffic(scope: &Scope<'_>, reading: &mut Reading) {
-    let root = scope.root;
-    for block in &root.traffic {
+    let sections = &scope.sections;
+    for block in sections.traffic {
         let key = |key: &str| format!("traffic.{}.{key}", block.name());
         match &block.pattern {
             Pattern::Flows(flows) if flows.size.is_none() => {
@@ -175,8 +175,8 @@ fn check_traffic(scope: &Scope<'_>, reading: &mut Reading) {
             reading.wrong_key(&key("balancing"), NO_FEEDBACK);
         }
     }
-    let usual = root.traffic.iter().any(|block| block.common.balancing.is_none());
-    if usual && root.balancing.policy == Balancing::Reps {
+    let usual = sections.traffic.iter().any(|block| block.common.balancing.is_none());
+    if usual && sections.policy == Balancing::Reps {
         reading.wrong_key("balancing.policy", NO_FEEDBACK);
     }
 }

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_units::Rate;
 
-use super::Scope;
-use super::change::quickest;
+use super::scope::Scope;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
 use crate::topology::Fabric;
@@ -26,11 +25,11 @@ type Loads = Vec<Vec<f64>>;
 /// worst link between switches.
 pub(super) fn warn(scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
     let world = World::new(fabric);
-    let setting =
-        Setting { world: &world, until: scope.root.run.until, quickest: quickest(&scope.root.change) };
-    let transport = &scope.root.transport;
+    let sections = &scope.sections;
+    let setting = Setting { world: &world, until: sections.until, quickest: sections.quickest };
+    let transport = sections.transport;
     let mut offers = Vec::new();
-    for (block, algorithm) in scope.root.traffic.iter().zip(scope.uses) {
+    for (block, algorithm) in sections.traffic.iter().zip(scope.uses) {
         let Some(mut offered) = block.pattern.offered(&setting) else { continue };
         let added = scope.algorithms.get(usize::from(*algorithm)).map_or(0, |cc| cc.overhead().data);
         // Loads are given in payload; links carry headers too.

@@ -8,7 +8,7 @@ use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::describe::probe::Probes;
 use incast_units::{Bytes, Rate, Time};
 
-use super::{Effect, Idle, Root, Scope};
+use super::scope::{Effect, Idle, Scope, Sections};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
@@ -41,7 +41,7 @@ section! {
 }
 
 impl Effect for Probe {
-    fn idle(&self, root: &Root, idle: &mut Idle) {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
         if self.ports.is_empty() && self.flows.is_empty() {
             let reason = "has no effect: neither probe.ports nor probe.flows names anything to sample";
             idle.add("probe.interval", reason);
@@ -55,13 +55,13 @@ impl Effect for Probe {
             if self.internals {
                 idle.add("probe.internals", "has no effect: probe.flows names nothing to sample");
             }
-        } else if self.internals && !root.transport.kind.is_controlled() {
+        } else if self.internals && !sections.transport.kind.is_controlled() {
             idle.add(
                 "probe.internals",
                 "has no effect: the transport has no congestion control at the sender",
             );
         }
-        if root.switch.pfc.is_none() && root.switch.bfc.is_none() && self.pauses {
+        if sections.switch.pfc.is_none() && sections.switch.bfc.is_none() && self.pauses {
             let reason = "has no effect: without [switch.pfc] or [switch.bfc] no port is ever paused";
             idle.add("probe.pauses", reason);
         }
@@ -72,7 +72,7 @@ impl Effect for Probe {
             named("ports", &self.ports, fabric, reading);
             named("captures", &self.captures, fabric, reading);
         }
-        let groups: Vec<&str> = scope.root.traffic.iter().map(crate::traffic::Block::name).collect();
+        let groups = scope.sections.groups();
         for (i, text) in self.flows.iter().enumerate() {
             if let Err(message) = check_flows(text, &groups) {
                 reading.wrong_key(&format!("probe.flows.{i}"), message);
@@ -84,60 +84,62 @@ impl Effect for Probe {
             let message = format!("ends at {until}, not after it begins at {}", self.from);
             reading.wrong_key("probe.until", message);
         }
-        if let Some(end) = scope.root.run.until
+        if let Some(end) = scope.sections.until
             && self.from >= end
         {
             let message = format!("begins at {}, not before the end of the run ({end})", self.from);
             reading.wrong_key("probe.from", message);
         }
     }
+}
 
-    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, reading: &mut Reading) {
-        let Some(fabric) = scope.fabric else { return };
-        let groups: Vec<&str> = scope.root.traffic.iter().map(crate::traffic::Block::name).collect();
-        let probes = Probes {
-            ports: named("ports", &self.ports, fabric, reading),
-            port_interval: self.interval,
-            flows: self.chosen(&simulation.flows, &groups, reading),
-            flow_interval: self.flow_interval,
-            internals: self.internals,
-            captures: named("captures", &self.captures, fabric, reading),
-            pauses: self.pauses,
-            from: self.from,
-            until: self.until.unwrap_or(Time::NEVER),
-        };
-        check_rows(&probes, scope.root.run.until, simulation, reading);
-        simulation.probes = probes;
+/// Returns the probes of a run with these flows.
+pub(crate) fn probes(
+    section: &Probe,
+    sections: &Sections<'_>,
+    fabric: &Fabric,
+    all: &[Flow],
+    reading: &mut Reading,
+) -> Probes {
+    let Probe { ports, flows, interval, flow_interval, internals, captures, pauses, from, until } = section;
+    Probes {
+        ports: named("ports", ports, fabric, reading),
+        port_interval: *interval,
+        flows: chosen(flows, all, &sections.groups(), reading),
+        flow_interval: *flow_interval,
+        internals: *internals,
+        captures: named("captures", captures, fabric, reading),
+        pauses: *pauses,
+        from: *from,
+        until: until.unwrap_or(Time::NEVER),
     }
 }
 
-impl Probe {
-    /// The flows that are named, as indices in rising order.
-    fn chosen(&self, flows: &[Flow], groups: &[&str], reading: &mut Reading) -> Vec<u32> {
-        let mut chosen: Vec<u32> = Vec::new();
-        for (i, text) in self.flows.iter().enumerate() {
-            let (name, number) = match text.rsplit_once('.') {
-                Some((name, number)) => (name, number.parse::<usize>().ok()),
-                None => (text.as_str(), None),
-            };
-            let members = (0_u32..).zip(flows).filter(|(_, flow)| {
-                text == "all" || groups.get(usize::from(flow.group)).is_some_and(|group| *group == name)
-            });
-            let members: Vec<u32> = members.map(|(index, _)| index).collect();
-            match (text.contains('.'), number) {
-                (false, _) => chosen.extend(members),
-                (true, Some(number)) if number < members.len() => chosen.push(members[number]),
-                (true, _) => {
-                    let message =
-                        format!("{name} has {} flows, numbered from 0; there is no {text:?}", members.len());
-                    reading.wrong_key(&format!("probe.flows.{i}"), message);
-                }
+/// The flows that are named, as indices in rising order.
+fn chosen(texts: &[String], flows: &[Flow], groups: &[&str], reading: &mut Reading) -> Vec<u32> {
+    let mut chosen: Vec<u32> = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        let (name, number) = match text.rsplit_once('.') {
+            Some((name, number)) => (name, number.parse::<usize>().ok()),
+            None => (text.as_str(), None),
+        };
+        let members = (0_u32..).zip(flows).filter(|(_, flow)| {
+            text == "all" || groups.get(usize::from(flow.group)).is_some_and(|group| *group == name)
+        });
+        let members: Vec<u32> = members.map(|(index, _)| index).collect();
+        match (text.contains('.'), number) {
+            (false, _) => chosen.extend(members),
+            (true, Some(number)) if number < members.len() => chosen.push(members[number]),
+            (true, _) => {
+                let message =
+                    format!("{name} has {} flows, numbered from 0; there is no {text:?}", members.len());
+                reading.wrong_key(&format!("probe.flows.{i}"), message);
             }
         }
-        chosen.sort_unstable();
-        chosen.dedup();
-        chosen
     }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
 }
 
 /// Most rows with samples of ports, of flows, and of their internal quantities, that a run may write.
@@ -155,8 +157,8 @@ const FLOW_ROWS: u128 = 4;
 /// have finished at the earliest (of flows: as long as they take at the rate of their link), but no more than
 /// the packets can make different from each other: equal samples have no rows. What is sent again, or changed
 /// by timers, is not counted.
-fn check_rows(probes: &Probes, until: Option<Time>, simulation: &Simulation, reading: &mut Reading) {
-    let links = &simulation.network.links;
+pub(crate) fn check_rows(simulation: &Simulation, until: Option<Time>, reading: &mut Reading) {
+    let (links, probes) = (&simulation.network.links, &simulation.probes);
     let fastest = links.iter().map(|link| link.rate).max().unwrap_or(Rate::ZERO).max(Rate::from_bps(1));
     let end_of = |flow: &Flow| match flow.size {
         Bytes::UNLIMITED => flow.stop,

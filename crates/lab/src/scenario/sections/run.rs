@@ -1,10 +1,8 @@
 //! `[run]`: when the run ends.
 
-use incast_sim::Simulation;
 use incast_units::Time;
 
-use super::{Effect, Scope};
-use crate::grammar::reading::Reading;
+use super::scope::Effect;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 
@@ -20,9 +18,10 @@ section! {
     }
 }
 
-impl Effect for Run {
-    fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.until = self.until.unwrap_or(Time::NEVER);
-        simulation.stall_after = self.stall_after;
-    }
+impl Effect for Run {}
+
+/// Returns the time limit of the run, and the time after which it counts as stalled.
+pub(crate) fn ends(section: &Run) -> (Time, Time) {
+    let Run { until, stall_after } = section;
+    (until.unwrap_or(Time::NEVER), *stall_after)
 }

@@ -1,122 +1,78 @@
 //! `[switch]`: buffer, priority flow control, marking, queues.
 
 use incast_cc::Fixed;
-use incast_sim::Simulation;
-use incast_sim::describe::Named as _;
 use incast_sim::describe::bfc::Bfc;
-use incast_sim::describe::network::NodeId;
+use incast_sim::describe::network::{Network, NodeId};
 use incast_sim::describe::switch::{
-    self, Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, PathPolicy, Scheduler, Telemetry, Trimming,
+    Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, OwnBuffer, PathPolicy, Pfc, Scheduler, Switch, Trimming,
 };
 use incast_units::{Bytes, Rate, Time};
 
 use super::bfc::usual_scheduler;
-use super::{Effect, Idle, Root, Scope};
+use super::scope::{Effect, Idle, Scope, Sections};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
-use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal, wrong_type};
-use crate::grammar::suggest::unknown;
+use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::fault;
 use crate::topology::Fabric;
 
-/// Words of a scenario file that the simulator itself lists, so that a new one is known here too.
-macro_rules! listed {
-    ($($type:ty),+) => {$(
-        impl Setting for $type {
-            fn shape() -> Shape {
-                Shape::Choice(Self::ALL.iter().map(|(_, word, meaning)| (*word, *meaning)).collect())
-            }
-
-            fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
-                read_listed(Self::ALL, node, key, reading)
-            }
-
-            fn write(&self) -> Option<Out> {
-                Self::ALL.iter().find(|(value, ..)| value == self).map(|(_, word, _)| Out::text(word))
-            }
-        }
-    )+};
-}
-
-listed!(Scheduler, PathPolicy);
-
-choice! {
-    NextHops {
-        "ascending" => Ascending: "by port number",
-        "descending" => Descending: "from the highest port number",
-    }
-}
-
-fn read_listed<T: Copy + Setting>(
-    all: &[(T, &'static str, &'static str)],
-    node: &Node,
-    key: &str,
-    reading: &mut Reading,
-) -> Option<T> {
-    let Value::Text(text) = &node.value else { return wrong_type(node, key, reading) };
-    if let Some((value, ..)) = all.iter().find(|(_, word, _)| word == text) {
-        return Some(*value);
-    }
-    let words = || all.iter().map(|(_, word, _)| *word);
-    let message = format!("{text:?} is not one of: {}", words().collect::<Vec<_>>().join(", "));
-    reading.wrong(node.place, key, unknown(message, text, words()));
-    None
-}
-
+choice!(Scheduler);
+choice!(PathPolicy);
+choice!(NextHops);
 choice!(MarkingPoint);
 
 section! {
     /// Behaviour of every switch: buffer, queues, paths, telemetry.
-    pub(crate) struct Switch {
+    for Switch<String> with its defaults {
         /// The packet buffer: an amount shared by all ports with dynamic thresholds, `"unlimited"`, or
         /// `{ per_port = "800KB" }` for a drop-tail limit for each port.
-        buffer: BufferSize = BufferSize::Shared(Bytes::new(32_000_000)); Bound::Positive => "OSCAR's public artifact: 32 MiB",
+        buffer: Buffer = Buffer::Shared(Bytes::new(32_000_000)); Bound::Positive => "OSCAR's public artifact: 32 MiB",
         /// Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC.
-        reserve: Bytes = Bytes::new(4096) => "public artifacts of HPCC and OSCAR",
+        reserve: Bytes => "public artifacts of HPCC and OSCAR",
         /// With PFC, an (ingress port, priority) may occupy at most this times the free part of a shared
         /// buffer.
-        ingress_alpha: Fixed = Fixed::ratio(1, 4); Bound::Positive => "OSCAR's public artifact",
+        ingress_alpha: Fixed; Bound::Positive => "OSCAR's public artifact",
         /// Without PFC, an (egress port, queue) may occupy at most this times the free part of a shared
         /// buffer.
-        egress_alpha: Fixed = Fixed::ONE; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
+        egress_alpha: Fixed; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
         /// Number of queues (priorities) of each port; queue 0 is served first under strict priority.
-        queues: u8 = 1; Bound::Count(1, MAX_QUEUES as u64),
+        queues: u8; Bound::Count(1, MAX_QUEUES as u64),
         /// Backpressure flow control.
-        bfc: Option<Bfc> = None,
+        bfc: Option<Bfc>,
         /// The order in which queues are served; with `[switch.bfc]` the default is `"round-robin"`.
         scheduler: Scheduler = usual_scheduler(bfc.as_ref().and_then(Option::as_ref)),
         /// Quantum of each queue under `"drr"`, from queue 0 on; 1518 B for queues not listed.
-        quanta: Vec<Bytes> = Vec::new(); Bound::Positive,
+        quanta: Vec<Bytes>; Bound::Positive,
         /// Packets that each queue sends in its turn under `"wrr"`, from queue 0 on; 1 for queues not listed.
-        weights: Vec<u32> = Vec::new(); Bound::Count(1, 1_000_000),
+        weights: Vec<u32>; Bound::Count(1, 1_000_000),
         /// Number of queues, from queue 0 on, that are served by strict priority before the scheduler serves
         /// the others.
-        strict: u8 = 0; Bound::Count(0, MAX_QUEUES as u64),
+        strict: u8; Bound::Count(0, MAX_QUEUES as u64),
         /// Hash by which a switch chooses among equal-cost ports.
-        path: PathPolicy = PathPolicy::Ecmp,
+        path: PathPolicy,
         /// The order in which equal-cost ports are numbered.
-        next_hops: NextHops = NextHops::Ascending,
+        next_hops: NextHops,
         /// Telemetry records are rounded as in HPCC's packed format: queue lengths down to units of 80 B
         /// times this, transmitted bytes to 128 B times this, times to nanoseconds. When absent they are
         /// exact.
-        packed_telemetry: Option<u32> = None; Bound::Count(1, 64),
+        packed_telemetry: Option<u32>; Bound::Count(1, 64),
         /// Different buffers for some switches; of two entries for the same switch the later one applies.
-        buffers: Vec<OwnBuffer> = Vec::new(),
+        buffers: Vec<OwnBuffer<String>> = Vec::new(),
         /// The port rate to which `ingress_alpha` applies: for a faster port it is doubled, up to 1, for
         /// each halving of the port's rate that is needed to bring it down to this rate. By default it is
         /// the same at every rate.
-        ingress_alpha_rate: Option<Rate> = None; Bound::Positive,
+        ingress_alpha_rate: Option<Rate>; Bound::Positive,
         /// With PFC too, drop a packet if its egress queue would exceed `egress_alpha` times the free part
         /// of the whole buffer.
-        egress_limit: bool = false,
+        egress_limit: bool,
         /// Priority flow control; if it is absent, the fabric drops packets.
-        pfc: Option<Pfc> = None,
+        pfc: Option<Pfc>,
         /// ECN marking.
-        ecn: Option<Ecn> = None,
+        ecn: Option<Ecn>,
         /// Packet trimming: a full port removes the payload of packets and sends their headers first.
-        trimming: Option<Trimming> = None,
+        trimming: Option<Trimming>,
     }
 }
 
@@ -139,27 +95,27 @@ section! {
 
 section! {
     /// Priority flow control (IEEE 802.1Qbb) on every queue.
-    pub(crate) struct Pfc {
+    for Pfc with its defaults {
         /// Amount at which to pause; `"auto"`: the dynamic threshold of the shared buffer.
-        xoff: Auto<Bytes> = Auto(None); Bound::Positive,
+        xoff: Option<Bytes> as Auto<Bytes>; Bound::Positive,
         /// Resume this far below the threshold.
-        xon_offset: Bytes = Bytes::new(3072) => "public artifacts of HPCC and OSCAR: 3 KiB",
+        xon_offset: Bytes => "public artifacts of HPCC and OSCAR: 3 KiB",
         /// Buffer for packets that arrive after a pause was triggered, for each (ingress port, priority);
         /// `"auto"`: computed from the link's rate and delay and the largest packet.
-        headroom: Auto<Bytes> = Auto(None),
+        headroom: Option<Bytes> as Auto<Bytes>,
         /// Automatic headroom is this multiple of the link's rate times delay instead.
-        headroom_factor: Option<u64> = None; Bound::Count(1, 1000),
+        headroom_factor: Option<u64>; Bound::Count(1, 1000),
     }
 }
 
 section! {
     /// The buffer of some switches.
-    pub(crate) struct OwnBuffer {
+    for OwnBuffer<String> {
         /// Names of switches (`"s0"`), or the common name of the switches of a tier without their numbers
         /// (`"core"`).
         switches: Vec<String>,
         /// Their buffer, written like `switch.buffer`.
-        buffer: BufferSize; Bound::Positive,
+        buffer: Buffer; Bound::Positive,
     }
 }
 
@@ -181,14 +137,6 @@ section! {
     }
 }
 
-/// Size of the buffer, and how ports share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BufferSize {
-    Unlimited,
-    Shared(Bytes),
-    PerPort(Bytes),
-}
-
 section! {
     /// A drop-tail limit for each port.
     pub(crate) struct PerPort {
@@ -197,7 +145,7 @@ section! {
     }
 }
 
-impl Setting for BufferSize {
+impl Setting for Buffer {
     fn shape() -> Shape {
         let unlimited = Shape::Choice(vec![("unlimited", "as much as is needed")]);
         Shape::Either(vec![Bytes::shape(), unlimited, PerPort::shape()])
@@ -206,7 +154,9 @@ impl Setting for BufferSize {
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
         match &node.value {
             Value::Text(text) if text == "unlimited" => Some(Self::Unlimited),
-            Value::Table(_) => PerPort::read(node, key, reading).map(|limit| Self::PerPort(limit.per_port)),
+            Value::Table(_) => {
+                PerPort::read(node, key, reading).map(|PerPort { per_port }| Self::PerPort(per_port))
+            }
             _ => Bytes::read(node, key, reading).map(Self::Shared),
         }
     }
@@ -229,198 +179,148 @@ impl Setting for BufferSize {
     }
 }
 
-impl OwnBuffer {
-    /// The switches that a text names.
-    fn named(text: &str, fabric: &Fabric) -> Vec<NodeId> {
-        let network = &fabric.network;
-        let named = |name: &str| name == text || name.trim_end_matches(|c: char| c.is_ascii_digit()) == text;
-        let switches = network.hosts..network.nodes.len() as NodeId;
-        switches.filter(|node| named(&network.nodes[*node as usize])).collect()
+/// Returns the behaviour of the switches of this network.
+pub(crate) fn switches(section: &Switch<String>, network: &Network) -> Switch {
+    let switch = section.clone().resolve(|text| named(text, network));
+    match switch.trimming {
+        // The limits of its queues take the place of the buffers.
+        Some(_) => Switch { buffer: Buffer::Unlimited, buffers: Vec::new(), ..switch },
+        None => switch,
     }
 }
 
-impl Switch {
-    /// Describes the section for the simulator.
-    fn describe(&self, fabric: Option<&Fabric>) -> switch::Switch {
-        let own = |own: &OwnBuffer| {
-            let nodes = own.switches.iter().flat_map(|text| fabric.map(|f| OwnBuffer::named(text, f)));
-            (nodes.flatten().collect(), self.describe_buffer(own.buffer))
-        };
-        switch::Switch {
-            buffer: if self.trimming.is_some() {
-                Buffer::Unlimited
-            } else {
-                self.describe_buffer(self.buffer)
-            },
-            pfc: self.pfc.as_ref().map(|pfc| switch::Pfc {
-                xoff: pfc.xoff.0,
-                xon_offset: pfc.xon_offset,
-                headroom: pfc.headroom.0,
-            }),
-            ecn: self.ecn,
-            queues: self.queues,
-            scheduler: self.scheduler,
-            quanta: self.quanta.clone(),
-            weights: self.weights.clone(),
-            strict: self.strict,
-            path: self.path,
-            next_hops: self.next_hops,
-            telemetry: match self.packed_telemetry {
-                Some(multiple) => Telemetry::Packed { multiple },
-                None => Telemetry::Exact,
-            },
-            buffers: if self.trimming.is_some() {
-                Vec::new()
-            } else {
-                self.buffers.iter().map(own).collect()
-            },
-            ingress_alpha_rate: self.ingress_alpha_rate,
-            egress_limit: self.egress_limit,
-            headroom_factor: self.pfc.as_ref().and_then(|pfc| pfc.headroom_factor),
-            trimming: self.trimming,
-            bfc: self.bfc,
-        }
-    }
+/// Returns the switches that a text names.
+fn named(text: &str, network: &Network) -> Vec<NodeId> {
+    let is_named = |name: &str| name == text || name.trim_end_matches(|c: char| c.is_ascii_digit()) == text;
+    let switches = network.hosts..network.nodes.len() as NodeId;
+    switches.filter(|node| is_named(&network.nodes[*node as usize])).collect()
+}
 
-    /// Checks how many packets of full size an empty switch without PFC has room for in one queue.
-    fn check_room(&self, size: Bytes, packet: Bytes, reading: &mut Reading) {
-        let alpha = match self.buffer {
-            BufferSize::Shared(_) => self.egress_alpha,
-            _ => Fixed::MAX,
-        };
-        // The n-th packet is let in when the queue is within alpha times what the others leave free.
-        let fits = |n: u64| {
-            let Some(free) = size.get().checked_sub(packet.get() * (n - 1)) else { return false };
-            packet.get() <= free && packet.get() * n <= alpha.scale(free)
-        };
-        if !fits(1) {
-            let message = format!(
-                "admits no packet: {} times the buffer of {size} is {}, less than one packet ({packet})",
-                write_decimal(self.egress_alpha),
-                Bytes::new(alpha.scale(size.get()))
-            );
-            reading.wrong_key("switch.egress_alpha", message);
-        } else if !fits(2) {
-            let message = format!(
-                "{size} has room for one packet ({packet}) in a queue: a second packet that arrives meanwhile is lost"
-            );
-            reading.warn("switch", fault("buffer", message));
-        }
+/// Checks how many packets of full size an empty switch without PFC has room for in one queue.
+fn check_room(switch: &Switch<String>, size: Bytes, packet: Bytes, reading: &mut Reading) {
+    let alpha = match switch.buffer {
+        Buffer::Shared(_) => switch.egress_alpha,
+        _ => Fixed::MAX,
+    };
+    // The n-th packet is let in when the queue is within alpha times what the others leave free.
+    let fits = |n: u64| {
+        let Some(free) = size.get().checked_sub(packet.get() * (n - 1)) else { return false };
+        packet.get() <= free && packet.get() * n <= alpha.scale(free)
+    };
+    if !fits(1) {
+        let message = format!(
+            "admits no packet: {} times the buffer of {size} is {}, less than one packet ({packet})",
+            write_decimal(switch.egress_alpha),
+            Bytes::new(alpha.scale(size.get()))
+        );
+        reading.wrong_key("switch.egress_alpha", message);
+    } else if !fits(2) {
+        let message = format!(
+            "{size} has room for one packet ({packet}) in a queue: a second packet that arrives meanwhile is lost"
+        );
+        reading.warn("switch", fault("buffer", message));
     }
+}
 
-    fn describe_buffer(&self, size: BufferSize) -> Buffer {
-        match size {
-            BufferSize::Unlimited => Buffer::Unlimited,
-            BufferSize::PerPort(limit) => Buffer::PerPort(limit),
-            BufferSize::Shared(size) => Buffer::Shared {
-                size,
-                reserve: self.reserve,
-                ingress_alpha: self.ingress_alpha,
-                egress_alpha: self.egress_alpha,
-            },
-        }
-    }
+/// Returns all buffers that switches have, each with its key.
+fn sizes(switch: &Switch<String>) -> impl Iterator<Item = (String, Buffer)> {
+    let own = switch.buffers.iter().enumerate().map(|(i, own)| (format!("switch.buffers.{i}"), own.buffer));
+    std::iter::once(("switch".to_owned(), switch.buffer)).chain(own)
+}
 
-    /// All buffers that switches have, each with its key.
-    fn sizes(&self) -> impl Iterator<Item = (String, BufferSize)> {
-        let own = self.buffers.iter().enumerate().map(|(i, own)| (format!("switch.buffers.{i}"), own.buffer));
-        std::iter::once(("switch".to_owned(), self.buffer)).chain(own)
-    }
-
-    /// Checks that packets and headroom fit into the buffers.
-    fn check_buffers(&self, scope: &Scope<'_>, reading: &mut Reading) {
-        let packet = scope.largest_packet();
-        for (key, size) in self.sizes() {
-            if let BufferSize::Shared(size) | BufferSize::PerPort(size) = size
-                && size < packet
-            {
-                let message = format!("{size} is less than one packet ({packet})");
-                return reading.wrong_key(&format!("{key}.buffer"), message);
-            }
-        }
-        if let BufferSize::Shared(size) | BufferSize::PerPort(size) = self.buffer
-            && self.pfc.is_none()
+/// Checks that packets and headroom fit into the buffers.
+fn check_buffers(switch: &Switch<String>, scope: &Scope<'_>, reading: &mut Reading) {
+    let packet = scope.largest_packet();
+    for (key, size) in sizes(switch) {
+        if let Buffer::Shared(size) | Buffer::PerPort(size) = size
+            && size < packet
         {
-            self.check_room(size, packet, reading);
-        }
-        let Some(fabric) = scope.fabric else { return };
-        let ports = |switch| fabric.ports(switch).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
-        if let Some(message) = self.no_shared_pool(scope, fabric, ports) {
-            let given = self.pfc.as_ref().is_some_and(|pfc| pfc.headroom.0.is_some());
-            reading.wrong_key(if given { "switch.pfc.headroom" } else { "switch.buffer" }, message);
+            let message = format!("{size} is less than one packet ({packet})");
+            return reading.wrong_key(&format!("{key}.buffer"), message);
         }
     }
-
-    /// Checks trimming against the rest.
-    fn check_trimming(&self, trimming: &Trimming, scope: &Scope<'_>, reading: &mut Reading) {
-        if self.pfc.is_some() {
-            reading.wrong_key(
-                "switch.pfc",
-                "cannot be combined with switch.trimming: one pauses where the other trims",
-            );
-        }
-        if self.bfc.is_some() {
-            reading.wrong_key(
-                "switch.bfc",
-                "cannot be combined with switch.trimming: one pauses where the other trims",
-            );
-        }
-        if self.queues != 1 {
-            let message = format!("is {}; with switch.trimming a port has one queue for data", self.queues);
-            reading.wrong_key("switch.queues", message);
-        }
-        let packet = scope.largest_packet();
-        if trimming.data < packet {
-            let message = format!("{} is less than one packet ({packet})", trimming.data);
-            reading.wrong_key("switch.trimming.data", message);
-        }
-        let transport = &scope.root.transport;
-        let control =
-            transport.ack_size.unwrap_or(transport.header + transport.ack_extra).max(transport.smallest);
-        let (limit, header) = (trimming.headers.unwrap_or(trimming.data), trimming.size.max(control));
-        if limit < header {
-            let message = format!("{limit} is less than one header or acknowledgement ({header})");
-            reading.wrong_key("switch.trimming.headers", message);
-        }
-        if trimming.size >= packet {
-            let message = format!("{} is not less than a whole packet ({packet})", trimming.size);
-            reading.wrong_key("switch.trimming.size", message);
-        }
+    if let Buffer::Shared(size) | Buffer::PerPort(size) = switch.buffer
+        && switch.pfc.is_none()
+    {
+        check_room(switch, size, packet, reading);
     }
-
-    /// The first switch whose buffer is taken by PFC headroom and reserves alone, if its ports have links of
-    /// these rates and delays.
-    pub(super) fn no_shared_pool(
-        &self,
-        scope: &Scope<'_>,
-        fabric: &Fabric,
-        ports: impl Fn(NodeId) -> Vec<(Rate, Time)>,
-    ) -> Option<String> {
-        self.pfc.as_ref()?;
-        let packet = scope.largest_packet();
-        let queues = u64::from(self.queues);
-        let described = self.describe(scope.fabric);
-        let switches = fabric.network.hosts..fabric.network.nodes.len() as NodeId;
-        switches.into_iter().find_map(|switch| {
-            let Buffer::Shared { size, .. } = *described.buffer_of(switch) else { return None };
-            let ports = ports(switch);
-            let of_port = |&(rate, delay): &_| described.headroom(rate, delay, packet).times(queues);
-            let headroom: Bytes = ports.iter().map(of_port).sum();
-            let reserve = self.reserve.times(queues * ports.len() as u64);
-            (headroom + reserve >= size).then(|| {
-                format!(
-                    "leaves no shared pool: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
-                     {headroom} and the reserves {reserve}, of a buffer of {size}",
-                    fabric.network.nodes[switch as usize],
-                    ports.len()
-                )
-            })
-        })
+    let Some(fabric) = scope.fabric else { return };
+    let ports = |switch| fabric.ports(switch).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
+    if let Some(message) = no_shared_pool(switch, scope, fabric, ports) {
+        let given = switch.pfc.as_ref().is_some_and(|pfc| pfc.headroom.is_some());
+        reading.wrong_key(if given { "switch.pfc.headroom" } else { "switch.buffer" }, message);
     }
 }
 
-impl Effect for Switch {
-    fn idle(&self, root: &Root, idle: &mut Idle) {
+/// Checks trimming against the rest.
+fn check_trimming(switch: &Switch<String>, trimming: &Trimming, scope: &Scope<'_>, reading: &mut Reading) {
+    if switch.pfc.is_some() {
+        reading.wrong_key(
+            "switch.pfc",
+            "cannot be combined with switch.trimming: one pauses where the other trims",
+        );
+    }
+    if switch.bfc.is_some() {
+        reading.wrong_key(
+            "switch.bfc",
+            "cannot be combined with switch.trimming: one pauses where the other trims",
+        );
+    }
+    if switch.queues != 1 {
+        let message = format!("is {}; with switch.trimming a port has one queue for data", switch.queues);
+        reading.wrong_key("switch.queues", message);
+    }
+    let packet = scope.largest_packet();
+    if trimming.data < packet {
+        let message = format!("{} is less than one packet ({packet})", trimming.data);
+        reading.wrong_key("switch.trimming.data", message);
+    }
+    let transport = scope.sections.transport;
+    let control =
+        transport.ack_size.unwrap_or(transport.header + transport.ack_extra).max(transport.smallest);
+    let (limit, header) = (trimming.headers.unwrap_or(trimming.data), trimming.size.max(control));
+    if limit < header {
+        let message = format!("{limit} is less than one header or acknowledgement ({header})");
+        reading.wrong_key("switch.trimming.headers", message);
+    }
+    if trimming.size >= packet {
+        let message = format!("{} is not less than a whole packet ({packet})", trimming.size);
+        reading.wrong_key("switch.trimming.size", message);
+    }
+}
+
+/// Returns the first switch whose buffer is taken by PFC headroom and reserves alone, if its ports have links of
+/// these rates and delays.
+pub(super) fn no_shared_pool(
+    switch: &Switch<String>,
+    scope: &Scope<'_>,
+    fabric: &Fabric,
+    ports: impl Fn(NodeId) -> Vec<(Rate, Time)>,
+) -> Option<String> {
+    switch.pfc.as_ref()?;
+    let packet = scope.largest_packet();
+    let queues = u64::from(switch.queues);
+    let described = switches(switch, &fabric.network);
+    let nodes = fabric.network.hosts..fabric.network.nodes.len() as NodeId;
+    nodes.into_iter().find_map(|node| {
+        let Buffer::Shared(size) = described.buffer_of(node) else { return None };
+        let ports = ports(node);
+        let of_port = |&(rate, delay): &_| described.headroom(rate, delay, packet).times(queues);
+        let headroom: Bytes = ports.iter().map(of_port).sum();
+        let reserve = switch.reserve.times(queues * ports.len() as u64);
+        (headroom + reserve >= size).then(|| {
+            format!(
+                "leaves no shared pool: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
+                 {headroom} and the reserves {reserve}, of a buffer of {size}",
+                fabric.network.nodes[node as usize],
+                ports.len()
+            )
+        })
+    })
+}
+
+impl Effect for Switch<String> {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
         if self.trimming.is_some() {
             let limits = ["buffer", "reserve", "ingress_alpha", "egress_alpha", "buffers", "egress_limit"];
             for key in limits.into_iter().chain(["ingress_alpha_rate"]) {
@@ -435,7 +335,7 @@ impl Effect for Switch {
             }
             return;
         }
-        self.bfc.idle(root, idle);
+        self.bfc.idle(sections, idle);
         if self.scheduler != Scheduler::Drr {
             idle.add("switch.quanta", "has no effect: switch.scheduler is not \"drr\"");
         }
@@ -445,7 +345,7 @@ impl Effect for Switch {
         if self.scheduler == Scheduler::StrictPriority {
             idle.add("switch.strict", "has no effect: switch.scheduler serves all queues by strict priority");
         }
-        let shared = self.sizes().any(|(_, size)| matches!(size, BufferSize::Shared(_)));
+        let shared = sizes(self).any(|(_, size)| matches!(size, Buffer::Shared(_)));
         let reason = "has no effect: the buffer is not shared by the ports";
         if !shared {
             for key in ["switch.reserve", "switch.ingress_alpha", "switch.egress_alpha"] {
@@ -458,10 +358,10 @@ impl Effect for Switch {
             idle.add("switch.ingress_alpha_rate", reason);
         }
         let Some(pfc) = &self.pfc else { return };
-        if shared && pfc.headroom.0.is_some() {
+        if shared && pfc.headroom.is_some() {
             idle.add("switch.pfc.headroom_factor", "has no effect: switch.pfc.headroom is given");
         }
-        if !shared && self.buffer == BufferSize::Unlimited {
+        if !shared && self.buffer == Buffer::Unlimited {
             idle.add("switch.pfc.headroom", "has no effect: the buffer is unlimited");
             idle.add("switch.pfc.headroom_factor", "has no effect: the buffer is unlimited");
         }
@@ -475,7 +375,7 @@ impl Effect for Switch {
             reading.wrong_key("switch.ecn.kmin", message);
         }
         if let Some(trimming) = &self.trimming {
-            return self.check_trimming(trimming, scope, reading);
+            return check_trimming(self, trimming, scope, reading);
         }
         if self.weights.len() > usize::from(self.queues) {
             let message =
@@ -493,29 +393,29 @@ impl Effect for Switch {
         }
         for (i, own) in self.buffers.iter().enumerate() {
             for (j, text) in own.switches.iter().enumerate() {
-                if scope.fabric.is_some_and(|fabric| OwnBuffer::named(text, fabric).is_empty()) {
+                if scope.fabric.is_some_and(|fabric| named(text, &fabric.network).is_empty()) {
                     let message = format!("there is no switch {text:?} and no tier of this name");
                     reading.wrong_key(&format!("switch.buffers.{i}.switches.{j}"), message);
                 }
             }
         }
         if let Some(pfc) = &self.pfc {
-            for (key, size) in self.sizes() {
+            for (key, size) in sizes(self) {
                 match size {
-                    BufferSize::PerPort(_) => {
+                    Buffer::PerPort(_) => {
                         let key =
                             if key == "switch" { "switch.pfc".to_owned() } else { format!("{key}.buffer") };
                         let message = "needs a shared or an unlimited buffer: PFC accounts by ingress port, per_port by egress port";
                         reading.wrong_key(&key, message);
                     }
-                    BufferSize::Unlimited if pfc.xoff.0.is_none() => {
+                    Buffer::Unlimited if pfc.xoff.is_none() => {
                         let message = "never pauses: the buffer is unlimited, so that xoff must be a size";
                         reading.wrong_key("switch.pfc.xoff", message);
                     }
                     _ => {}
                 }
             }
-            if let Some(xoff) = pfc.xoff.0
+            if let Some(xoff) = pfc.xoff
                 && pfc.xon_offset > xoff
             {
                 let message =
@@ -524,10 +424,6 @@ impl Effect for Switch {
             }
         }
         self.bfc.check(scope, reading);
-        self.check_buffers(scope, reading);
-    }
-
-    fn apply(&self, scope: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.switch = self.describe(scope.fabric);
+        check_buffers(self, scope, reading);
     }
 }

@@ -8,9 +8,9 @@ use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
 use incast_sim::describe::transport::Recovery;
 
-use super::change::quickest;
+use super::load;
+use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
-use super::{Effect, Idle, Root, Scope, check_queue, load};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
@@ -21,28 +21,28 @@ const UNCONTROLLED: &str =
     "has no effect: the transport (transport.kind) has no congestion control at the sender";
 
 impl Effect for Cc {
-    fn idle(&self, root: &Root, idle: &mut Idle) {
-        if !root.transport.kind.is_controlled() {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
+        if !sections.transport.kind.is_controlled() {
             return idle.add("cc", UNCONTROLLED);
         }
-        if !root.traffic.is_empty() && root.traffic.iter().all(|block| block.common.cc.is_some()) {
+        if !sections.traffic.is_empty() && sections.traffic.iter().all(|block| block.common.cc.is_some()) {
             idle.add("cc", "has no effect: every traffic block has its own");
         }
     }
 }
 
 impl Effect for Vec<Block> {
-    fn idle(&self, root: &Root, idle: &mut Idle) {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
         let own = self.iter().filter(|block| block.common.cc.is_some());
-        for block in own.filter(|_| !root.transport.kind.is_controlled()) {
+        for block in own.filter(|_| !sections.transport.kind.is_controlled()) {
             idle.add(&format!("traffic.{}.cc", block.name()), UNCONTROLLED);
         }
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         for block in self {
-            check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, scope, reading);
-            let kind = scope.root.transport.kind;
+            scope.check_queue(&format!("traffic.{}.queue", block.name()), block.common.queue, reading);
+            let kind = scope.sections.transport.kind;
             if block.common.cc.is_some() && !kind.is_controlled() {
                 let message = format!(
                     "has no effect: transport.kind = \"{}\" has no congestion control at the sender",
@@ -59,9 +59,9 @@ impl Effect for Vec<Block> {
             reading.wrong_key("traffic", message);
         }
         let Some(fabric) = scope.fabric else { return };
-        let reaches = blocks(scope.root, fabric, reading);
+        let reaches = blocks(&scope.sections, fabric, reading);
         for (cc, users) in scope.algorithms.iter().zip(users(scope.uses, scope.algorithms.len())) {
-            signals(scope.root, cc, &users, &reaches, fabric, reading);
+            signals(&scope.sections, cc, &users, &reaches, fabric, reading);
         }
         if reaches.iter().all(Option::is_some) {
             load::warn(scope, fabric, reading);
@@ -81,12 +81,12 @@ fn users(uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
 }
 
 /// Checks every block against the network; says who may send to whom.
-fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Reach>> {
+fn blocks(sections: &Sections<'_>, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Reach>> {
     let world = World::new(fabric);
-    let setting = Setting { world: &world, until: root.run.until, quickest: quickest(&root.change) };
+    let setting = Setting { world: &world, until: sections.until, quickest: sections.quickest };
     let mut names = BTreeSet::new();
     let mut reaches = Vec::new();
-    for block in &root.traffic {
+    for block in sections.traffic {
         let name = block.name();
         let key = format!("traffic.{name}");
         if !names.insert(name) {
@@ -118,25 +118,25 @@ fn blocks(root: &Root, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Rea
 }
 
 /// Returns why an algorithm finds nothing here of what it is made for, and what would change that.
-fn unfit(root: &Root, cc: &Cc, blocks: &[usize]) -> Option<(String, &'static str)> {
+fn unfit(sections: &Sections<'_>, cc: &Cc, blocks: &[usize]) -> Option<(String, &'static str)> {
     let name = cc.name();
-    if cc.signals().contains(Signals::CIRCUIT) && !matches!(root.topology, Topology::Rotor(_)) {
+    if cc.signals().contains(Signals::CIRCUIT) && !matches!(sections.topology, Topology::Rotor(_)) {
         let message = format!("{name} reacts to announcements of circuits, and the network has no circuits");
         return Some((message, "a network with topology.kind = \"rotor\" has them"));
     }
-    if cc.is_for_spraying() { without_spraying(root, name, blocks) } else { None }
+    if cc.is_for_spraying() { without_spraying(sections, name, blocks) } else { None }
 }
 
 /// Returns the same for an algorithm that is made for packets spread over paths, which overtake each other.
-fn without_spraying(root: &Root, name: &str, blocks: &[usize]) -> Option<(String, &'static str)> {
-    let usual = root.balancing.policy;
-    let mut policies = blocks.iter().map(|&block| root.traffic[block].common.balancing.unwrap_or(usual));
+fn without_spraying(sections: &Sections<'_>, name: &str, blocks: &[usize]) -> Option<(String, &'static str)> {
+    let usual = sections.policy;
+    let mut policies = blocks.iter().map(|&block| sections.traffic[block].common.balancing.unwrap_or(usual));
     if !policies.any(Policy::spreads) {
         let message =
             format!("{name} is made for packets that are spread over paths, and every flow has one path");
         return Some((message, "balancing.policy = \"reps\" is a policy that spreads packets"));
     }
-    if root.transport.recovery == Recovery::GoBackN {
+    if sections.transport.recovery == Recovery::GoBackN {
         let message = format!(
             "{name} is made for packets that overtake each other, and transport.recovery is \"go-back-n\""
         );
@@ -147,7 +147,7 @@ fn without_spraying(root: &Root, name: &str, blocks: &[usize]) -> Option<(String
 
 /// Checks that the network gives an algorithm the signals it needs.
 fn signals(
-    root: &Root,
+    sections: &Sections<'_>,
     cc: &Cc,
     blocks: &[usize],
     reaches: &[Option<Reach>],
@@ -157,19 +157,19 @@ fn signals(
     let signals = cc.signals();
     let name = cc.name();
     // The place of the section that names the algorithm.
-    let own = blocks.iter().map(|&block| &root.traffic[block]).find(|block| block.common.cc.is_some());
+    let own = blocks.iter().map(|&block| &sections.traffic[block]).find(|block| block.common.cc.is_some());
     let key = match own {
-        Some(block) if root.cc.as_ref() != Some(cc) => format!("traffic.{}.cc.algorithm", block.name()),
+        Some(block) if sections.cc != Some(cc) => format!("traffic.{}.cc.algorithm", block.name()),
         _ => "cc.algorithm".to_owned(),
     };
     let marks = [Signals::ECN, Signals::CNP].into_iter().any(|signal| signals.contains(signal));
-    if marks && root.switch.ecn.is_none() {
+    if marks && sections.switch.ecn.is_none() {
         let message = format!(
             "{name} needs ECN marks, and the switches set none; add a section [switch.ecn] with kmin, kmax and pmax"
         );
         reading.wrong_key(&key, message);
     }
-    if let Some((message, hint)) = unfit(root, cc, blocks) {
+    if let Some((message, hint)) = unfit(sections, cc, blocks) {
         reading.warn_key(&key, Problem::new(message).with_hint(hint));
     }
     if !signals.contains(Signals::INT) {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn an_algorithm_for_spraying_wants_packets_spread_and_selective_repeat() {
         let problem = |scenario: &Scenario, blocks: &[usize]| {
-            without_spraying(&scenario.root, "x", blocks).map(|(message, _)| message)
+            without_spraying(&scenario.root.sections(), "x", blocks).map(|(message, _)| message)
         };
         let selective = star("oscar", "transport = { recovery = \"selective\" }");
         let one_path = "x is made for packets that are spread over paths, and every flow has one path";

@@ -1,14 +1,13 @@
 //! `[transport]`: packet sizes, acknowledgements, loss recovery.
 
 use incast_cc::Fixed;
-use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::transport::{
     BaseRtt, Counting, Homa, Kind, Ndp, Recovery, Repair, Sample, Transport,
 };
 use incast_units::{Bytes, Time};
 
-use super::{Effect, Idle, Root, Scope, check_queue};
+use super::scope::{Effect, Idle, Scope, Sections};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape};
@@ -141,7 +140,7 @@ pub(crate) fn name_of(kind: Kind) -> &'static str {
 }
 
 impl Effect for Transport {
-    fn idle(&self, _: &Root, idle: &mut Idle) {
+    fn idle(&self, _: &Sections<'_>, idle: &mut Idle) {
         if self.kind != Kind::Homa {
             idle.add("transport.homa", "has no effect: transport.kind is not \"homa\"");
         }
@@ -176,7 +175,7 @@ impl Effect for Transport {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
-        let trims = scope.root.switch.trimming.is_some();
+        let trims = scope.sections.switch.trimming.is_some();
         if trims && self.kind == Kind::Window && self.recovery != Recovery::Selective {
             let message = "must be \"selective\" with switch.trimming: the others discard what arrives after a \
                            trimmed packet";
@@ -191,13 +190,9 @@ impl Effect for Transport {
         if self.kind == Kind::Homa {
             self.homa.check(scope, reading);
         }
-        check_queue("transport.cnp_queue", self.cnp_queue, scope, reading);
+        scope.check_queue("transport.cnp_queue", self.cnp_queue, reading);
         if let Some(queue) = self.ack_queue {
-            check_queue("transport.ack_queue", queue, scope, reading);
+            scope.check_queue("transport.ack_queue", queue, reading);
         }
-    }
-
-    fn apply(&self, _: &Scope<'_>, simulation: &mut Simulation, _: &mut Reading) {
-        simulation.transport = self.clone();
     }
 }

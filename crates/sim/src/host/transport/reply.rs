@@ -1,6 +1,7 @@
 //! Packets from a receiver to the sender of a flow.
 
 use incast_engine::event::Effects;
+use incast_net::describe::balancing::Acknowledgements;
 use incast_net::packet::{IntRecords, ONE_PATH, Packet};
 
 use super::context::Context;
@@ -20,9 +21,9 @@ pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecor
 pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &FlowFacts) -> (u32, u8) {
     let has_entropies = facts.flows[flow as usize].balancing.has_entropies();
     let handling = match facts.balancing.acknowledgements {
-        true => packet.handling(),
-        false if has_entropies => ONE_PATH,
-        false => 0,
+        Acknowledgements::Balanced => packet.handling(),
+        Acknowledgements::OnePath if has_entropies => ONE_PATH,
+        Acknowledgements::OnePath => 0,
     };
     let entropy = if has_entropies { packet.hash ^ facts.hashes(flow).0 } else { 0 };
     (hash ^ entropy, Packet::handling_flags(handling))

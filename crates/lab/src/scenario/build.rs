@@ -1,0 +1,137 @@
+//! From a checked scenario to a simulation: each of its parts is made from one section.
+
+use std::sync::Arc;
+
+use incast_sim::Simulation;
+use incast_sim::describe::balancing::Balancing as Policy;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::work::Operation;
+
+use super::Scenario;
+use super::sections::{balancing, change, probe, run, switch};
+use crate::cc::Cc;
+use crate::grammar::reading::Reading;
+use crate::hash;
+use crate::problem::Problems;
+use crate::topology::Fabric;
+use crate::traffic::{self, Draft, hosts::World, work};
+
+/// A scenario as the simulator runs it, with the names that results need.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The simulation, on one thread.
+    pub simulation: Simulation,
+    /// Names of the traffic blocks; a flow's `group` is an index into them.
+    pub groups: Vec<String>,
+    /// Names of the jobs; an operation's `job` is an index into them. A name is the name of its traffic
+    /// block, or that and a part, like `ring/group3`.
+    pub jobs: Vec<String>,
+    /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
+    pub algorithms: Vec<String>,
+    /// The network, with names for its ports and a summary.
+    pub fabric: Arc<Fabric>,
+}
+
+impl Scenario {
+    /// Creates the flows and everything else that the simulator needs.
+    ///
+    /// # Errors
+    /// When the traffic turns out too large, or a probe names a flow that does not exist.
+    pub fn build(&self) -> Result<Built, Problems> {
+        let mut reading = self.resume();
+        let (root, fabric) = (&self.root, &self.checked.fabric);
+        let scope = self.checked.scope(root);
+        let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
+        let Traffic { flows, operations, jobs } = self.traffic(policy, &mut reading);
+        let (until, stall_after) = run::ends(&root.run);
+        let simulation = Simulation {
+            network: change::network(&root.change, &scope, fabric, &mut reading),
+            switch: switch::switches(&root.switch, &fabric.network),
+            transport: root.transport.clone(),
+            balancing,
+            algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
+            probes: probe::probes(&root.probe, &scope.sections, fabric, &flows, &mut reading),
+            flows,
+            operations,
+            seed: root.seed,
+            until,
+            stall_after,
+            threads: 1,
+        };
+        probe::check_rows(&simulation, root.run.until, &mut reading);
+        if !reading.is_sound() {
+            return Err(reading.into_problems());
+        }
+        Ok(Built {
+            simulation,
+            groups: self.groups().into_iter().map(str::to_owned).collect(),
+            jobs,
+            algorithms: self.algorithms(),
+            fabric: Arc::clone(fabric),
+        })
+    }
+
+    /// Makes the flows and operations of all traffic blocks; `policy` is for flows whose block has none.
+    fn traffic(&self, policy: Policy, reading: &mut Reading) -> Traffic {
+        let world = World::new(&self.checked.fabric);
+        let setting = traffic::Setting {
+            world: &world,
+            until: self.root.run.until,
+            quickest: change::quickest(&self.root.change),
+        };
+        let mut flows = Vec::new();
+        let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
+        for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
+            let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
+                Ok(made) => made,
+                Err(faults) => {
+                    let section = format!("traffic.{}", block.name());
+                    faults.into_iter().for_each(|fault| reading.fault(&section, fault));
+                    continue;
+                }
+            };
+            let numbers = [flows.len(), operations.len(), jobs.len()];
+            let is_sent = made.sent();
+            jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
+                "" => block.name().to_owned(),
+                part => format!("{}/{part}", block.name()),
+            }));
+            operations.extend(made.operations.into_iter().map(|o| work::moved(o, numbers)));
+            let key = |draft: &Draft| hash::key(self.root.seed, block.name(), draft.index);
+            let described = |(draft, is_sent): (Draft, bool)| {
+                (
+                    is_sent,
+                    Flow {
+                        key: key(&draft),
+                        source: draft.source,
+                        destination: draft.destination,
+                        size: draft.size,
+                        start: draft.start,
+                        stop: draft.stop,
+                        queue: block.common.queue,
+                        balancing: block.common.balancing.unwrap_or(policy),
+                        algorithm: *algorithm,
+                        group,
+                    },
+                )
+            };
+            flows.extend(made.flows.into_iter().zip(is_sent).map(described));
+        }
+        if jobs.len() > usize::from(u16::MAX) {
+            let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);
+            reading.wrong_key("traffic", message);
+        }
+        let flows = work::sorted(flows, &mut operations);
+        if flows.is_empty() && reading.is_sound() {
+            reading.wrong_key("traffic", "makes no flow before the run ends");
+        }
+        Traffic { flows, operations, jobs }
+    }
+}
+
+/// The flows of a scenario, with the operations and the names of the jobs to which they belong.
+struct Traffic {
+    flows: Vec<Flow>,
+    operations: Vec<Operation>,
+    jobs: Vec<String>,
+}
