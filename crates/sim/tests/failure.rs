@@ -289,7 +289,7 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");
     assert_eq!(refuse(&|s| s.switch.quanta = vec![Bytes::new(1); 2]), "2 quanta are given for 1 queues");
     let own = |s: &mut Simulation| {
-        s.switch.buffers = vec![OwnBuffer { switches: vec![2], buffer: Buffer::Unlimited }]
+        s.switch.buffers = vec![OwnBuffer { switches: vec![2], buffer: Buffer::Unlimited }];
     };
     assert_eq!(refuse(&own), "a buffer is given for node 2, which is no switch");
     let none = refuse(&|s| s.switch.quanta = vec![Bytes::ZERO]);

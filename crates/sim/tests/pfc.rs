@@ -80,10 +80,10 @@ fn adversarial(case: u64) -> Simulation {
     let mut sim = simulation(network, vec![window(u64::MAX)], flows);
     sim.transport.payload = Bytes::new(payload);
     sim.transport.ack_every = [1, 1, 4][random(6, 3) as usize];
+    sim.switch = shared(1_000_000_000);
     sim.switch.queues = queues as u8;
     let schedulers = [Scheduler::StrictPriority, Scheduler::RoundRobin, Scheduler::Drr];
     sim.switch.scheduler = schedulers[random(7, 3) as usize];
-    sim.switch = shared(1_000_000_000);
     sim.switch.pfc = Some(Pfc {
         xoff: Some(Bytes::new([0, 64, 500, 3000][random(8, 4) as usize])),
         xon_offset: Bytes::new([0, 0, 64][random(9, 3) as usize]),

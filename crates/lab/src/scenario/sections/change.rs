@@ -86,7 +86,7 @@ pub(crate) fn quickest(changes: &[Change]) -> (Rate, Time) {
     (rate, changes.iter().filter_map(|change| change.delay).min().unwrap_or(Time::NEVER))
 }
 
-/// The changes in the order of time, and what is wrong with them.
+/// Returns the changes in the order of time, and reports what is wrong with them.
 fn resolve(
     changes: &[Change],
     scope: &Scope<'_>,
@@ -224,7 +224,7 @@ impl Change {
     }
 }
 
-/// Returns the links between two ends, or those of them with a number.
+/// Returns the links between two ends, or the ones with a number.
 ///
 /// # Errors
 /// When there is none of them.
@@ -263,7 +263,7 @@ fn named(ends: &[String], number: Option<u16>, fabric: &Fabric, links: &Links) -
     Ok(found)
 }
 
-/// Returns those of the links that change. A draw depends on the seed, the block's number and the link.
+/// Returns the links that change, of these. A draw depends on the seed, the block's number and the link.
 fn drawn(mut links: Vec<u32>, probability: Option<Fixed>, seed: u64, block: usize) -> Vec<u32> {
     let Some(probability) = probability else { return links };
     let stream = key(seed, "change", block as u64);

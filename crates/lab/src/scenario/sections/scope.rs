@@ -33,7 +33,7 @@ impl<T: Effect> Effect for Option<T> {
 
 /// Keys without effect, each with the reason.
 #[derive(Default)]
-pub(crate) struct Idle(pub(in crate::scenario) Vec<(String, String)>);
+pub(crate) struct Idle(pub(crate) Vec<(String, String)>);
 
 impl Idle {
     /// Notes a key, and why it has no effect.
@@ -75,13 +75,13 @@ impl Sections<'_> {
 
 /// Context against which a section is checked.
 pub(crate) struct Scope<'a> {
-    pub(in crate::scenario) sections: Sections<'a>,
+    pub(crate) sections: Sections<'a>,
     /// The network, where it could be built.
-    pub(in crate::scenario) fabric: Option<&'a Fabric>,
+    pub(crate) fabric: Option<&'a Fabric>,
     /// The algorithms in use.
-    pub(in crate::scenario) algorithms: &'a [Cc],
+    pub(crate) algorithms: &'a [Cc],
     /// For every traffic block its algorithm, an index into `algorithms`.
-    pub(in crate::scenario) uses: &'a [u16],
+    pub(crate) uses: &'a [u16],
 }
 
 impl Scope<'_> {
