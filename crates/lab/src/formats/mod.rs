@@ -9,7 +9,7 @@
 //! * [`perfetto`]: a run as a trace for the Perfetto viewer.
 //! * [`convert`]: a scenario from foreign files.
 //! * [`describe`]: the format and contents of a foreign file.
-//! * [`export`]: a saved result in these formats.
+//! * [`export`]: a saved result in one of [`FORMATS`].
 //!
 //! Distributions of flow sizes are read by [`sizes`](crate::sizes).
 
@@ -31,6 +31,10 @@ pub(crate) mod chakra_files;
 pub(crate) mod fields;
 mod frame;
 mod protobuf;
+
+/// The formats in which a saved result can be written, by the extension of the file.
+pub const FORMATS: &[export::Format] =
+    &[export::Format::of::<hpcc_fct::FctList>(), export::Format::of::<perfetto::Trace>()];
 
 /// Returns the IPv4 address of a host in HPCC's files and in captures: 11.x.y.1 with the host's number in x
 /// and y, so that `(address >> 8) & 0xffff` is the number again.

@@ -36,6 +36,60 @@ pub struct FlowRecord {
     pub ideal_plain: Time,
 }
 
+impl FlowRecord {
+    /// Returns the record of a flow that has only started: nothing sent, no completion time, no path.
+    #[must_use]
+    pub const fn new(flow: u32, start: Time) -> Self {
+        Self {
+            flow,
+            start,
+            finish: Time::NEVER,
+            delivered: Time::NEVER,
+            bytes: Bytes::ZERO,
+            packets: 0,
+            resent: 0,
+            marked: 0,
+            timeouts: 0,
+            base_rtt: Time::ZERO,
+            ideal: Time::NEVER,
+            ideal_plain: Time::NEVER,
+        }
+    }
+
+    /// Returns the contents as words, for a hash.
+    #[must_use]
+    pub fn words(&self) -> [u64; 12] {
+        let Self {
+            flow,
+            start,
+            finish,
+            delivered,
+            bytes,
+            packets,
+            resent,
+            marked,
+            timeouts,
+            base_rtt,
+            ideal,
+            ideal_plain,
+        } = *self;
+        [
+            u64::from(flow),
+            start.ps(),
+            finish.ps(),
+            delivered.ps(),
+            bytes.get(),
+            packets,
+            resent,
+            marked,
+            u64::from(timeouts),
+            base_rtt.ps(),
+            ideal.ps(),
+            ideal_plain.ps(),
+        ]
+    }
+}
+
 impl Record for FlowRecord {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
@@ -55,22 +109,6 @@ impl Record for FlowRecord {
     }
 
     fn digest(&self, digest: &mut Digest) {
-        let Self {
-            flow,
-            start,
-            finish,
-            delivered,
-            bytes,
-            packets,
-            resent,
-            marked,
-            timeouts,
-            base_rtt,
-            ideal,
-            ideal_plain,
-        } = self;
-        digest.add(&[u64::from(*flow), start.ps(), finish.ps(), delivered.ps()]);
-        digest.add(&[bytes.get(), *packets, *resent, *marked, u64::from(*timeouts)]);
-        digest.add(&[base_rtt.ps(), ideal.ps(), ideal_plain.ps()]);
+        digest.add(&self.words());
     }
 }

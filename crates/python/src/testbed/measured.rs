@@ -265,8 +265,6 @@ impl MeasuredFlow {
             timeouts,
         } = self;
         FlowRecord {
-            flow,
-            start: Time::from_ps(start_ps),
             finish: when(finish_ps),
             delivered: when(delivered_ps),
             bytes: Bytes::new(acked_bytes),
@@ -274,10 +272,8 @@ impl MeasuredFlow {
             resent: resent_packets,
             marked: marked_packets,
             timeouts,
-            // Computed when the measurements pass to the tables.
-            base_rtt: Time::ZERO,
-            ideal: Time::NEVER,
-            ideal_plain: Time::NEVER,
+            // Base RTT and ideal times are computed when the measurements pass to the tables.
+            ..FlowRecord::new(flow, Time::from_ps(start_ps))
         }
     }
 }

@@ -189,20 +189,7 @@ impl<'a> Facts<'a> {
 
     /// Returns the record of a flow that has only started: nothing sent, no completion time.
     pub(crate) fn open_record(&self, flow: u32, start: Time) -> FlowRecord {
-        FlowRecord {
-            flow,
-            start,
-            finish: Time::NEVER,
-            delivered: Time::NEVER,
-            bytes: Bytes::ZERO,
-            packets: 0,
-            resent: 0,
-            marked: 0,
-            timeouts: 0,
-            base_rtt: self.path(flow, start).base_rtt,
-            ideal: Time::NEVER,
-            ideal_plain: Time::NEVER,
-        }
+        FlowRecord { base_rtt: self.path(flow, start).base_rtt, ..FlowRecord::new(flow, start) }
     }
 
     /// Returns the record of a flow of which these payload bytes are acknowledged.
