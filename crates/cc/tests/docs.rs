@@ -10,7 +10,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use incast_cc::any::{CATALOGUE, Info};
 use incast_cc::params::{Kind, Value};
-use incast_cc::{AnyParams, Fixed, Signals};
+use incast_cc::{AnyParams, Fixed};
 use incast_units::{Bytes, Rate};
 
 fn root() -> PathBuf {
