@@ -32,9 +32,18 @@ pub(crate) mod fields;
 mod frame;
 mod protobuf;
 
-/// The formats in which a saved result can be written, by the extension of the file.
-pub const FORMATS: &[export::Format] =
-    &[export::Format::of::<hpcc_fct::FctList>(), export::Format::of::<perfetto::Trace>()];
+/// Declares [`FORMATS`].
+macro_rules! formats {
+    ($($file:ident::$format:ident;)+) => {
+        /// The formats in which a saved result can be written.
+        pub const FORMATS: &[export::Format] = &[$(export::Format::of::<$file::$format>()),+];
+    };
+}
+
+formats! {
+    hpcc_fct::FctList;
+    perfetto::Trace;
+}
 
 /// Returns the IPv4 address of a host in HPCC's files and in captures: 11.x.y.1 with the host's number in x
 /// and y, so that `(address >> 8) & 0xffff` is the number again.
