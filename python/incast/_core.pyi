@@ -1017,11 +1017,31 @@ def scenario_of_files(files: list[tuple[str, str]], cc: str) -> tuple[str, list[
         cc: The algorithm, ``name`` or ``name:preset``.
     """
 
-def write_fct(folder: str, path: str, replace: bool) -> tuple[int, int]:
-    """Writes a saved result as an ``fct.txt``: how many flows are in it, and how many are not."""
+class ExportFormat:
+    """A format of other programs in which a result can be written.
 
-def write_trace(folder: str, path: str, replace: bool) -> tuple[int, int, int]:
-    """Writes a saved result as a Perfetto trace: how many flows, pauses, samples of ports are in it."""
+    Attributes:
+        extensions: Extensions of its files, with their points.
+        example: Name of a file.
+        summary: Content of a file in a few words.
+    """
+
+    extensions: list[str]
+    example: str
+    summary: str
+
+def export_formats() -> list[ExportFormat]:
+    """Returns the formats in which a result can be written."""
+
+def export(folder: str, path: str, replace: bool) -> tuple[list[str], list[str]]:
+    """Writes a saved result as a file of another program; the extension of the path names the format.
+
+    Returns:
+        What the file holds, each as ``2 flows``, and remarks on what it does not have.
+
+    Raises:
+        ResultError: When the result cannot be read, or the file cannot be written.
+    """
 
 def algorithms() -> list[Algorithm]: ...
 def families() -> list[Family]: ...

@@ -144,6 +144,18 @@ class Case:
         """Names of the switches."""
         return sorted({end for link in self.links for end in (link.a, link.b) if end[0] == "s"})
 
+    def topology(self) -> dict[str, object]:
+        """Returns the section `topology` of the scenario."""
+        return {
+            "kind": "graph",
+            "hosts": self.hosts(),
+            "switches": self.switches(),
+            "links": [
+                {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
+                for link in self.links
+            ],
+        }
+
     def scenario(self) -> Scenario:
         """Returns the case as a scenario of Incast."""
         return Scenario.from_dict(self.sections())
@@ -181,15 +193,7 @@ class Case:
         balancing = self.balancing.keys({flow.balancing or "ecmp" for flow in self.flows})
         sections: dict[str, object] = {"balancing": balancing} if balancing else {}
         return sections | {
-            "topology": {
-                "kind": "graph",
-                "hosts": self.hosts(),
-                "switches": self.switches(),
-                "links": [
-                    {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
-                    for link in self.links
-                ],
-            },
+            "topology": self.topology(),
             "switch": switch,
             "transport": transport,
             "traffic": [_block(number, flow) for number, flow in enumerate(self.flows)],

@@ -82,15 +82,7 @@ class HomaCase(Case):
         balancing.pop("acknowledgements", None)
         return Scenario.from_dict(
             {
-                "topology": {
-                    "kind": "graph",
-                    "hosts": self.hosts(),
-                    "switches": self.switches(),
-                    "links": [
-                        {"between": [link.a, link.b], "rate": f"{link.rate}bps", "delay": f"{link.delay}ps"}
-                        for link in self.links
-                    ],
-                },
+                "topology": self.topology(),
                 "switch": switch,
                 "balancing": balancing,
                 "transport": {"kind": "homa", **sizes, "homa": self.homa.keys()},
@@ -450,14 +442,7 @@ class Switch(plain.Switch):
 
     def arrived(self, port: int, packet: plain.Packet) -> None:
         assert isinstance(packet, Packet)
-        out = self.way(packet.destination, packet.path)
-        lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
-        if not self.admit(port, lengths, packet):
-            self.drops += 1
-            return
-        self.held += packet.size
-        self.queues[out][packet.queue].append((port, packet))
-        self.serve(out)
+        self.enqueue(port, self.way(packet.destination, packet.path), packet)
 
 
 @dataclass(frozen=True)

@@ -565,6 +565,10 @@ class Switch:
             return
         flow = packet.flow.flow
         out = self.way(flow.destination if packet.kind == "data" else flow.source, packet.path)
+        self.enqueue(port, out, packet)
+
+    def enqueue(self, port: int, out: int, packet: Packet) -> None:
+        """Puts a packet that came through `port` into a queue of the port `out`, or drops it."""
         lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
         if not self.admit(port, lengths, packet):
             self.drops += 1

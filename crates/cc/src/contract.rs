@@ -405,7 +405,7 @@ mod tests {
     fn signals_are_a_set() {
         // One bit each, from the first on, without a gap.
         assert_eq!((Signals::ALL[0].0, Signals::ALL[8].0.bits()), (Signals::ECN, 256));
-        let all = || Signals::ALL.iter().map(|(signal, _)| *signal).enumerate();
+        let all = || Signals::ALL.iter().map(|(signal, ..)| *signal).enumerate();
         for (i, one) in all() {
             for (j, other) in all() {
                 assert_eq!(one.contains(other), i == j, "{one:?} {other:?}");

@@ -10,7 +10,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use incast_cc::any::{CATALOGUE, Info};
 use incast_cc::params::{Kind, Value};
-use incast_cc::{AnyParams, Fixed, Signals};
+use incast_cc::{AnyParams, Fixed};
 use incast_units::{Bytes, Rate};
 
 fn root() -> PathBuf {
@@ -123,24 +123,11 @@ fn parameters_block(info: &Info) -> String {
 
 /// The size of the state, and what each preset asks of the network.
 fn state_block(info: &Info) -> String {
-    const SIGNALS: [(Signals, &str); 9] = [
-        (Signals::ECN, "ECN marks"),
-        (Signals::INT, "in-band telemetry"),
-        (Signals::CNP, "congestion notifications"),
-        (Signals::HOP_DELAY, "largest delay of a hop"),
-        (Signals::ONE_WAY_DELAY, "one-way delay"),
-        (Signals::RECEIVER_FLOWS, "flows at the receiver"),
-        (Signals::PACKET_TAG, "a word kept with each packet"),
-        (Signals::CIRCUIT, "circuit notifications"),
-        (Signals::DELAYED_RUN, "runs of delayed packets"),
-    ];
     let mut out = format!("The state of one flow takes **{} bytes**.\n\n", info.state_bytes);
     out.push_str("| Preset | Signals beyond times and counts | Added to a data packet | Added to an acknowledgement |\n");
     out.push_str("| --- | --- | --- | --- |\n");
     for (name, _, params) in presets(info) {
-        let asked = params.signals();
-        let asked: Vec<_> =
-            SIGNALS.iter().filter(|(s, _)| asked.contains(*s)).map(|(_, name)| *name).collect();
+        let asked: Vec<_> = params.signals().words().collect();
         let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         let overhead = params.overhead();
         writeln!(out, "| `{name}` | {asked} | {}B | {}B |", overhead.data, overhead.ack).unwrap();

@@ -306,9 +306,9 @@ fn a_trace_holds_flows_pauses_and_counters() {
     let result = go(SCENARIO, Some(&scratch.0));
     let folder = ResultFolder::open(&scratch.0).unwrap();
     let file = scratch.0.with_extension("pftrace");
-    let written = export::trace(&folder, &file, true).unwrap();
+    let written = export::to_file(&folder, &file, true).unwrap();
     assert!(
-        export::trace(&folder, &file, false).unwrap_err().to_string().contains("the file already exists")
+        export::to_file(&folder, &file, false).unwrap_err().to_string().contains("the file already exists")
     );
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
@@ -348,7 +348,7 @@ fn a_trace_holds_flows_pauses_and_counters() {
     }
     assert!(open.is_empty());
     let (flows, pauses): (Vec<_>, Vec<_>) = slices.iter().partition(|slice| slice.1.starts_with("flow "));
-    assert_eq!((flows.len(), pauses.len()), (written.flows, written.pauses));
+    assert_eq!((flows.len(), pauses.len()), (written.counts[0].0, written.counts[1].0));
     assert_eq!(flows.len(), 4);
     assert!(flows.iter().any(|slice| slice.1 == "flow 3 to h0 (2.5KB)" && slice.2 == 1_000_000));
     let length: u64 = flows.iter().map(|slice| slice.3 - slice.2).sum();

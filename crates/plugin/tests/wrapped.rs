@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use incast_lab::Scenario;
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult, run};
 
 /// Returns the file into which cargo has put the library in C: beside this program.
 fn library() -> PathBuf {
@@ -63,14 +63,7 @@ fn go(algorithm: &str, threads: usize) -> RunResult {
     );
     let scenario = Scenario::from_toml(&text, "t.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let built = scenario.build().unwrap_or_else(|problems| panic!("{problems}"));
-    let job = Job {
-        simulation: &built.simulation,
-        name: "t",
-        scenario: &text,
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
+    let job = built.job("t", &text);
     let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     run(&job, &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }

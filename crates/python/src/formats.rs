@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use incast_lab::Problem;
-use incast_lab::formats::{convert, describe, export};
+use incast_lab::formats::export::{Format, to_file};
+use incast_lab::formats::{FORMATS, convert, describe};
 use incast_lab::results::ResultFolder;
 use pyo3::prelude::*;
 
@@ -36,34 +36,39 @@ pub(crate) fn scenario_of_files(
     .map_err(error::problems)
 }
 
-fn problem(problem: Problem) -> PyErr {
-    ResultError::new_err(problem.to_string())
+/// A format of other programs in which a result can be written.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct ExportFormat {
+    /// Extensions of its files, with their points.
+    extensions: Vec<&'static str>,
+    /// Name of a file.
+    example: &'static str,
+    /// Content of a file in a few words.
+    summary: &'static str,
 }
 
-/// Writes the finished flows of a saved result as an `fct.txt`. Returns how many there are, and how
-/// many flows have no place there.
+/// The formats in which a result can be written.
 #[pyfunction]
-pub(crate) fn write_fct(
+pub(crate) fn export_formats() -> Vec<ExportFormat> {
+    let format = |format: &Format| ExportFormat {
+        extensions: format.extensions.to_vec(),
+        example: format.example,
+        summary: format.summary,
+    };
+    FORMATS.iter().map(format).collect()
+}
+
+/// Writes a saved result as a file of another program; the extension of `path` names the format. Returns what the
+/// file holds, each as `2 flows`, and remarks on what it does not have.
+#[pyfunction]
+pub(crate) fn export(
     py: Python<'_>,
     folder: PathBuf,
     path: PathBuf,
     replace: bool,
-) -> PyResult<(usize, usize)> {
+) -> PyResult<(Vec<String>, Vec<String>)> {
     let result = ResultFolder::open(folder).map_err(error::result)?;
-    let written = py.detach(|| export::fct(&result, &path, replace)).map_err(problem)?;
-    Ok((written.flows, written.left_out))
-}
-
-/// Writes a saved result as a Perfetto trace. Returns how many flows, pauses and samples of ports it
-/// holds.
-#[pyfunction]
-pub(crate) fn write_trace(
-    py: Python<'_>,
-    folder: PathBuf,
-    path: PathBuf,
-    replace: bool,
-) -> PyResult<(usize, usize, usize)> {
-    let result = ResultFolder::open(folder).map_err(error::result)?;
-    let written = py.detach(|| export::trace(&result, &path, replace)).map_err(problem)?;
-    Ok((written.flows, written.pauses, written.samples))
+    let written = py.detach(|| to_file(&result, &path, replace));
+    let written = written.map_err(|problem| ResultError::new_err(problem.to_string()))?;
+    Ok((written.counts.iter().map(ToString::to_string).collect(), written.notes))
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use incast_cc::{AnyParams, Path as FlowPath};
-use incast_lab::run::{Job, RunOptions, run};
+use incast_lab::run::{RunOptions, run};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
@@ -189,14 +189,7 @@ impl Scenario {
         plugin::clear_fault();
         let work = || {
             let scenario = self.0.effective_toml();
-            let job = Job {
-                simulation: &built.simulation,
-                name: self.0.name(),
-                scenario: &scenario,
-                groups: &built.groups,
-                algorithms: &built.algorithms,
-                jobs: &built.jobs,
-            };
+            let job = built.job(self.0.name(), &scenario);
             let options = RunOptions {
                 threads: Some(threads),
                 out,

@@ -28,17 +28,25 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// The signals that there are not, and why.
-const MISSING: [(Signals, &str, &str); 4] = [
-    (Signals::INT, "int", "no switch on the path writes telemetry into the packets"),
-    (Signals::HOP_DELAY, "hop_delay", "no switch on the path writes its delay into the packets"),
-    (
-        Signals::RECEIVER_FLOWS,
-        "receiver_flows",
-        "a receiver knows of one message only (SQCC can estimate the number: count=estimate)",
-    ),
-    (Signals::CIRCUIT, "circuit", "no switch on the path announces circuits"),
-];
+/// The signals that the sender measures, or that the receiver returns.
+const PRESENT: Signals = Signals::ECN
+    .and(Signals::CNP)
+    .and(Signals::ONE_WAY_DELAY)
+    .and(Signals::PACKET_TAG)
+    .and(Signals::DELAYED_RUN);
+
+/// Returns the reason for which there is no such signal.
+fn absence(signal: Signals) -> &'static str {
+    match signal {
+        Signals::INT => "no switch on the path writes telemetry into the packets",
+        Signals::HOP_DELAY => "no switch on the path writes its delay into the packets",
+        Signals::RECEIVER_FLOWS => {
+            "a receiver knows of one message only (SQCC can estimate the number: count=estimate)"
+        }
+        Signals::CIRCUIT => "no switch on the path announces circuits",
+        _ => "neither the sender nor the receiver measures it",
+    }
+}
 
 /// Whether an algorithm can run with these parameters.
 ///
@@ -47,8 +55,11 @@ const MISSING: [(Signals, &str, &str); 4] = [
 /// When it needs a signal that does not exist.
 pub fn supported(params: &AnyParams) -> Result<(), Unsupported> {
     let needed = params.signals();
-    match MISSING.iter().find(|(signal, ..)| needed.contains(*signal)) {
-        Some((_, signal, reason)) => Err(Unsupported { algorithm: params.info().name, signal, reason }),
+    let missing = |(signal, ..): &&(Signals, _, _)| needed.contains(*signal) && !PRESENT.contains(*signal);
+    match Signals::ALL.iter().find(missing) {
+        Some((signal, name, _)) => {
+            Err(Unsupported { algorithm: params.info().name, signal: name, reason: absence(*signal) })
+        }
         None => Ok(()),
     }
 }

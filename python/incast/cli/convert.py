@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 conversions:
   WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files
-  RESULT --to fct.txt                  finished flows, as HPCC lists them
-  RESULT --to trace.pftrace            a trace for https://ui.perfetto.dev
+{results}
 
 WORK describes what hosts send:
   flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
@@ -34,17 +33,17 @@ Captured packets need no conversion: with captures in the scenario's [probe], a
 run writes capture.pcapng into its result.
 """
 
-_LISTS = (".txt", ".fct")
-_TRACES = (".pftrace", ".perfetto-trace")
-
 
 def add(commands: _SubParsersAction[ArgumentParser]) -> None:
     """Adds the command to the others."""
+    results = (
+        f"  {'RESULT --to ' + format_.example:<37}{format_.summary}" for format_ in _core.export_formats()
+    )
     sub = commands.add_parser(
         "convert",
         help="convert files of other programs to scenarios, results to such files",
         description="Converts other programs' files to a scenario, or a result to such files.",
-        epilog=_EPILOG,
+        epilog=_EPILOG.format(results="\n".join(results)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
@@ -73,9 +72,10 @@ def act(options: argparse.Namespace) -> int:
     target: Path = options.to
     if target.suffix == ".toml":
         return scenario(inputs, target, options.cc, replace=options.force)
-    if target.suffix not in (*_LISTS, *_TRACES):
+    extensions = [extension for format_ in _core.export_formats() for extension in format_.extensions]
+    if target.suffix not in extensions:
         raise _core.ScenarioError(
-            f"--to {target}: the extension gives the format; one of .toml, {', '.join((*_LISTS, *_TRACES))}"
+            f"--to {target}: the extension gives the format; one of {', '.join(('.toml', *extensions))}"
         )
     if len(inputs) != 1:
         raise _core.ScenarioError(f"--to {target} is made from one result; {len(inputs)} inputs are given")
@@ -84,18 +84,10 @@ def act(options: argparse.Namespace) -> int:
     result = Result.open(inputs[0])
     if result.state != "complete":
         print(f"{inputs[0]}: the result is {result.state}; its content so far is converted")
-    folder = os.fspath(inputs[0])
-    if target.suffix in _LISTS:
-        flows, left_out = _core.write_fct(folder, os.fspath(target), options.force)
-        print(f"{target}: {counted(flows, 'flow')}")
-        if left_out:
-            print(f"  left out: {counted(left_out, 'flow')} that did not transfer all of their size")
-        return 0
-    flows, pauses, samples = _core.write_trace(folder, os.fspath(target), options.force)
-    held = [counted(flows, "flow"), counted(pauses, "pause"), counted(samples, "sample") + " of ports"]
-    print(f"{target}: {', '.join(held)}")
-    if not samples:
-        print("  no queue: the scenario probes no port (ports in its [probe])")
+    counts, notes = _core.export(os.fspath(inputs[0]), os.fspath(target), options.force)
+    print(f"{target}: {', '.join(counts)}")
+    for note in notes:
+        print(f"  {note}")
     return 0
 
 
@@ -177,8 +169,3 @@ def tell(heading: str, notes: list[str]) -> None:
         print(f"  {heading}:")
     for note in notes:
         print(f"    {paragraph(note, ' ' * 4).lstrip()}")
-
-
-def counted(number: int, what: str) -> str:
-    """A number with what it counts: ``1 flow``, ``2 flows``."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

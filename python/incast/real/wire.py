@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from incast import _core
 from incast._core import WireError
+from incast.real.path import LONGEST_PS, check
 
 if TYPE_CHECKING:
     from incast._core import Receiving as Receiving
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Route", "WireError", "receive", "send"]
 
-_LONGEST_PS = 60 * 10**12
-_FASTEST_BPS = 10 * 10**12
 _LEAST_PATIENCE_PS = 10**10
 
 
@@ -52,10 +51,7 @@ class Route:
         Raises:
             WireError: When one is impossible.
         """
-        if not 0 < self.base_rtt_ps <= _LONGEST_PS:
-            raise WireError("the base RTT must be more than zero and at most 60s")
-        if not 0 < self.line_rate_bps <= _FASTEST_BPS:
-            raise WireError("the line rate must be more than zero and at most 10Tbps")
+        check(self.base_rtt_ps, self.line_rate_bps, WireError)
         if self.base_owd_ps is not None and not 0 < self.base_owd_ps < self.base_rtt_ps:
             raise WireError("the forward delay must be more than zero and less than the base RTT")
         if not 1 <= self.hops <= 255:
@@ -242,7 +238,7 @@ def _port(port: int, least: int) -> int:
 
 
 def _patience(patience_ps: int) -> None:
-    if not _LEAST_PATIENCE_PS <= patience_ps <= 60 * _LONGEST_PS:
+    if not _LEAST_PATIENCE_PS <= patience_ps <= 60 * LONGEST_PS:
         raise WireError("the time to wait for an answer is 10ms to 1h")
 
 

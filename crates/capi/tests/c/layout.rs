@@ -81,7 +81,7 @@ fn layouts() -> (String, String) {
         ($($field:ident)+) => { layouts! { program, expected; incast_ack: $($field)+; } };
     }
     for_each_ack_field!(ack);
-    for (signal, name) in Signals::ALL {
+    for (signal, name, _) in Signals::ALL {
         let name = format!("INCAST_SIGNAL_{}", name.to_uppercase());
         writeln!(program, "    number(\"{name}\", (unsigned long long)({name}));").unwrap();
         writeln!(expected, "{name} {}", signal.bits()).unwrap();

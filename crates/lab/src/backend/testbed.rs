@@ -14,6 +14,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use super::{Backend, Refusals};
 use crate::cc::Cc;
+use crate::formats::fields::grouped;
 use crate::grammar::write::Out;
 use crate::scenario::{Built, Scenario};
 use crate::topology::Topology;
@@ -462,13 +463,6 @@ fn check_flows(scenario: &Scenario, built: &Built, refusals: &mut Refusals) {
             }
         }
     }
-}
-
-/// Returns a number with a comma before each group of three digits.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    groups.collect::<Vec<_>>().join(",")
 }
 
 /// Returns the deviation of telemetry where a link's bucket is much of a base RTT.

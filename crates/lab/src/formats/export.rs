@@ -1,65 +1,126 @@
-//! A saved result in the formats of other programs.
+//! A saved result in the formats of other programs. [`FORMATS`](super::FORMATS) lists them.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use incast_units::Time;
-
-use super::{hpcc_fct, perfetto};
+use super::FORMATS;
+use super::fields::grouped;
 use crate::problem::Problem;
-use crate::results::{ResultError, ResultFolder, Table, TableName};
+use crate::results::{ResultError, ResultFolder};
 
-fn table(result: &ResultFolder, name: TableName) -> Result<Table, Problem> {
-    result.table(name).map_err(problem)
+/// A format of other programs in which a result can be written.
+pub trait Export {
+    /// Extensions of its files, with their points, as `.txt`. No two formats share one.
+    const EXTENSIONS: &'static [&'static str];
+    /// Name of a file, for the help text.
+    const EXAMPLE: &'static str;
+    /// Content of a file in a few words, for the help text.
+    const SUMMARY: &'static str;
+
+    /// Writes a result.
+    ///
+    /// # Errors
+    /// When the result cannot be read, or the file cannot be written.
+    fn write(result: &ResultFolder, out: &mut dyn Write) -> Result<Written, Failure>;
 }
 
-fn problem(error: ResultError) -> Problem {
-    Problem::new(error.to_string())
+/// An [`Export`] as a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Extensions of its files.
+    pub extensions: &'static [&'static str],
+    /// Name of a file.
+    pub example: &'static str,
+    /// Content of a file in a few words.
+    pub summary: &'static str,
+    write: fn(&ResultFolder, &mut dyn Write) -> Result<Written, Failure>,
 }
 
-/// Writes the finished flows of a result as an `fct.txt`. See [`hpcc_fct`].
+impl Format {
+    /// Returns the format `T`.
+    #[must_use]
+    pub const fn of<T: Export>() -> Self {
+        Self { extensions: T::EXTENSIONS, example: T::EXAMPLE, summary: T::SUMMARY, write: T::write }
+    }
+}
+
+/// Contents of a file that was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Numbers of the things in it.
+    pub counts: Vec<Count>,
+    /// Remarks on what it does not have.
+    pub notes: Vec<String>,
+}
+
+/// A number and the noun of what it counts. Prints as `1 flow` or `2,000 flows`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count(pub usize, pub &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number, noun) = *self;
+        // Of `sample of ports` the first word takes the plural.
+        let (first, rest) = noun.split_at(noun.find(' ').unwrap_or(noun.len()));
+        let plural = if number == 1 { "" } else { "s" };
+        write!(f, "{} {first}{plural}{rest}", grouped(number))
+    }
+}
+
+/// Reason for which a result could not be exported.
+#[derive(Debug)]
+pub enum Failure {
+    /// The result cannot be read.
+    Read(ResultError),
+    /// A table has not the columns of a result.
+    Table(String),
+    /// The file cannot be written.
+    Write(io::Error),
+}
+
+impl From<ResultError> for Failure {
+    fn from(error: ResultError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Table(message)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl Failure {
+    fn of_file(self, file: String) -> Problem {
+        match self {
+            Self::Read(error) => Problem::new(error.to_string()),
+            Self::Table(message) => Problem::new(format!("cannot be written: {message}")).in_file(file),
+            Self::Write(error) => Problem::new(format!("cannot be written: {error}")).in_file(file),
+        }
+    }
+}
+
+/// Writes a result in the format that the extension of `path` names. The file appears under its name only when it is
+/// complete.
 ///
 /// # Errors
-/// When the result cannot be read, the file exists and must not be replaced, or it cannot be written.
-pub fn fct(result: &ResultFolder, path: &Path, replace: bool) -> Result<hpcc_fct::Written, Problem> {
-    let flows = table(result, TableName::Flows)?;
-    let ports = hpcc_fct::ports(&result.scenario().map_err(problem)?);
-    let port = |group: &str| ports.get(group).copied().unwrap_or(hpcc_fct::PORT_NORMAL);
-    write_whole(path, replace, |out| hpcc_fct::write(&flows, &port, out))
-}
-
-/// Writes a result as a trace for the Perfetto viewer. See [`perfetto`].
-///
-/// # Errors
-/// As [`fct`].
-pub fn trace(result: &ResultFolder, path: &Path, replace: bool) -> Result<perfetto::Written, Problem> {
-    let flows = table(result, TableName::Flows)?;
-    let port_series = table(result, TableName::PortSeries)?;
-    let pauses = table(result, TableName::Pauses)?;
-    let ports = table(result, TableName::Ports)?;
-    let info = result.info();
-    // A run that was killed does not say how far it came; what it wrote does.
-    let end = info.outcome.as_ref().map(|outcome| Time::from_ps(outcome.now_ps));
-    let end = end.unwrap_or_else(|| perfetto::latest(&[&flows, &port_series, &pauses]));
-    let source = perfetto::Source {
-        name: &info.name,
-        end,
-        flows: &flows,
-        port_series: &port_series,
-        pauses: &pauses,
-        ports: &ports,
-    };
-    write_whole(path, replace, |out| perfetto::write(&source, out))
-}
-
-/// Writes a file atomically: it appears under its name only when it is complete.
-fn write_whole<T>(
-    path: &Path,
-    replace: bool,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
-) -> Result<T, Problem> {
+/// When no format has the extension, the file exists and must not be replaced, the result cannot be read, or the file
+/// cannot be written.
+pub fn to_file(result: &ResultFolder, path: &Path, replace: bool) -> Result<Written, Problem> {
     let file = path.display().to_string();
+    let extension = path.extension().map(|extension| format!(".{}", extension.to_string_lossy()));
+    let has = |format: &&Format| extension.as_deref().is_some_and(|e| format.extensions.contains(&e));
+    let Some(format) = FORMATS.iter().find(has) else {
+        return Err(Problem::new("no format has this extension").in_file(file));
+    };
     if !replace && path.exists() {
         return Err(Problem::new("the file already exists").in_file(file).with_hint("--force replaces it"));
     }
@@ -67,14 +128,39 @@ fn write_whole<T>(
     let temporary = path.with_file_name(format!(".{name}.tmp"));
     let written = || {
         let mut out = BufWriter::with_capacity(1 << 18, File::create(&temporary)?);
-        let written = write(&mut out)?;
+        let written = (format.write)(result, &mut out)?;
         out.flush()?;
         out.get_ref().sync_all()?;
         fs::rename(&temporary, path)?;
         Ok(written)
     };
-    written().map_err(|error: io::Error| {
+    written().map_err(|failure: Failure| {
         let _ = fs::remove_file(&temporary);
-        Problem::new(format!("cannot be written: {error}")).in_file(file)
+        failure.of_file(file)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_extension_names_one_format() {
+        let all: Vec<_> = FORMATS.iter().flat_map(|format| format.extensions).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+        assert!(!all.contains(&&".toml"), "scenarios have this one");
+        for format in FORMATS {
+            let named = format.extensions.iter().filter(|extension| format.example.ends_with(**extension));
+            assert_eq!(named.count(), 1, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn counts_have_commas_and_plurals() {
+        assert_eq!(Count(1, "flow").to_string(), "1 flow");
+        assert_eq!(Count(0, "pause").to_string(), "0 pauses");
+        assert_eq!(Count(1_234_567, "sample of ports").to_string(), "1,234,567 samples of ports");
+    }
 }

@@ -152,6 +152,13 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Returns a number with a comma before each group of three digits.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}
+
 /// `flows` with its number: `1 flow`, `2 flows`.
 pub(crate) fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }

@@ -1,13 +1,14 @@
 //! `fct.txt`: completed flows as HPCC's simulator lists them, for scripts that read such lists.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Write};
+use std::io::Write;
 
 use arrow_array::types::{Int64Type, UInt32Type};
 
 use super::address;
-use crate::results::Table;
+use super::export::{Count, Export, Failure, Written};
 use crate::results::extract::{numbers, texts};
+use crate::results::{ResultFolder, Table, TableName};
 
 /// UDP port by which HPCC's scripts recognise flows that are not incast.
 pub const PORT_NORMAL: u16 = 100;
@@ -16,9 +17,32 @@ pub const PORT_INCAST: u16 = 200;
 /// HPCC numbers the senders' ports of a pair of hosts from here.
 const FIRST_SOURCE_PORT: u32 = 10_000;
 
+/// The format.
+#[derive(Debug)]
+pub struct FctList;
+
+impl Export for FctList {
+    const EXTENSIONS: &'static [&'static str] = &[".txt", ".fct"];
+    const EXAMPLE: &'static str = "fct.txt";
+    const SUMMARY: &'static str = "finished flows, as HPCC lists them";
+
+    fn write(result: &ResultFolder, out: &mut dyn Write) -> Result<Written, Failure> {
+        let table = result.table(TableName::Flows)?;
+        let ports = ports(&result.scenario()?);
+        let port = |group: &str| ports.get(group).copied().unwrap_or(PORT_NORMAL);
+        let Counts { flows, left_out } = write(&table, &port, out)?;
+        let note =
+            || format!("left out: {} that did not transfer all of their size", Count(left_out, "flow"));
+        Ok(Written {
+            counts: vec![Count(flows, "flow")],
+            notes: (left_out > 0).then(note).into_iter().collect(),
+        })
+    }
+}
+
 /// Numbers of flows written and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct Counts {
     /// Flows in the file.
     pub flows: usize,
     /// Flows that did not transfer their whole size, which the format cannot represent.
@@ -31,25 +55,21 @@ pub struct Written {
 ///
 /// # Errors
 /// When the file cannot be written, or the table has not the columns of a result.
-pub fn write(table: &Table, port: &dyn Fn(&str) -> u16, out: &mut impl Write) -> io::Result<Written> {
-    let columns = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+pub fn write(table: &Table, port: &dyn Fn(&str) -> u16, out: &mut dyn Write) -> Result<Counts, Failure> {
     let mut flows = Vec::new();
-    let mut written = Written::default();
+    let mut written = Counts::default();
     for batch in &table.batches {
         let mut names = [texts(batch, "source"), texts(batch, "destination"), texts(batch, "group")]
             .into_iter()
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(columns)?;
+            .collect::<Result<Vec<_>, _>>()?;
         let mut ids = ["flow", "source_id", "destination_id"]
             .into_iter()
             .map(|name| numbers::<UInt32Type>(batch, name))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(columns)?;
+            .collect::<Result<Vec<_>, _>>()?;
         let mut quantities = ["size_bytes", "acked_bytes", "start_ps", "fct_ps", "ideal_fct_ps"]
             .into_iter()
             .map(|name| numbers::<Int64Type>(batch, name))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(columns)?;
+            .collect::<Result<Vec<_>, _>>()?;
         for _ in 0..batch.num_rows() {
             let [source, destination, group] = [0, 1, 2].map(|i| names[i].next().unwrap_or_default());
             let [flow, source_id, destination_id] =

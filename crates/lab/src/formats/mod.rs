@@ -9,7 +9,7 @@
 //! * [`perfetto`]: a run as a trace for the Perfetto viewer.
 //! * [`convert`]: a scenario from foreign files.
 //! * [`describe`]: the format and contents of a foreign file.
-//! * [`export`]: a saved result in these formats.
+//! * [`export`]: a saved result in one of [`FORMATS`].
 //!
 //! Distributions of flow sizes are read by [`sizes`](crate::sizes).
 
@@ -31,6 +31,19 @@ pub(crate) mod chakra_files;
 pub(crate) mod fields;
 mod frame;
 mod protobuf;
+
+/// Declares [`FORMATS`].
+macro_rules! formats {
+    ($($file:ident::$format:ident;)+) => {
+        /// The formats in which a saved result can be written.
+        pub const FORMATS: &[export::Format] = &[$(export::Format::of::<$file::$format>()),+];
+    };
+}
+
+formats! {
+    hpcc_fct::FctList;
+    perfetto::Trace;
+}
 
 /// Returns the IPv4 address of a host in HPCC's files and in captures: 11.x.y.1 with the host's number in x
 /// and y, so that `(address >> 8) & 0xffff` is the number again.

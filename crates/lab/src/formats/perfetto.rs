@@ -11,35 +11,54 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use incast_units::{Bytes, Time};
 
-use crate::results::Table;
+use super::export::{Count, Export, Failure, Written};
 use crate::results::extract::{column, numbers, port_points, texts};
+use crate::results::{ResultFolder, Table, TableName};
 
-/// The tables that a trace is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// Name of the scenario.
-    pub name: &'a str,
-    /// The end of the run.
-    pub end: Time,
-    /// One row per flow.
-    pub flows: &'a Table,
-    /// Samples of the probed ports.
-    pub port_series: &'a Table,
-    /// Pauses, if they were recorded.
-    pub pauses: &'a Table,
-    /// Totals per port, for the names of the ports' far ends.
-    pub ports: &'a Table,
+/// The format.
+#[derive(Debug)]
+pub struct Trace;
+
+impl Export for Trace {
+    const EXTENSIONS: &'static [&'static str] = &[".pftrace", ".perfetto-trace"];
+    const EXAMPLE: &'static str = "trace.pftrace";
+    const SUMMARY: &'static str = "a trace for https://ui.perfetto.dev";
+
+    fn write(result: &ResultFolder, out: &mut dyn Write) -> Result<Written, Failure> {
+        let flows = result.table(TableName::Flows)?;
+        let port_series = result.table(TableName::PortSeries)?;
+        let pauses = result.table(TableName::Pauses)?;
+        let ports = result.table(TableName::Ports)?;
+        let info = result.info();
+        // A run that was killed does not say how far it came; what it wrote does.
+        let end = info.outcome.as_ref().map(|outcome| Time::from_ps(outcome.now_ps));
+        let end = end.unwrap_or_else(|| latest(&[&flows, &port_series, &pauses]));
+        let source = Source {
+            name: &info.name,
+            end,
+            flows: &flows,
+            port_series: &port_series,
+            pauses: &pauses,
+            ports: &ports,
+        };
+        write(&source, out)
+    }
 }
 
-/// Counts of what was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Flows, one slice each.
-    pub flows: usize,
-    /// Pauses, one slice each.
-    pub pauses: usize,
-    /// Samples of ports; each has a queue, and all but the first of a port a throughput.
-    pub samples: usize,
+/// The tables that a trace is made of.
+struct Source<'a> {
+    /// Name of the scenario.
+    name: &'a str,
+    /// The end of the run.
+    end: Time,
+    /// One row per flow.
+    flows: &'a Table,
+    /// Samples of the probed ports.
+    port_series: &'a Table,
+    /// Pauses, if they were recorded.
+    pauses: &'a Table,
+    /// Totals per port, for the names of the ports' far ends.
+    ports: &'a Table,
 }
 
 /// Field numbers of the messages, as `protos/perfetto/trace` of the Perfetto project defines them.
@@ -122,12 +141,12 @@ impl Message {
 }
 
 /// Writes packets and gives out tracks.
-struct Trace<W> {
+struct Tracks<W> {
     out: W,
     tracks: u64,
 }
 
-impl<W: Write> Trace<W> {
+impl<W: Write> Tracks<W> {
     fn packet(&mut self, packet: Message) -> io::Result<()> {
         let first = self.tracks == 0;
         let packet = packet.number(field::PACKET_SEQUENCE, SEQUENCE);
@@ -183,30 +202,22 @@ fn note(name: &str) -> Message {
     Message::default().text(field::ANNOTATION_NAME, name)
 }
 
-fn data_error(message: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, message)
-}
-
 /// Writes the trace of a run.
-///
-/// # Errors
-/// When the file cannot be written, or a table has not the columns of a result.
-pub fn write(source: &Source<'_>, out: impl Write) -> io::Result<Written> {
-    let mut trace = Trace { out, tracks: 0 };
+fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Written, Failure> {
+    let mut trace = Tracks { out, tracks: 0 };
     let top = trace.track(&format!("{}: hosts, by their flows", source.name), None, None)?;
     let flows = flows(source, &mut trace, top)?;
     let top = trace.track(&format!("{}: ports", source.name), None, None)?;
-    let mut ports =
-        PortTracks { names: peers(source.ports).map_err(data_error)?, top, tracks: BTreeMap::new() };
+    let mut ports = PortTracks { names: peers(source.ports)?, top, tracks: BTreeMap::new() };
     let pauses = pauses(source, &mut trace, &mut ports)?;
     let samples = samples(source, &mut trace, &mut ports)?;
-    trace.out.flush()?;
-    Ok(Written { flows, pauses, samples })
+    let counts = vec![Count(flows, "flow"), Count(pauses, "pause"), Count(samples, "sample of ports")];
+    let note = || "no queue: the scenario probes no port (ports in its [probe])".to_owned();
+    Ok(Written { counts, notes: (samples == 0).then(note).into_iter().collect() })
 }
 
 /// The latest time in these tables.
-#[must_use]
-pub fn latest(tables: &[&Table]) -> Time {
+fn latest(tables: &[&Table]) -> Time {
     let mut latest = 0;
     for batch in tables.iter().flat_map(|table| &table.batches) {
         for name in ["time_ps", "start_ps", "finish_ps"] {
@@ -275,9 +286,9 @@ fn by_sender(table: &Table) -> Result<BTreeMap<u32, (&str, Vec<Slice<'_>>)>, Str
     Ok(senders)
 }
 
-fn flows<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, top: u64) -> io::Result<usize> {
+fn flows<W: Write>(source: &Source<'_>, trace: &mut Tracks<W>, top: u64) -> Result<usize, Failure> {
     let mut written = 0;
-    for (host, slices) in by_sender(source.flows).map_err(data_error)?.into_values() {
+    for (host, slices) in by_sender(source.flows)?.into_values() {
         let parent = trace.track(host, Some(top), None)?;
         // Slices of one track must not overlap; a flow takes the first track that is free.
         let mut lanes: Vec<(u64, Time)> = Vec::new();
@@ -340,7 +351,7 @@ struct PortTracks {
 }
 
 impl PortTracks {
-    fn of<W: Write>(&mut self, trace: &mut Trace<W>, port: &Port) -> io::Result<u64> {
+    fn of<W: Write>(&mut self, trace: &mut Tracks<W>, port: &Port) -> io::Result<u64> {
         if let Some(&track) = self.tracks.get(port) {
             return Ok(track);
         }
@@ -354,11 +365,15 @@ impl PortTracks {
     }
 }
 
-fn pauses<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, ports: &mut PortTracks) -> io::Result<usize> {
+fn pauses<W: Write>(
+    source: &Source<'_>,
+    trace: &mut Tracks<W>,
+    ports: &mut PortTracks,
+) -> Result<usize, Failure> {
     // Begin of the current pause, by port and queue, and its track.
     let mut open: BTreeMap<(Port, u16), (u64, Option<Time>)> = BTreeMap::new();
     let mut written = 0;
-    let mut slice = |trace: &mut Trace<W>, track: u64, queue: u16, from: Time, to: Time| {
+    let mut slice = |trace: &mut Tracks<W>, track: u64, queue: u16, from: Time, to: Time| {
         written += 1;
         trace.slice(track, [from, to], "pause", &format!("queue {queue} paused"), &[])
     };
@@ -371,8 +386,7 @@ fn pauses<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, ports: &mut PortT
                 .zip(numbers::<UInt16Type>(batch, "port")?)
                 .zip(numbers::<UInt16Type>(batch, "queue")?);
             Ok::<_, String>(rows.zip(paused.iter()))
-        })()
-        .map_err(data_error)?;
+        })()?;
         for ((((at, node), port), queue), paused) in rows.by_ref() {
             let (at, queue) = (time(at.unwrap_or_default()), queue.unwrap_or_default());
             let port = (node.to_owned(), port.unwrap_or_default());
@@ -402,9 +416,13 @@ fn pauses<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, ports: &mut PortT
     Ok(written)
 }
 
-fn samples<W: Write>(source: &Source<'_>, trace: &mut Trace<W>, ports: &mut PortTracks) -> io::Result<usize> {
+fn samples<W: Write>(
+    source: &Source<'_>,
+    trace: &mut Tracks<W>,
+    ports: &mut PortTracks,
+) -> Result<usize, Failure> {
     let mut written = 0;
-    for (port, points) in port_points(source.port_series).map_err(data_error)? {
+    for (port, points) in port_points(source.port_series)? {
         let parent = ports.of(trace, &port)?;
         let bytes = Message::default().number(field::COUNTER_UNIT, UNIT_SIZE_BYTES);
         let queue = trace.track("queue", Some(parent), Some(bytes))?;

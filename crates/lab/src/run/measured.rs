@@ -114,7 +114,7 @@ impl Measured {
         } = self;
         let mut hash = Hash::default();
         hash.add(&[now.ps(), *dropped]);
-        flows.iter().for_each(|record| hash.flow(record));
+        flows.iter().for_each(|record| hash.add(&record.words()));
         operations.iter().for_each(|record| hash.operation(record));
         port_samples.iter().for_each(|sample| hash.port_sample(sample));
         flow_samples.iter().for_each(|sample| hash.flow_sample(sample));
@@ -132,26 +132,6 @@ struct Hash(Digest);
 impl Hash {
     fn add(&mut self, values: &[u64]) {
         values.iter().for_each(|value| self.0.update(&value.to_le_bytes()));
-    }
-
-    fn flow(&mut self, record: &FlowRecord) {
-        let FlowRecord {
-            flow,
-            start,
-            finish,
-            delivered,
-            bytes,
-            packets,
-            resent,
-            marked,
-            timeouts,
-            base_rtt,
-            ideal,
-            ideal_plain,
-        } = *record;
-        self.add(&[u64::from(flow), start.ps(), finish.ps(), delivered.ps(), bytes.get()]);
-        self.add(&[packets, resent, marked, u64::from(timeouts)]);
-        self.add(&[base_rtt.ps(), ideal.ps(), ideal_plain.ps()]);
     }
 
     fn operation(&mut self, record: &OperationRecord) {
@@ -230,18 +210,14 @@ mod tests {
             frames: vec![Frame { time: Time::ZERO, port: (0, 1), length: Bytes::new(60), bytes: vec![1] }],
         };
         let flow = FlowRecord {
-            flow: 0,
-            start: Time::ZERO,
             finish: Time::from_us(8),
             delivered: Time::from_us(7),
             bytes: Bytes::new(1000),
             packets: 1,
-            resent: 0,
-            marked: 0,
-            timeouts: 0,
             base_rtt: Time::from_us(2),
             ideal: Time::from_us(3),
             ideal_plain: Time::from_us(3),
+            ..FlowRecord::BLANK
         };
         let usual = measured.fingerprint(&[flow]);
         assert_eq!(measured.fingerprint(&[flow]), usual);

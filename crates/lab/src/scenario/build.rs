@@ -13,6 +13,7 @@ use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::hash;
 use crate::problem::Problems;
+use crate::run::Job;
 use crate::topology::Fabric;
 use crate::traffic::{self, Draft, hosts::World, work};
 
@@ -30,6 +31,15 @@ pub struct Built {
     pub algorithms: Vec<String>,
     /// The network, with names for its ports and a summary.
     pub fabric: Arc<Fabric>,
+}
+
+impl Built {
+    /// Returns the simulation as a job, under a name and with the effective scenario as text.
+    #[must_use]
+    pub fn job<'a>(&'a self, name: &'a str, scenario: &'a str) -> Job<'a> {
+        let Self { simulation, groups, jobs, algorithms, fabric: _ } = self;
+        Job { simulation, name, scenario, groups, algorithms, jobs }
+    }
 }
 
 impl Scenario {

@@ -4,17 +4,10 @@
 use std::ops::ControlFlow;
 
 use incast_lab::Built;
-use incast_lab::run::{Job, RunOptions, RunResult, run};
+use incast_lab::run::{RunOptions, RunResult, run};
 
 /// Runs what a scenario describes.
 pub fn go(name: &str, scenario: &str, built: &Built, options: &RunOptions) -> RunResult {
-    let job = Job {
-        simulation: &built.simulation,
-        name,
-        scenario,
-        groups: &built.groups,
-        algorithms: &built.algorithms,
-        jobs: &built.jobs,
-    };
+    let job = built.job(name, scenario);
     run(&job, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }

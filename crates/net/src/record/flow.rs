@@ -52,6 +52,39 @@ impl FlowRecord {
         ideal: Time::NEVER,
         ideal_plain: Time::NEVER,
     };
+
+    /// Returns the contents as words, for a hash.
+    #[must_use]
+    pub fn words(&self) -> [u64; 12] {
+        let Self {
+            flow,
+            start,
+            finish,
+            delivered,
+            bytes,
+            packets,
+            resent,
+            marked,
+            timeouts,
+            base_rtt,
+            ideal,
+            ideal_plain,
+        } = *self;
+        [
+            u64::from(flow),
+            start.ps(),
+            finish.ps(),
+            delivered.ps(),
+            bytes.get(),
+            packets,
+            resent,
+            marked,
+            u64::from(timeouts),
+            base_rtt.ps(),
+            ideal.ps(),
+            ideal_plain.ps(),
+        ]
+    }
 }
 
 impl Record for FlowRecord {
@@ -73,22 +106,6 @@ impl Record for FlowRecord {
     }
 
     fn digest(&self, digest: &mut Digest) {
-        let Self {
-            flow,
-            start,
-            finish,
-            delivered,
-            bytes,
-            packets,
-            resent,
-            marked,
-            timeouts,
-            base_rtt,
-            ideal,
-            ideal_plain,
-        } = self;
-        digest.add(&[u64::from(*flow), start.ps(), finish.ps(), delivered.ps()]);
-        digest.add(&[bytes.get(), *packets, *resent, *marked, u64::from(*timeouts)]);
-        digest.add(&[base_rtt.ps(), ideal.ps(), ideal_plain.ps()]);
+        digest.add(&self.words());
     }
 }

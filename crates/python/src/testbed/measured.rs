@@ -274,10 +274,8 @@ impl MeasuredFlow {
             resent: resent_packets,
             marked: marked_packets,
             timeouts,
-            // Computed when the measurements pass to the tables.
-            base_rtt: Time::ZERO,
-            ideal: Time::NEVER,
-            ideal_plain: Time::NEVER,
+            // Base RTT and ideal times are computed when the measurements pass to the tables.
+            ..FlowRecord::BLANK
         }
     }
 }

@@ -7,7 +7,7 @@ mod switch;
 
 use std::path::PathBuf;
 
-use incast_lab::run::{self as lab, Job, RunOptions};
+use incast_lab::run::{self as lab, RunOptions};
 use pyo3::prelude::*;
 
 use crate::error;
@@ -40,14 +40,7 @@ pub(crate) fn record(
     let work = || {
         let built = scenario.0.build().map_err(error::problems)?;
         let text = scenario.0.effective_toml();
-        let job = Job {
-            simulation: &built.simulation,
-            name: scenario.0.name(),
-            scenario: &text,
-            groups: &built.groups,
-            algorithms: &built.algorithms,
-            jobs: &built.jobs,
-        };
+        let job = built.job(scenario.0.name(), &text);
         let options = RunOptions { out, replace: fresh, build, ..RunOptions::default() };
         lab::record(&job, &options, &measured).map_err(error::run)
     };

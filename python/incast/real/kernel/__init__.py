@@ -16,6 +16,7 @@ from incast.real.kernel import machine, options
 from incast.real.kernel.image import ImageError, patched, renamed
 from incast.real.kernel.machine import KernelError
 from incast.real.kernel.options import Option
+from incast.real.path import check
 
 __all__ = [
     "CONTROLS",
@@ -74,8 +75,6 @@ CONTROLS = tuple(_control(known.name, known.kernel) for known in _core.algorithm
 """Every algorithm that there is for the kernel."""
 
 
-_LONGEST_PS = 60 * 10**12
-_FASTEST_BPS = 10 * 10**12
 _LARGEST_BYTES = 65_535 + 38
 
 
@@ -105,10 +104,7 @@ class Link:
         Raises:
             KernelError: When one is impossible.
         """
-        if not 0 < self.base_rtt_ps <= _LONGEST_PS:
-            raise KernelError("the base RTT must be more than zero and at most 60s")
-        if not 0 < self.line_rate_bps <= _FASTEST_BPS:
-            raise KernelError("the line rate must be more than zero and at most 10Tbps")
+        check(self.base_rtt_ps, self.line_rate_bps, KernelError)
         if not 0 < self.payload_bytes < self.packet_bytes:
             raise KernelError("the payload of a packet must be less than the whole packet")
         if self.packet_bytes > _LARGEST_BYTES:
