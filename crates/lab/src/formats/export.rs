@@ -1,4 +1,4 @@
-//! A saved result in the formats of other programs. [`FORMATS`](super::FORMATS) lists them.
+//! A saved result in the formats of other programs. [`FORMATS`] lists them.
 
 use std::fmt;
 use std::fs::{self, File};
