@@ -74,6 +74,8 @@ impl Outgoing {
 impl Transport for Credits {
     type Shared = ();
 
+    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "credit", code: 12, cumulative: true }];
+
     fn prepare(simulation: &Simulation, _: &FlowFacts) -> Result<(), String> {
         let endless =
             simulation.flows.iter().position(|f| f.size == Bytes::UNLIMITED || f.stop != Time::NEVER);
@@ -178,8 +180,6 @@ impl Transport for Credits {
             see(&View { flow, facts });
         }
     }
-
-    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "credit", code: 12, cumulative: true }];
 }
 
 impl Credits {
