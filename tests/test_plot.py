@@ -208,22 +208,7 @@ def lab(rgb: Array) -> Array:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-STYLED = [
-    *(
-        "oscar",
-        "powertcp",
-        "theta-powertcp",
-        "hpcc",
-        "swift",
-        "timely",
-        "dcqcn",
-        "dctcp",
-        "constant",
-        "retcp",
-    ),
-    *("ccc", "sqcc", "patched-timely", "lswift", "mswift", "newreno", "nscc", "mnscc", "smartt", "poseidon"),
-    *("oracle", "ndp", "homa", "bfc"),
-]
+STYLED = [known.name for known in (*incast.algorithms(), *incast.own_controls())]
 """Labels with a style of their own."""
 
 
@@ -240,12 +225,11 @@ def test_colours_are_told_apart_by_everybody(sight: str) -> None:
 
 
 def test_every_algorithm_has_a_style_that_is_told_apart_without_colour() -> None:
-    assert {algorithm.name for algorithm in incast.algorithms()} <= set(STYLED)
-    assert {control.name for control in incast.own_controls()} <= set(STYLED)
+    assert {"oscar", "oracle", "ndp", "bfc"} <= set(STYLED)
     spare = {style.colour("something-else")}
-    assert not {style.colour(name) for name in STYLED} & spare
+    assert [name for name in STYLED if style.colour(name) in spare] == []
     plain = {(str(style.dashes(name, [name])), style.marker(name)) for name in STYLED}
-    assert len(plain) == len(STYLED) == 24
+    assert len(plain) == len(STYLED) > 20
 
 
 def test_pictures_of_many_lines_have_markers(results: dict[str, incast.Result]) -> None:

@@ -189,13 +189,24 @@ mod tests {
             assert!(!info.needs.is_empty() && !info.needs.contains('\n'), "{}", info.name);
         }
         let others = own_controls();
-        let names: Vec<_> = others.iter().map(|other| (other.name, other.control.title, other.key)).collect();
-        let keys = [
-            ("ndp", "NDP", "transport.kind"),
-            ("homa", "Homa", "transport.kind"),
-            ("bfc", "BFC", "switch.bfc"),
-        ];
-        assert_eq!(names, keys);
+        // A name selects one thing, and what it selects is a value of its key, or its key itself.
+        let mut names: Vec<_> = others.iter().map(|other| other.name).collect();
+        names.extend(incast_cc::any::CATALOGUE.iter().map(|info| info.name));
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+        let sections = sections();
+        for other in &others {
+            let (section, name) = other.key.split_once('.').unwrap();
+            let keys = &sections.iter().find(|entry| entry.name == section).unwrap().keys;
+            let key = keys.iter().find(|key| key.name == name).unwrap();
+            match &key.shape {
+                Shape::Choice(values) => assert!(values.contains(&(other.name, other.summary))),
+                _ => assert_eq!(other.name, name),
+            }
+        }
+        let some = |wanted| others.iter().find(|other| other.name == wanted).map(|o| (o.control.title, o.key));
+        assert_eq!(some("ndp"), Some(("NDP", "transport.kind")));
+        assert_eq!(some("bfc"), Some(("BFC", "switch.bfc")));
         assert!(others.iter().all(|other| !other.summary.is_empty() && !other.control.needs.is_empty()));
         assert!(others.iter().all(|other| groups.contains(&other.control.controller.name())));
     }

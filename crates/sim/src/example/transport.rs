@@ -46,7 +46,7 @@ struct Outgoing {
     sent: u64,
     limit: u64,
     packets: u64,
-    /// Whether it is in the card's list, or the packet that was last in it is leaving.
+    /// Whether it waits in the list of its card, or a packet of it is leaving.
     is_ready: bool,
 }
 
@@ -73,6 +73,8 @@ impl Outgoing {
 
 impl Transport for Credits {
     type Shared = ();
+
+    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "credit", code: 12, cumulative: true }];
 
     fn prepare(simulation: &Simulation, _: &FlowFacts) -> Result<(), String> {
         let endless =
@@ -178,8 +180,6 @@ impl Transport for Credits {
             see(&View { flow, facts });
         }
     }
-
-    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "credit", code: 12, cumulative: true }];
 }
 
 impl Credits {
@@ -274,7 +274,7 @@ pub(crate) mod tests {
     use incast_net::describe::probe::Probes;
     use incast_net::describe::transport::{Kind, Transport};
     use incast_net::describe::{Simulation, flow, switch};
-    use incast_net::record::{FlowRecord, PacketRecord, Progress};
+    use incast_net::record::{End, FlowRecord, FlowSample, PacketRecord, Progress};
 
     /// One flow of `size` from one host to another through a switch: 100 Gbps, 1 us.
     pub(crate) fn star(size: u64) -> Simulation {
@@ -310,9 +310,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// Collects the flows that finish, and captured packets.
+    /// Collects the flows that finish, captured packets and samples of flows.
     #[derive(Default)]
-    pub(crate) struct Finished(pub(crate) Vec<FlowRecord>, pub(crate) Vec<PacketRecord>);
+    pub(crate) struct Finished(
+        pub(crate) Vec<FlowRecord>,
+        pub(crate) Vec<PacketRecord>,
+        pub(crate) Vec<FlowSample>,
+    );
 
     impl crate::Sink for Finished {
         fn flows(&mut self, records: &[FlowRecord]) {
@@ -321,13 +325,16 @@ pub(crate) mod tests {
         fn packets(&mut self, records: &[PacketRecord]) {
             self.1.extend_from_slice(records);
         }
+        fn flow_samples(&mut self, records: &[FlowSample]) {
+            self.2.extend_from_slice(records);
+        }
         fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
             ControlFlow::Continue(())
         }
     }
 
-    /// Time of a full packet on a link, and time until one has crossed both links of the star; the same of a credit or
-    /// an acknowledgement. (ps)
+    /// Time of a full packet on a link, and the times until such a packet, and until a credit or an acknowledgement,
+    /// has crossed both links of the star. (ps)
     const PACKET: u64 = 1054 * 80;
     const THERE: u64 = 2 * (PACKET + 1_000_000);
     const BACK: u64 = 2 * (64 * 80 + 1_000_000);
@@ -377,7 +384,7 @@ pub(crate) mod tests {
             finish,
             [(0, first + BACK), (1, first + 2 * PACKET + BACK)].map(|(f, t)| (f, Time::from_ps(t)))
         );
-        // Both first windows met in the switch, half of what arrived left meanwhile; credit makes no queue.
+        // One credit leaves in the time of each data packet.
         let sent: Vec<_> = finished.1.iter().map(|p| (p.time.ps(), p.kind.name(), p.destination)).collect();
         let at = |packets| THERE + packets * PACKET;
         let answers = [
@@ -393,13 +400,30 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_unfinished_flow_says_for_what_it_waits() {
+    fn an_open_flow_says_for_what_it_waits() {
+        // Its first window has arrived and its credit is on its way, for longer than a run may take without progress.
         let mut simulation = credits(10_000);
-        simulation.until = Time::from_us(3);
-        let outcome = crate::run(&simulation, &mut Finished::default()).unwrap();
+        simulation.stall_after = Time::from_us(1);
+        simulation.probes.flows = vec![0];
+        simulation.probes.flow_interval = Time::from_us(1);
+        let mut finished = Finished::default();
+        let outcome = crate::run(&simulation, &mut finished).unwrap();
+        let End::Stalled(stall) = outcome.end else { panic!("{:?}", outcome.end) };
+        assert_eq!(stall.flows, [(0, "waits for credit (8 of 10 packets sent)".to_owned())]);
         let [open] = outcome.unfinished.as_slice() else { panic!("{:?}", outcome.unfinished) };
         assert_eq!((open.packets, open.bytes, open.finish), (8, Bytes::ZERO, Time::NEVER));
-        // Without its link to the switch back, no credit arrives.
+        // It has no window and no rate, and nothing is acknowledged: all samples are equal.
+        let [first, last] = finished.2.as_slice() else { panic!("{:?}", finished.2) };
+        assert_eq!(
+            (first.flow, first.window, first.rate, first.acked),
+            (0, Bytes::ZERO, Rate::ZERO, Bytes::ZERO)
+        );
+        assert_eq!((first.samples, last.time), (1, Time::from_us(last.samples)));
+    }
+
+    #[test]
+    fn a_flow_without_an_end_is_refused() {
+        let mut simulation = credits(10_000);
         simulation.flows[0].size = Bytes::UNLIMITED;
         let error = crate::run(&simulation, &mut Finished::default()).unwrap_err();
         assert_eq!(error.to_string(), "flow 0 has no size or a stop time");

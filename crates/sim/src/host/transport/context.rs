@@ -25,6 +25,9 @@ pub(crate) trait Transport {
     /// State that the transports of all hosts share.
     type Shared: core::fmt::Debug;
 
+    /// Its own packets, by [`Packet::op`].
+    const OWN: &'static [OwnPacket] = &[];
+
     /// Computes what the transports of all hosts share.
     ///
     /// # Errors
@@ -64,9 +67,6 @@ pub(crate) trait Transport {
 
     /// Passes each open flow from this host to `see`.
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView));
-
-    /// Its own packets, by [`Packet::op`].
-    const OWN: &'static [OwnPacket] = &[];
 
     /// Explains a packet captured at `now`; `None` for a frame of flow control. Bodies that are not laid out as
     /// [`explained`] expects need an explanation of their own.

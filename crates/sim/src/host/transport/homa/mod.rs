@@ -35,6 +35,8 @@ pub(crate) struct Homa {
 impl Transport for Homa {
     type Shared = Priorities;
 
+    const OWN: &'static [OwnPacket] = &wire::OWN;
+
     fn prepare(simulation: &Simulation, facts: &FlowFacts) -> Result<Priorities, String> {
         Priorities::new(simulation, &facts.fabric.routes, facts.plain_sizes())
     }
@@ -95,6 +97,4 @@ impl Transport for Homa {
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
         self.senders.each_flow(nics, facts, see);
     }
-
-    const OWN: &'static [OwnPacket] = &wire::OWN;
 }

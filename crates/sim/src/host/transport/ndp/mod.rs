@@ -78,6 +78,8 @@ impl Ndp {
 impl Transport for Ndp {
     type Shared = ();
 
+    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "pull", code: 8, cumulative: true }];
+
     fn prepare(_: &Simulation, _: &FlowFacts) -> Result<(), String> {
         Ok(())
     }
@@ -197,8 +199,6 @@ impl Transport for Ndp {
             see(&View { sender, is_paused, facts });
         }
     }
-
-    const OWN: &'static [OwnPacket] = &[OwnPacket { name: "pull", code: 8, cumulative: true }];
 }
 
 /// The view of one flow.
