@@ -225,6 +225,7 @@ impl Ingress {
     }
 
     /// Returns the amount of the shared part that it may use now.
+    #[inline]
     fn threshold(&self, rule: &Rule) -> u64 {
         match (self.xoff, rule) {
             (Some(xoff), _) => xoff,
@@ -234,10 +235,12 @@ impl Ingress {
     }
 
     /// Returns the amount of the shared part that it uses.
+    #[inline]
     fn shared(&self) -> u64 {
         self.held - self.reserved - self.headroom_used
     }
 
+    #[inline]
     fn admit(&mut self, rule: &mut Rule, size: u64) -> Admission {
         let threshold = self.threshold(rule);
         let mut admission = Admission::Stay;
@@ -268,6 +271,7 @@ impl Ingress {
         admission
     }
 
+    #[inline]
     fn release(&mut self, rule: &mut Rule, size: u64) -> bool {
         // Headroom empties first, then the shared part, then the reserve.
         let from_headroom = size.min(self.headroom_used);
