@@ -3,8 +3,8 @@
 //! Store and forward, as in the simulator: a packet is admitted to the queue of its port when its last bit has
 //! arrived, is sent when those before it are, takes its size over the rate for that, and arrives a delay later. A
 //! packet in transmission is not in the queue any more. A switch may pause links into it; the frames for that are sent
-//! before everything that waits, and never leave the model. The rules by which a switch admits, pauses and marks are
-//! those of the simulator's switches ([`incast_net::rules`]).
+//! before everything that waits, and never leave the model. A switch admits, pauses and marks by the rules of the
+//! simulator's switches ([`incast_net::rules`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -240,7 +240,6 @@ impl Ingress {
         self.held - self.reserved - self.headroom_used
     }
 
-    #[inline]
     fn admit(&mut self, rule: &mut Rule, size: u64) -> Admission {
         let threshold = self.threshold(rule);
         let mut admission = Admission::Stay;
