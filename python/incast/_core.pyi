@@ -133,9 +133,6 @@ class PlannedMarks:
     @property
     def probability(self) -> float:
         """Probability just below that."""
-    @property
-    def at_dequeue(self) -> bool:
-        """Whether a packet is marked when it leaves its queue, and not when it comes."""
 
 class PlannedPausing:
     """The rule by which a link into a switch is paused."""
@@ -186,6 +183,9 @@ class PlannedLink:
     @property
     def pausing(self) -> PlannedPausing | None:
         """The rule by which the switch at its end pauses it."""
+
+class PlannedSwitches:
+    """The network and the description of its switches, for the switch in user space. Nothing of it is for Python."""
 
 class PlannedPath:
     """The path of a flow, as its algorithm is given it."""
@@ -334,11 +334,8 @@ class Plan:
     def operations(self) -> list[PlannedOperation]:
         """Operations with dependencies, by number."""
     @property
-    def buffer_bytes(self) -> int | None:
-        """Limit of the buffer of a switch, or of each port, in bytes; none: unlimited."""
-    @property
-    def buffer_alpha(self) -> float | None:
-        """The part of the free buffer that a queue may have; none: each port has a limit of its own."""
+    def switches(self) -> PlannedSwitches:
+        """The network and its switches, for the switch in user space."""
     @property
     def marks(self) -> bool:
         """Whether switches mark packets."""

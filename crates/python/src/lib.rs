@@ -65,7 +65,7 @@ mod _core {
     use crate::testbed::{
         CapturedPacket, FlowSample, InternalSample, MeasuredFlow, MeasuredOperation, MeasuredPort, Plan,
         PlannedAlgorithm, PlannedFlow, PlannedLink, PlannedMarks, PlannedOperation, PlannedPath,
-        PlannedPausing, PortKey, PortSample, Waiting, plan, record,
+        PlannedPausing, PlannedSwitches, PortKey, PortSample, Waiting, plan, record,
     };
 
     #[cfg(target_os = "linux")]

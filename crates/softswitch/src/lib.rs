@@ -17,6 +17,6 @@ mod system;
 #[cfg(target_os = "linux")]
 pub mod thread;
 
-pub use model::{Buffer, Marks, Model, Pausing, Port, Sample, Totals};
+pub use model::{Model, Sample, Totals};
 #[cfg(target_os = "linux")]
 pub use thread::{Done, Switch};

@@ -2,72 +2,39 @@
 //!
 //! Store and forward, as in the simulator: a packet is admitted to the queue of its port when its last bit has
 //! arrived, is sent when those before it are, takes its size over the rate for that, and arrives a delay later. A
-//! packet in transmission is not in the queue any more. A switch may pause links into it ([`Pausing`]); the frames
-//! for that are sent before everything that waits, and never leave the model.
+//! packet in transmission is not in the queue any more. A switch may pause links into it; the frames for that are sent
+//! before everything that waits, and never leave the model. A switch admits, pauses and marks by the rules of the
+//! simulator's switches ([`incast_net::rules`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use incast_net::Invalid;
+use incast_net::describe::network::{Network, NodeId, NodeKind, PortId};
+use incast_net::describe::switch::{MarkingPoint, Switch};
+use incast_net::random::mix;
+use incast_net::routing::route::Routes;
+use incast_net::rules::{Admission, Buffer, Marking};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::frame::{self, Record};
-use pauses::{Account, Admission, Pool};
-
-mod pauses;
-
-pub use pauses::Pausing;
 
 /// Bytes of a frame that pauses or resumes a link.
 const PAUSE_FRAME: u64 = 64;
-/// Number in place of a link for a host's own packets.
+/// Number in place of a link: of a host's own packets, and where there is no way.
 const NOWHERE: usize = usize::MAX;
 
 /// One direction of a link, with the queue before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// The node that sends. Hosts have the lowest numbers.
-    pub node: u32,
-    /// The node that receives.
-    pub peer: u32,
-    /// Rate.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Time,
-    /// Rule of marking; `None` for links of hosts.
-    pub marks: Option<Marks>,
-    /// Thresholds at which the receiving node pauses it; `None` if that is a host.
-    pub pausing: Option<Pausing>,
-    /// Whether it writes telemetry into packets with room for it, when it begins to send them.
-    pub records: bool,
-}
-
-/// Random early marking on the length of the queue in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// No marks up to this length.
-    pub low: u64,
-    /// All packets are marked from this length on.
-    pub high: u64,
-    /// Probability just below that, out of 2^32.
-    pub probability: u64,
-    /// Whether a packet is marked when it leaves its queue, by what stays, and not when it comes.
-    pub at_dequeue: bool,
-}
-
-/// The buffer of a switch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Buffer {
-    /// No limit.
-    Unlimited,
-    /// At most this number of bytes in each queue.
-    PerPort(u64),
-    /// At most `size` bytes in all queues, and in each at most `alpha` times the free bytes.
-    Shared {
-        /// All bytes.
-        size: u64,
-        /// The share.
-        alpha: f64,
-    },
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    /// The node that sends, and its port. Hosts have the lowest numbers.
+    near: (NodeId, PortId),
+    /// The node that receives, and its port.
+    far: (NodeId, PortId),
+    rate: Rate,
+    delay: Time,
+    /// The marks of a switch's port.
+    marking: Option<Marking>,
 }
 
 /// Totals of a port since counting began.
@@ -142,8 +109,6 @@ struct State {
     paused: Option<Time>,
     /// The pause or the resumption of the far end that waits.
     order: Option<bool>,
-    /// Bytes that came over this link and are still in the switch at its end.
-    account: Account,
     totals: Totals,
 }
 
@@ -164,17 +129,17 @@ pub struct Sampling {
 #[derive(Debug)]
 pub struct Model {
     hosts: u32,
+    /// Both directions of each link, one after the other.
     ports: Vec<Port>,
     states: Vec<State>,
-    buffer: Buffer,
-    /// Bytes in the queues of each node.
-    used: Vec<u64>,
-    /// Pool of each node, which the links into it share.
-    pools: Vec<Pool>,
-    /// For each node and destination the place of the port; `usize::MAX` where there is none.
+    /// The buffer of each switch, by its number after the hosts.
+    buffers: Vec<Buffer>,
+    /// Whether packets are marked when they come, and not when they leave.
+    marks_at_enqueue: bool,
+    /// Whether ports of switches write telemetry into packets with room for it, when they begin to send them.
+    records: bool,
+    /// For each node and destination the place of the port; [`NOWHERE`] where there is none.
     routes: Vec<usize>,
-    /// For each port, the number of the port in the other direction; `usize::MAX` if there is none.
-    back: Vec<usize>,
     /// By time; at the same time ports become free before packets arrive, as in the simulator, and after that the older
     /// event comes first.
     events: BinaryHeap<Reverse<(Time, bool, u64, Event)>>,
@@ -186,56 +151,50 @@ pub struct Model {
 }
 
 impl Model {
-    /// A network of these links, in which no packet is on its way. Every host has one link.
-    #[must_use]
-    pub fn new(hosts: u32, ports: Vec<Port>, buffer: Buffer, seed: u64) -> Self {
-        let nodes = ports.iter().map(|port| port.node.max(port.peer) + 1).max().unwrap_or(0).max(hosts);
-        let mut routes = vec![usize::MAX; nodes as usize * hosts as usize];
-        for host in 0..hosts {
-            // Backwards from the host, link by link.
-            let mut near = VecDeque::from([host]);
-            while let Some(node) = near.pop_front() {
-                for (place, port) in ports.iter().enumerate().filter(|(_, port)| port.peer == node) {
-                    let route = &mut routes[port.node as usize * hosts as usize + host as usize];
-                    if *route == usize::MAX && port.node != host {
-                        *route = place;
-                        if port.node >= hosts {
-                            near.push_back(port.node);
-                        }
-                    }
-                }
-            }
-        }
-        let all = match buffer {
-            Buffer::Shared { size, .. } => Some(size),
-            Buffer::Unlimited | Buffer::PerPort(_) => None,
-        };
-        let into = |node| ports.iter().filter(move |port| port.peer == node).filter_map(|port| port.pausing);
-        let pools = (0..nodes).map(|node| Pool::of(all, into(node))).collect();
-        // Of several links between two nodes, the first belong together, and so on.
-        let nth = |place: usize, of: (u32, u32)| {
-            ports[..place].iter().filter(|port| (port.node, port.peer) == of).count()
-        };
-        let back = (0..ports.len()).map(|place| {
-            let (here, there) = (ports[place].node, ports[place].peer);
-            let mut others = (0..ports.len()).filter(|&at| (ports[at].node, ports[at].peer) == (there, here));
-            others.nth(nth(place, (here, there))).unwrap_or(usize::MAX)
+    /// A network with these switches, in which no packet is on its way. Packets have at most `largest_packet` bytes,
+    /// for which the PFC headroom suffices. With `records`, switches write telemetry into packets with room for it.
+    ///
+    /// # Errors
+    /// When the description contradicts itself, or has what these switches do not do.
+    pub fn new(
+        network: &Network,
+        switch: &Switch,
+        largest_packet: Bytes,
+        records: bool,
+        seed: u64,
+    ) -> Result<Self, Invalid> {
+        check(network, switch)?;
+        let hosts = network.hosts;
+        let outs = Routes::new(network).map_err(Invalid)?;
+        let switches = (hosts..).zip(network.nodes.iter().skip(hosts as usize));
+        let buffer_of = |(node, _)| Buffer::new(switch, node, &outs.ports[node as usize], largest_packet);
+        let buffers = switches.map(buffer_of).collect::<Result<_, _>>().map_err(Invalid)?;
+        let both = network.links.iter().flat_map(|link| [(link, link.a, link.b), (link, link.b, link.a)]);
+        let ports = both.map(|(link, near, far)| {
+            let marking = switch.ecn.as_ref().filter(|_| near.0 >= hosts);
+            let marking = marking.map(|ecn| Marking::new(ecn, link.rate));
+            Port { near, far, rate: link.rate, delay: link.delay, marking }
         });
-        Self {
-            back: back.collect(),
+        let ports: Vec<Port> = ports.collect();
+        Ok(Self {
+            routes: routes(network, &ports),
             hosts,
-            pools,
             states: ports.iter().map(|_| State::default()).collect(),
             ports,
-            buffer,
-            used: vec![0; nodes as usize],
-            routes,
+            buffers,
+            marks_at_enqueue: switch.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
+            records,
             events: BinaryHeap::new(),
             order: 0,
             sampling: Sampling::default(),
             samples: Vec::new(),
             draws: seed,
-        }
+        })
+    }
+
+    /// Returns the ports in their order: each with its node, and its number there.
+    pub fn ports(&self) -> impl Iterator<Item = (NodeId, PortId)> {
+        self.ports.iter().map(|port| port.near)
     }
 
     /// Counts from `start` on, and samples ports; times of samples are from then.
@@ -269,7 +228,7 @@ impl Model {
             match event {
                 Event::Sent(place) => self.sent(time, place),
                 Event::Arrived(place) => {
-                    let peer = self.ports[place].peer;
+                    let (peer, _) = self.ports[place].far;
                     match self.states[place].flying.pop_front() {
                         Some(Item::Packet(frame)) if peer < self.hosts => deliver(time, peer, frame),
                         Some(Item::Packet(frame)) => self.enqueue(time, peer, frame, place),
@@ -325,10 +284,12 @@ impl Model {
         let Some(&place) = self.routes.get(node as usize * self.hosts as usize + host as usize) else {
             return;
         };
-        let Some(&port) = self.ports.get(place) else { return };
+        if place == NOWHERE {
+            return;
+        }
         let size = frame.len() as u64;
-        let admitted = node < self.hosts || self.admits(now, from, place, size);
-        let marked = port.marks.is_some_and(|m| !m.at_dequeue && self.marks(m, self.states[place].queued));
+        let admitted = node < self.hosts || self.admit(now, from, place, size);
+        let marked = self.marks_at_enqueue && self.marks(place, self.states[place].queued);
         let state = &mut self.states[place];
         if !admitted {
             state.totals.drops += 1;
@@ -342,41 +303,35 @@ impl Model {
         state.queued += size;
         // As in the simulator, with a packet that need not wait.
         state.totals.peak = state.totals.peak.max(state.queued);
-        self.used[node as usize] += size;
         self.serve(now, place);
     }
 
-    /// Whether there is room for a packet that came over a link, in the queue of a port.
-    fn admits(&mut self, now: Time, from: usize, place: usize, size: u64) -> bool {
-        let node = self.ports[place].node;
-        if let Some(rule) = self.pausing(from) {
-            let pool = &mut self.pools[node as usize];
-            let admission = self.states[from].account.admit(&rule, pool, size);
-            if admission == Admission::StayAndPause {
-                self.order(now, from, true);
-            }
-            return admission != Admission::Drop;
-        }
+    /// Admits a packet that came over a link to the queue of a switch's port. Returns whether there is room for it.
+    fn admit(&mut self, now: Time, from: usize, place: usize, size: u64) -> bool {
         let queued = self.states[place].queued;
-        match self.buffer {
-            Buffer::Unlimited => true,
-            Buffer::PerPort(limit) => queued + size <= limit,
-            Buffer::Shared { size: all, alpha } => {
-                let free = all.saturating_sub(self.used[node as usize]);
-                size <= free && (queued + size) as f64 <= alpha * free as f64
-            }
+        let ingress = self.ingress(from);
+        let admission = self.buffer(place).map(|buffer| buffer.admit(ingress, queued, queued, size));
+        if admission == Some(Admission::StayAndPause) {
+            self.order(now, from, true);
         }
+        admission != Some(Admission::Drop)
     }
 
-    /// Returns the rule by which a link is paused, if it can be.
-    fn pausing(&self, link: usize) -> Option<Pausing> {
-        self.ports.get(link).and_then(|port| port.pausing)
+    /// Returns the buffer of the switch that sends at a port; none at hosts.
+    fn buffer(&mut self, place: usize) -> Option<&mut Buffer> {
+        let number = self.ports[place].near.0.checked_sub(self.hosts)?;
+        self.buffers.get_mut(number as usize)
+    }
+
+    /// Returns the number of a link in the buffer of the switch at its end, whose ports have one queue.
+    fn ingress(&self, link: usize) -> usize {
+        self.ports.get(link).map_or(NOWHERE, |port| usize::from(port.far.1))
     }
 
     /// The far end of a link into a switch is to pause or to resume; these alternate.
     fn order(&mut self, now: Time, link: usize, pause: bool) {
-        let back = self.back[link];
-        let Some(State { order, .. }) = self.states.get_mut(back) else { return };
+        let back = back(link);
+        let order = &mut self.states[back].order;
         // One that still waits and its opposite cancel: the far end is already as the second one asks.
         *order = if order.is_some() { None } else { Some(pause) };
         self.serve(now, back);
@@ -384,8 +339,8 @@ impl Model {
 
     /// A frame has arrived over a link that pauses or resumes its way back.
     fn paused(&mut self, now: Time, link: usize, pause: bool) {
-        let back = self.back[link];
-        let Some(state) = self.states.get_mut(back) else { return };
+        let back = back(link);
+        let state = &mut self.states[back];
         if let Some(since) = state.paused.take() {
             state.totals.paused += now - since;
         }
@@ -412,15 +367,14 @@ impl Model {
         let port = self.ports[place];
         let Some((mut frame, from)) = self.states[place].queue.pop_front() else { return };
         let size = frame.len() as u64;
-        self.used[port.node as usize] -= size;
         let left = self.states[place].queued - size;
-        let marked = port.marks.is_some_and(|m| m.at_dequeue && self.marks(m, left));
+        let marked = !self.marks_at_enqueue && self.marks(place, left);
         let state = &mut self.states[place];
         state.queued = left;
         if marked && frame::mark(&mut frame) {
             state.totals.marked += 1;
         }
-        if port.records {
+        if self.records && port.near.0 >= self.hosts {
             // The numbers go on modulo 2^32.
             let record = Record {
                 at: now.ns() as u32,
@@ -431,11 +385,9 @@ impl Model {
             frame::stamp(&mut frame, &record);
         }
         self.transmit(now, place, Item::Packet(frame), size);
-        if let Some(rule) = self.pausing(from) {
-            let pool = &mut self.pools[port.node as usize];
-            if self.states[from].account.release(&rule, pool, size) {
-                self.order(now, from, false);
-            }
+        let ingress = self.ingress(from);
+        if self.buffer(place).is_some_and(|buffer| buffer.release(ingress, size)) {
+            self.order(now, from, false);
         }
     }
 
@@ -457,22 +409,61 @@ impl Model {
     }
 
     /// Whether a packet is marked that finds or leaves a queue of this length.
-    fn marks(&mut self, marks: Marks, length: u64) -> bool {
-        if length <= marks.low || length >= marks.high {
-            return length > marks.low;
-        }
-        let share = u128::from(marks.probability) * u128::from(length - marks.low);
-        u128::from(self.draw() >> 32) < share / u128::from(marks.high - marks.low)
+    fn marks(&mut self, place: usize, length: u64) -> bool {
+        let Self { ports, draws, .. } = self;
+        ports[place].marking.is_some_and(|marking| marking.marks(length, || next_draw(draws)))
     }
+}
 
-    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-    fn draw(&mut self) -> u64 {
-        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.draws;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+/// Returns the next draw of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn next_draw(state: &mut u64) -> u64 {
+    let drawn = mix(*state);
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    drawn
+}
+
+/// Returns the place of the other direction of a link.
+const fn back(link: usize) -> usize {
+    link ^ 1
+}
+
+/// Checks that the switches do everything that is described.
+fn check(network: &Network, switch: &Switch) -> Result<(), Invalid> {
+    let fail = |text: &str| Err(Invalid(text.to_owned()));
+    if let Some(problem) = switch.problem() {
+        return Err(Invalid(problem));
     }
+    if switch.queues != 1 || switch.bfc.is_some() || switch.trimming.is_some() {
+        return fail("ports of a switch for real packets have one queue, without BFC and without trimming");
+    }
+    let mut kinds = (network.hosts..).zip(network.nodes.iter().skip(network.hosts as usize));
+    if !network.changes.is_empty() || !kinds.all(|(node, _)| network.kind(node) == NodeKind::Switch) {
+        return fail("a network for real packets has hosts and plain switches, and links that do not change");
+    }
+    Ok(())
+}
+
+/// Returns for each node and destination the place of the port; [`NOWHERE`] where there is none.
+fn routes(network: &Network, ports: &[Port]) -> Vec<usize> {
+    let hosts = network.hosts;
+    let mut routes = vec![NOWHERE; network.nodes.len() * hosts as usize];
+    for host in 0..hosts {
+        // Backwards from the host, link by link.
+        let mut near = VecDeque::from([host]);
+        while let Some(node) = near.pop_front() {
+            for (place, port) in ports.iter().enumerate().filter(|(_, port)| port.far.0 == node) {
+                let (from, _) = port.near;
+                let route = &mut routes[from as usize * hosts as usize + host as usize];
+                if *route == NOWHERE && from != host {
+                    *route = place;
+                    if from >= hosts {
+                        near.push_back(from);
+                    }
+                }
+            }
+        }
+    }
+    routes
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The model and the simulator are two programs, and pauses are the same in both: what arrives when, and what each
-//! port has done.
+//! The model and the simulator are two programs that follow the same rules: what arrives when is the same in both, and
+//! what each port has admitted, marked and paused.
 
 #[path = "../../sim/tests/common/mod.rs"]
 mod common;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use common::{Kept, flow, simulation, window};
 use incast_cc::Fixed;
-use incast_sim::describe::switch::{Buffer as Described, Pfc};
+use incast_sim::describe::switch::{Buffer as Described, Ecn, MarkingPoint, Pfc};
 use incast_sim::random::draw;
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
-use incast_softswitch::{Buffer, Model, Pausing, Port};
+use incast_softswitch::Model;
 use incast_units::{Bytes, Rate, Time};
 
 /// An acknowledgement of the simulator.
@@ -76,45 +76,20 @@ fn headroom(sim: &Simulation) -> u64 {
 /// A node and its port there.
 type Name = (u32, u16);
 
-/// Builds the same network for the model, with the names of its ports.
+/// Builds the model of a simulation, with the names of its ports.
 fn model_of(sim: &Simulation) -> (Model, Vec<Name>) {
-    let hosts = sim.network.hosts;
-    let (size, reserve, alpha) = match sim.switch.buffer {
-        Described::Shared(size) => (Some(size), sim.switch.reserve, sim.switch.ingress_alpha),
-        _ => (None, Bytes::ZERO, Fixed::ONE),
-    };
-    let pfc = sim.switch.pfc.unwrap();
-    let (mut ports, mut names) = (Vec::new(), Vec::new());
-    for link in &sim.network.links {
-        for (near, far) in [(link.a, link.b), (link.b, link.a)] {
-            let pausing = Pausing {
-                xoff: pfc.xoff.map(Bytes::get),
-                alpha: alpha.bits() as u64,
-                xon_offset: pfc.xon_offset.get(),
-                headroom: sim.switch.headroom(link.rate, link.delay, packet_of(sim)).get(),
-                reserve: reserve.get(),
-            };
-            ports.push(Port {
-                node: near.0,
-                peer: far.0,
-                rate: link.rate,
-                delay: link.delay,
-                marks: None,
-                pausing: (far.0 >= hosts).then_some(pausing),
-                records: false,
-            });
-            names.push(near);
-        }
-    }
-    let buffer = size.map_or(Buffer::Unlimited, |size| Buffer::Shared { size: size.get(), alpha: 1.0 });
-    (Model::new(hosts, ports, buffer, 1), names)
+    let model = Model::new(&sim.network, &sim.switch, packet_of(sim), false, 1).unwrap();
+    let names = model.ports().collect();
+    (model, names)
 }
 
-/// A frame to a host, with the number of its flow.
-fn frame(to: u32, size: usize, flow: usize) -> Vec<u8> {
+/// A frame to a host, with the number of its flow. Data may be marked, and acknowledgements may not, as in the
+/// simulator.
+fn frame(to: u32, size: usize, flow: usize, is_data: bool) -> Vec<u8> {
     let mut frame = vec![0; size];
     frame[12] = 8;
     frame[14] = 0x45;
+    frame[15] = if is_data { 2 } else { 0 };
     frame[32..34].copy_from_slice(&(to as u16).to_be_bytes());
     frame[34..38].copy_from_slice(&(flow as u32).to_be_bytes());
     frame
@@ -142,7 +117,7 @@ fn last_acknowledgements(sim: &Simulation, model: &mut Model, end: Time) -> Vec<
             if host == flow.source {
                 found[number] = now;
             } else {
-                model.send(time, host, frame(flow.source, ACK, number));
+                model.send(time, host, frame(flow.source, ACK, number, false));
             }
         }
         for number in starts.remove(&now).into_iter().flatten() {
@@ -152,7 +127,7 @@ fn last_acknowledgements(sim: &Simulation, model: &mut Model, end: Time) -> Vec<
                 let part = left.min(payload);
                 left -= part;
                 let size = (part + header).max(sim.transport.smallest.get());
-                model.send(time, flow.source, frame(flow.destination, size as usize, number));
+                model.send(time, flow.source, frame(flow.destination, size as usize, number, true));
             }
         }
     }
@@ -195,4 +170,75 @@ fn pauses_are_those_of_the_simulator() {
     }
     // They are there in most cases, and more than once.
     assert!(pauses > 1500 && times.len() > 250, "{pauses} pauses, at {} ports", times.len());
+}
+
+/// Returns the network of a case with a buffer that drops packets, and marks at one length, so that nothing is drawn.
+/// Each flow is one packet, and the next of its host starts when that is sent: none waits at its host, where the
+/// simulator would have an order of its own. None is sent again before the end.
+fn lossy(case: u64) -> Simulation {
+    let random = |stream: u64, below: u64| draw(stream, case) % below;
+    let mut sim = network(case);
+    sim.switch.pfc = None;
+    let bytes = |stream, from, below| Bytes::new(from + random(stream, below));
+    sim.switch.buffer = if random(20, 2) == 0 {
+        Described::PerPort(bytes(21, 2_000, 20_000))
+    } else {
+        sim.switch.egress_alpha = [Fixed::ratio(1, 3), Fixed::ONE, Fixed::whole(4)][random(22, 3) as usize];
+        Described::Shared(bytes(23, 6_000, 40_000))
+    };
+    let kmin = bytes(24, 0, 4_000);
+    let at = [MarkingPoint::Dequeue, MarkingPoint::Enqueue][random(25, 2) as usize];
+    let reference = [None, Some(Rate::from_mbps(100))][random(26, 2) as usize];
+    sim.switch.ecn = Some(Ecn { kmin, kmax: kmin, pmax: Fixed::ONE, reference, at });
+    let mut flows = Vec::new();
+    for of in &sim.flows {
+        let link = sim.network.links.iter().find(|link| link.a.0 == of.source).unwrap();
+        let mut start = of.start;
+        for place in 0..60 {
+            let size =
+                Bytes::new(1 + draw(30 + place, case ^ u64::from(of.source)) % sim.transport.payload.get());
+            flows.push(flow(of.source, of.destination, size.get(), start));
+            let sent = (size + sim.transport.header).max(sim.transport.smallest);
+            start = start + link.rate.time_for(sent) + Time::from_ps(1);
+        }
+    }
+    flows.sort_by_key(|flow| flow.start);
+    sim.flows = flows;
+    sim.until = Time::from_s(100);
+    sim
+}
+
+#[test]
+fn drops_and_marks_are_those_of_the_simulator() {
+    let (mut drops, mut marks, mut with) = (0, 0, [0, 0]);
+    for case in 0..150 {
+        let sim = lossy(case);
+        let outcome = incast_sim::run(&sim, &mut Kept::default()).unwrap();
+        let (mut model, names) = model_of(&sim);
+        last_acknowledgements(&sim, &mut model, outcome.now);
+        let totals = model.totals(outcome.now);
+        let one_switch = sim.network.nodes.len() == sim.network.hosts as usize + 1;
+        let mut dropped = 0;
+        for port in &outcome.ports {
+            let place = names.iter().position(|name| *name == (port.node, port.port)).unwrap();
+            let of = totals[place];
+            let found = (of.transmitted, of.packets, of.drops, of.dropped);
+            let expected = (port.transmitted.get(), port.packets, port.drops, port.dropped.get());
+            assert_eq!(found, expected, "case {case}, node {}, port {}", port.node, port.port);
+            // A second switch marks packets that are marked already: the simulator counts them again, the model does
+            // not.
+            let again = if one_switch { 0 } else { port.marked.saturating_sub(of.marked) };
+            assert_eq!(of.marked + again, port.marked, "case {case}, node {}, port {}", port.node, port.port);
+            if port.node >= sim.network.hosts {
+                assert_eq!(of.peak, port.peak_queue.get(), "case {case}, node {}", port.node);
+            }
+            dropped += of.drops;
+            marks += if one_switch { of.marked } else { 0 };
+        }
+        drops += dropped;
+        with[usize::from(matches!(sim.switch.buffer, Described::Shared(_)))] += usize::from(dropped > 0);
+    }
+    // They are there with both kinds of buffers.
+    assert!(drops > 2_000 && marks > 2_000, "{drops} drops, {marks} marks");
+    assert!(with.iter().all(|cases| *cases > 20), "{with:?}");
 }

@@ -10,6 +10,7 @@ use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::network::{Link, NodeId, PortId};
 use incast_sim::describe::switch::{Buffer, MarkingPoint, Switch};
 use incast_sim::describe::transport::{Kind, Recovery};
+use incast_sim::rules::{Marking, Pausing};
 use incast_units::{Bytes, Rate, Time};
 
 use super::{Backend, Refusals};
@@ -81,37 +82,9 @@ pub struct Port {
     /// The longest queue by the buffer, where one queue alone fills it; none without a limit, and at hosts.
     pub limit: Option<Bytes>,
     /// The marks of a switch.
-    pub marks: Option<Marks>,
+    pub marks: Option<Marking>,
     /// The rule by which the switch at its end pauses it.
     pub pausing: Option<Pausing>,
-}
-
-/// Random early marking at a port, by the length of its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// No marks up to this length.
-    pub low: Bytes,
-    /// All packets are marked from this length on.
-    pub high: Bytes,
-    /// Probability just below that.
-    pub probability: Fixed,
-    /// Whether a packet is marked when it leaves its queue, and not when it comes.
-    pub at_dequeue: bool,
-}
-
-/// The rule by which a link into a switch is paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pausing {
-    /// The threshold, if it is fixed.
-    pub xoff: Option<Bytes>,
-    /// The part of what is free in the shared buffer that is the threshold.
-    pub alpha: Fixed,
-    /// It resumes this far below.
-    pub xon_offset: Bytes,
-    /// Room for packets that arrive after a pause was triggered.
-    pub headroom: Bytes,
-    /// Bytes that the link always has.
-    pub reserve: Bytes,
 }
 
 /// An algorithm of a scenario.
@@ -497,7 +470,11 @@ fn ports_of(links: &[Link]) -> impl Iterator<Item = (&Link, (NodeId, PortId), (N
 #[must_use]
 pub fn ports(simulation: &Simulation) -> Vec<Port> {
     let hosts = simulation.network.hosts;
-    let limit = longest_queue(&simulation.switch);
+    let switch = &simulation.switch;
+    let limit = longest_queue(switch);
+    let marking = |rate| switch.ecn.as_ref().map(|ecn| Marking::new(ecn, rate));
+    let pausing =
+        |peer, link: &Link| Pausing::new(switch, peer, link.rate, link.delay, largest_packet(simulation));
     let of = |(link, (node, port), (peer, _)): (&Link, _, (NodeId, _))| {
         let sends = node >= hosts;
         Port {
@@ -507,8 +484,8 @@ pub fn ports(simulation: &Simulation) -> Vec<Port> {
             rate: link.rate,
             delay: link.delay,
             limit: limit.filter(|_| sends),
-            marks: marks(simulation, link.rate).filter(|_| sends),
-            pausing: pausing(simulation, link).filter(|_| peer >= hosts),
+            marks: marking(link.rate).filter(|_| sends),
+            pausing: pausing(peer, link).filter(|_| peer >= hosts),
         }
     };
     ports_of(&simulation.network.links).map(of).collect()
@@ -527,37 +504,11 @@ fn longest_queue(switch: &Switch) -> Option<Bytes> {
     }
 }
 
-/// Returns the marks of a switch's port at this rate.
-fn marks(simulation: &Simulation, rate: Rate) -> Option<Marks> {
-    let ecn = simulation.switch.ecn?;
-    let scaled = |length: Bytes| match ecn.reference {
-        Some(reference) => length.times_ratio(rate.bps(), reference.bps()),
-        None => length,
-    };
-    Some(Marks {
-        low: scaled(ecn.kmin),
-        high: scaled(ecn.kmax),
-        probability: ecn.pmax,
-        at_dequeue: ecn.at == MarkingPoint::Dequeue,
-    })
-}
-
-/// Returns the rule by which a switch pauses this link.
-fn pausing(simulation: &Simulation, link: &Link) -> Option<Pausing> {
-    let (switch, transport) = (&simulation.switch, &simulation.transport);
-    let pfc = switch.pfc?;
-    let (alpha, reserve) = match switch.buffer {
-        Buffer::Shared(_) => (switch.ingress_alpha_at(link.rate), switch.reserve),
-        Buffer::Unlimited | Buffer::PerPort(_) => (Fixed::ZERO, Bytes::ZERO),
-    };
-    let packet = (transport.payload + transport.header).max(transport.smallest);
-    Some(Pausing {
-        xoff: pfc.xoff,
-        alpha,
-        xon_offset: pfc.xon_offset,
-        headroom: switch.headroom(link.rate, link.delay, packet),
-        reserve,
-    })
+/// Returns the largest packet, for which the headroom of paused links suffices.
+#[must_use]
+pub fn largest_packet(simulation: &Simulation) -> Bytes {
+    let transport = &simulation.transport;
+    (transport.payload + transport.header).max(transport.smallest)
 }
 
 /// Returns the path that each flow's algorithm is given. Telemetry is in a TCP option, which takes its room from the

@@ -225,6 +225,7 @@ impl Ingress {
     }
 
     /// Returns the amount of the shared part that it may use now.
+    #[inline]
     fn threshold(&self, rule: &Rule) -> u64 {
         match (self.xoff, rule) {
             (Some(xoff), _) => xoff,
@@ -234,6 +235,7 @@ impl Ingress {
     }
 
     /// Returns the amount of the shared part that it uses.
+    #[inline]
     fn shared(&self) -> u64 {
         self.held - self.reserved - self.headroom_used
     }
@@ -268,6 +270,7 @@ impl Ingress {
         admission
     }
 
+    #[inline]
     fn release(&mut self, rule: &mut Rule, size: u64) -> bool {
         // Headroom empties first, then the shared part, then the reserve.
         let from_headroom = size.min(self.headroom_used);

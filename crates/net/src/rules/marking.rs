@@ -1,5 +1,6 @@
 //! ECN: the packets that a port marks.
 
+use incast_cc::Fixed;
 use incast_units::{Bytes, Rate};
 
 use crate::describe::switch::Ecn;
@@ -37,6 +38,12 @@ impl Marking {
         Bytes::new(self.kmax)
     }
 
+    /// Returns the probability of a mark just below [`kmax`](Self::kmax).
+    #[must_use]
+    pub fn pmax(&self) -> Fixed {
+        Fixed::from_bits(i64::try_from(self.pmax).unwrap_or(i64::MAX))
+    }
+
     /// Returns whether to mark a packet whose queue has `length` bytes, the packet not counted. `draw` is
     /// uniform.
     #[inline]
@@ -59,7 +66,6 @@ mod tests {
     use super::*;
     use crate::describe::switch::MarkingPoint;
     use crate::random::draw;
-    use incast_cc::Fixed;
 
     #[test]
     fn marks_follow_the_red_curve() {
@@ -72,6 +78,7 @@ mod tests {
         };
         let marking = Marking::new(&ecn, Rate::from_gbps(400));
         assert_eq!((marking.kmin, marking.kmax), (1_600_000, 6_400_000));
+        assert_eq!(marking.pmax(), ecn.pmax);
         let share = |length| (0..100_000).filter(|i| marking.marks(length, || draw(3, *i))).count();
         assert_eq!(share(1_600_000), 0);
         assert_eq!(share(6_400_000), 100_000);

@@ -20,7 +20,7 @@ pub(crate) use measured::{
 };
 pub(crate) use planned::{
     Plan, PlannedAlgorithm, PlannedFlow, PlannedLink, PlannedMarks, PlannedOperation, PlannedPath,
-    PlannedPausing, PortKey, plan,
+    PlannedPausing, PlannedSwitches, PortKey, plan,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use switch::{Forwarded, Switch};

@@ -3,9 +3,11 @@
 use incast_lab::backend::testbed::{self as lab, Forwarder, Testbed};
 use incast_lab::backend::{Backend, refused};
 use incast_lab::run::RunError;
-use incast_sim::describe::network::{NodeId, PortId};
-use incast_sim::describe::switch::Buffer;
+use incast_sim::Simulation;
+use incast_sim::describe::network::{Network, NodeId, PortId};
+use incast_sim::describe::switch::Switch;
 use incast_sim::describe::work::{Operation, What};
+use incast_sim::rules::{Marking, Pausing};
 use incast_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -75,8 +77,6 @@ pub(crate) struct PlannedMarks {
     pub(crate) high_bytes: u64,
     /// Probability just below that.
     pub(crate) probability: f64,
-    /// Whether a packet is marked when it leaves its queue, and not when it comes.
-    pub(crate) at_dequeue: bool,
 }
 
 /// The rule by which a link into a switch is paused.
@@ -93,6 +93,23 @@ pub(crate) struct PlannedPausing {
     pub(crate) headroom_bytes: u64,
     /// Bytes that the link always has.
     pub(crate) reserve_bytes: u64,
+}
+
+/// The network and the description of its switches, for the switch in user space. Nothing of it is for Python.
+#[pyclass(frozen, module = "incast")]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has the switch in user space"))]
+pub(crate) struct PlannedSwitches {
+    pub(crate) network: Network,
+    pub(crate) switch: Switch,
+    /// Its packets have at most this size.
+    pub(crate) largest_packet: Bytes,
+}
+
+impl PlannedSwitches {
+    fn of(simulation: &Simulation) -> Self {
+        let (network, switch) = (simulation.network.clone(), simulation.switch.clone());
+        Self { network, switch, largest_packet: lab::largest_packet(simulation) }
+    }
 }
 
 /// A flow.
@@ -222,10 +239,8 @@ pub(crate) struct Plan {
     algorithms: Vec<Py<PlannedAlgorithm>>,
     /// Operations with dependencies, by number.
     operations: Vec<Py<PlannedOperation>>,
-    /// Limit of the buffer of a switch, or of each port, in bytes; none: unlimited.
-    pub(crate) buffer_bytes: Option<u64>,
-    /// The part of the free buffer that a queue may have; none: each port has a limit of its own.
-    pub(crate) buffer_alpha: Option<f64>,
+    /// The network and its switches, for the switch in user space.
+    pub(crate) switches: Py<PlannedSwitches>,
     /// Whether switches mark packets.
     marks: bool,
     /// Payload of a full packet in bytes.
@@ -278,11 +293,6 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario, switch: &str) -> PyResul
         return Err(error::problems(problems));
     }
     let paths = lab::paths(simulation).map_err(|invalid| error::run(RunError::Invalid(invalid)))?;
-    let (buffer_bytes, buffer_alpha) = match simulation.switch.buffer {
-        Buffer::Unlimited => (None, None),
-        Buffer::PerPort(limit) => (Some(limit.get()), None),
-        Buffer::Shared(size) => (Some(size.get()), Some(lab::fraction(simulation.switch.egress_alpha))),
-    };
     let flows = (0_u32..).zip(simulation.flows.iter().zip(&paths)).map(|(number, (flow, path))| {
         let flow = PlannedFlow {
             number,
@@ -318,8 +328,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario, switch: &str) -> PyResul
         keys: lab::keys_of_algorithms(scenario),
         algorithms: algorithms.collect::<PyResult<_>>()?,
         operations: operations.collect::<PyResult<_>>()?,
-        buffer_bytes,
-        buffer_alpha,
+        switches: Py::new(py, PlannedSwitches::of(simulation))?,
         marks: simulation.switch.ecn.is_some(),
         payload_bytes: simulation.transport.payload.get(),
         packet_bytes: lab::packet(simulation).get(),
@@ -395,17 +404,16 @@ impl From<lab::Port> for PlannedLink {
     }
 }
 
-impl From<lab::Marks> for PlannedMarks {
-    fn from(marks: lab::Marks) -> Self {
-        let lab::Marks { low, high, probability, at_dequeue } = marks;
-        let probability = lab::fraction(probability);
-        Self { low_bytes: low.get(), high_bytes: high.get(), probability, at_dequeue }
+impl From<Marking> for PlannedMarks {
+    fn from(marks: Marking) -> Self {
+        let probability = lab::fraction(marks.pmax());
+        Self { low_bytes: marks.kmin().get(), high_bytes: marks.kmax().get(), probability }
     }
 }
 
-impl From<lab::Pausing> for PlannedPausing {
-    fn from(pausing: lab::Pausing) -> Self {
-        let lab::Pausing { xoff, alpha, xon_offset, headroom, reserve } = pausing;
+impl From<Pausing> for PlannedPausing {
+    fn from(pausing: Pausing) -> Self {
+        let Pausing { xoff, alpha, xon_offset, headroom, reserve } = pausing;
         Self {
             xoff_bytes: xoff.map(Bytes::get),
             alpha: u64::try_from(alpha.bits()).unwrap_or(0),

@@ -2,11 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use incast_units::{Rate, Time};
+use incast_lab::run::RunError;
+use incast_units::Time;
 use pyo3::prelude::*;
 
 use super::measured::{MeasuredPort, PortSample};
-use super::planned::{Plan, PlannedLink, PlannedMarks, PlannedPausing, PortKey};
+use super::planned::{Plan, PlannedSwitches, PortKey};
+use crate::error;
 
 /// A switch in user space, which forwards from its making on, in a thread of its own.
 #[pyclass(frozen, module = "incast")]
@@ -42,25 +44,10 @@ impl Switch {
     /// write it into packets with room for it.
     #[new]
     fn new(sockets: Vec<i32>, plan: &Plan, telemetry: bool, seed: u64) -> PyResult<Self> {
-        let hosts = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
-        // With links that are paused nothing but the size of the buffer counts.
-        let buffer = match (plan.buffer_bytes, plan.buffer_alpha) {
-            (None, _) => incast_softswitch::Buffer::Unlimited,
-            (Some(limit), None) => incast_softswitch::Buffer::PerPort(limit),
-            (Some(size), Some(alpha)) => incast_softswitch::Buffer::Shared { size, alpha },
-        };
-        let links = || plan.links.iter().map(Py::get);
-        let port = |link: &PlannedLink| incast_softswitch::Port {
-            node: link.node,
-            peer: link.peer,
-            rate: Rate::from_bps(link.rate_bps),
-            delay: Time::from_ps(link.delay_ps),
-            marks: link.marks.as_ref().map(marks),
-            pausing: link.pausing.as_ref().map(pausing),
-            records: telemetry && link.node >= hosts,
-        };
-        let keys = links().map(|link| link.key).collect();
-        let model = incast_softswitch::Model::new(hosts, links().map(port).collect(), buffer, seed);
+        let PlannedSwitches { network, switch, largest_packet } = plan.switches.get();
+        let model = incast_softswitch::Model::new(network, switch, *largest_packet, telemetry, seed);
+        let model = model.map_err(|invalid| error::run(RunError::Invalid(invalid)))?;
+        let keys = model.ports().map(PortKey::from).collect();
         let running = incast_softswitch::Switch::start(model, &sockets)?;
         Ok(Self { keys, running: Mutex::new(Some(running)) })
     }
@@ -129,22 +116,5 @@ impl Switch {
             latest_ps: done.latest.ps(),
             refused: done.refused,
         })
-    }
-}
-
-fn marks(marks: &PlannedMarks) -> incast_softswitch::Marks {
-    let PlannedMarks { low_bytes, high_bytes, probability, at_dequeue } = *marks;
-    let probability = (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
-    incast_softswitch::Marks { low: low_bytes, high: high_bytes, probability, at_dequeue }
-}
-
-fn pausing(pausing: &PlannedPausing) -> incast_softswitch::Pausing {
-    let PlannedPausing { xoff_bytes, alpha, xon_offset_bytes, headroom_bytes, reserve_bytes } = *pausing;
-    incast_softswitch::Pausing {
-        xoff: xoff_bytes,
-        alpha,
-        xon_offset: xon_offset_bytes,
-        headroom: headroom_bytes,
-        reserve: reserve_bytes,
     }
 }
