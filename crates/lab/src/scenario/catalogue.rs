@@ -204,7 +204,8 @@ mod tests {
                 _ => assert_eq!(other.name, name),
             }
         }
-        let some = |wanted| others.iter().find(|other| other.name == wanted).map(|o| (o.control.title, o.key));
+        let some =
+            |wanted| others.iter().find(|other| other.name == wanted).map(|o| (o.control.title, o.key));
         assert_eq!(some("ndp"), Some(("NDP", "transport.kind")));
         assert_eq!(some("bfc"), Some(("BFC", "switch.bfc")));
         assert!(others.iter().all(|other| !other.summary.is_empty() && !other.control.needs.is_empty()));
