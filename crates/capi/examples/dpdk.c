@@ -122,7 +122,7 @@ static bool transmit(world *w, uint16_t port, const frame *fields, uint16_t payl
     return false;
 }
 
-static void obey(world *w, incast_time now) {
+static void apply_directive(world *w, incast_time now) {
     incast_time deadline;
     check(incast_flow_deadline(w->flow, w->setup, &deadline), "incast_flow_deadline");
     if (deadline <= now) {
@@ -148,7 +148,7 @@ static void send_data(world *w) {
         w->next = w->acknowledged;
         w->heard = now;
     }
-    obey(w, now);
+    apply_directive(w, now);
     for (unsigned i = 0; i < BURST && w->next < w->packets && w->next_at <= now; i++) {
         incast_bytes inflight = (w->next - w->acknowledged) * COUNTED;
         if (inflight > 0 && inflight >= w->allowance.window) {
@@ -170,7 +170,7 @@ static void send_data(world *w) {
         /* Packets of 50 us leave together; what was missed for longer than that is not made up for. */
         incast_time floor = now > 50000000 ? now - 50000000 : 0;
         w->next_at = (w->next_at > floor ? w->next_at : floor) + time_for(COUNTED, w->allowance.rate);
-        obey(w, data.sent);
+        apply_directive(w, data.sent);
     }
 }
 
@@ -256,7 +256,7 @@ static void acknowledged(world *w, const frame *fields) {
     if (fields->marked && (w->signals & INCAST_SIGNAL_CNP) != 0) {
         check(incast_flow_on_cnp(w->flow, w->setup, now), "incast_flow_on_cnp");
     }
-    obey(w, now);
+    apply_directive(w, now);
 }
 
 /* What has arrived at a port. */
@@ -335,7 +335,7 @@ static void start_flow(world *w, const char *algorithm, uint64_t rtt_us) {
     size = incast_flow_size(w->setup);
     w->flow = (incast_flow *)aligned_alloc(64, (size + 63) / 64 * 64);
     check(incast_flow_start(w->flow, size, w->setup, now_of(w)), "incast_flow_start");
-    obey(w, now_of(w));
+    apply_directive(w, now_of(w));
 }
 
 int main(int count, char **words) {

@@ -7,7 +7,7 @@ use incast_units::{Bytes, Rate, Time};
 /// Number in three bits of a packet by which switches handle it: 0 by its hash, or the number of a policy.
 pub type PolicyId = u8;
 
-/// The handling of a packet that has an entropy which switches ignore.
+/// The policy number of a packet that has an entropy which switches ignore.
 pub const ONE_PATH: PolicyId = 7;
 
 /// The kind of a packet.
@@ -56,8 +56,8 @@ pub mod flag {
     pub const CIRCUIT: u8 = BITMAP;
     /// Of an acknowledgement, for which the bit has no other meaning: so did the data packet.
     pub const CIRCUIT_ECHO: u8 = LAST;
-    /// The place of the lowest bit of [`Packet::handling`](super::Packet::handling).
-    pub(super) const HANDLING_SHIFT: u32 = 5;
+    /// The place of the lowest bit of [`Packet::policy`](super::Packet::policy).
+    pub(super) const POLICY_SHIFT: u32 = 5;
 }
 
 /// Picoseconds in one step of [`Packet::hop_delay`]: 32 bits of them span 275 ms.
@@ -426,19 +426,19 @@ impl Packet {
     /// The hash that chooses among equal paths, in switches and in hosts with several ports.
     #[inline]
     pub const fn path_hash(&self) -> u32 {
-        if self.handling() == ONE_PATH { self.hash & !0xffff } else { self.hash }
+        if self.policy() == ONE_PATH { self.hash & !0xffff } else { self.hash }
     }
 
     /// Returns the number by which switches choose among equal paths for it.
     #[inline]
-    pub const fn handling(&self) -> PolicyId {
-        self.flags >> flag::HANDLING_SHIFT
+    pub const fn policy(&self) -> PolicyId {
+        self.flags >> flag::POLICY_SHIFT
     }
 
     /// The bits of its flags that say so.
     #[inline]
-    pub const fn handling_flags(handling: PolicyId) -> u8 {
-        handling << flag::HANDLING_SHIFT
+    pub const fn policy_flags(policy: PolicyId) -> u8 {
+        policy << flag::POLICY_SHIFT
     }
 
     /// Records the queueing delay at one hop.

@@ -308,7 +308,7 @@ impl Sender {
                 let time = self.time(now);
                 self.pace = Pace::new(time.ps(), Rate::ZERO);
                 self.control = Some(control::start(&self.config.params, self.config.path, time));
-                self.obey(now);
+                self.apply_directive(now);
                 self.phase = if self.recovery.is_done() { Phase::Finishing } else { Phase::Sending };
                 self.again_at = now;
             }
@@ -318,7 +318,7 @@ impl Sender {
                 if let Some(control) = &mut self.control {
                     control.on_cnp(time);
                 }
-                self.obey(now);
+                self.apply_directive(now);
             }
             (Phase::Finishing, Packet::Finished) => self.phase = Phase::Ending(End::Done, ENDS, Ok(())),
             (Phase::Opening | Phase::Sending | Phase::Finishing, Packet::End(end)) => {
@@ -370,7 +370,7 @@ impl Sender {
             && control.deadline() <= time
         {
             control.on_timer(time);
-            self.obey(now);
+            self.apply_directive(now);
         }
         if now < self.rto_at {
             return true;
@@ -395,7 +395,7 @@ impl Sender {
         self.rto.expired();
         self.rto_at = now + self.rto.timeout();
         self.lost(now, LossKind::Timeout, lost, position);
-        self.obey(now);
+        self.apply_directive(now);
         true
     }
 
@@ -436,7 +436,7 @@ impl Sender {
         }
         let data = Data { number: number as u32, inflight: narrow, sent: now, payload: bytes };
         format::write(self.config.connection, &Packet::Data(data), out);
-        self.obey(now);
+        self.apply_directive(now);
         true
     }
 
@@ -505,7 +505,7 @@ impl Sender {
             let lost = self.recovery.on_hole();
             self.lost(now, LossKind::Hole, lost, position);
         }
-        self.obey(now);
+        self.apply_directive(now);
     }
 
     /// Reports a loss to the algorithm; `position` is the number of the next new packet before it.
@@ -525,7 +525,7 @@ impl Sender {
     }
 
     /// Applies the algorithm's allowance.
-    fn obey(&mut self, now: u64) {
+    fn apply_directive(&mut self, now: u64) {
         let time = self.time(now).ps();
         if let Some(control) = &self.control {
             let allowance = control.allowance();
@@ -667,7 +667,7 @@ mod tests {
         tell(&mut sender, 100, Packet::Accept(accept));
         let told = Arc::new(Mutex::new(Told::default()));
         sender.control = Some(Box::new(Spy(Arc::clone(&told))));
-        sender.obey(5 * S);
+        sender.apply_directive(5 * S);
         // The window of 6000 B has room as long as fewer are in flight: for four packets.
         let sent: Vec<_> = std::iter::from_fn(|| poll(&mut sender, 1000)).collect();
         assert_eq!(sent, [(0, 1538, 1400), (1, 3076, 1400), (2, 4614, 1400), (3, 6152, 1400)]);

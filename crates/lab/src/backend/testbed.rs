@@ -447,7 +447,7 @@ fn shallow(simulation: &Simulation) -> Option<String> {
     if !telemetry {
         return None;
     }
-    let paths = incast_sim::told_paths(simulation).ok()?;
+    let paths = incast_sim::path_infos(simulation).ok()?;
     let (rtt, rate) = paths.iter().map(|path| (path.base_rtt, path.line_rate)).min()?;
     // What passes at once, over what the link sends in a base RTT.
     let bdp = rate.bps() as f64 * rtt.ps() as f64;
@@ -517,7 +517,7 @@ pub fn largest_packet(simulation: &Simulation) -> Bytes {
 /// # Errors
 /// When the simulation contradicts itself.
 pub fn paths(simulation: &Simulation) -> Result<Vec<Path>, incast_sim::Invalid> {
-    let mut paths = incast_sim::told_paths(simulation)?;
+    let mut paths = incast_sim::path_infos(simulation)?;
     for path in &mut paths {
         path.packet = path.packet.min(path.payload + HEADER);
     }

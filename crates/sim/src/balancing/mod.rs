@@ -58,8 +58,8 @@ pub(crate) fn start(
 /// Distinguishes the random draws of this module from others about the same flow or switch.
 const STREAM: u64 = 0x6261_6c61_6e63_6521;
 
-/// Returns the handling by switches that packets of flows with this policy ask for.
-pub(crate) fn handling(balancing: Balancing) -> PolicyId {
+/// Returns the number of the switches' policy that packets of flows with this policy ask for.
+pub(crate) fn policy_id(balancing: Balancing) -> PolicyId {
     let place = PER_HOP.iter().position(|(policy, _)| *policy == balancing);
     place.map_or(0, |place| place as PolicyId + 1)
 }
@@ -77,11 +77,11 @@ impl SwitchPolicies {
         Self { settings, stream: mix(seed ^ mix(u64::from(node) ^ STREAM)), policies: Vec::new() }
     }
 
-    /// The port for a packet whose handling is not 0; `None`: by its hash.
+    /// The port for a packet whose policy is not 0; `None`: by its hash.
     pub(crate) fn choose(
         &mut self,
         now: u64,
-        handling: PolicyId,
+        policy: PolicyId,
         packet: &Packet,
         group: &[PortId],
         queues: &dyn Lengths,
@@ -89,7 +89,7 @@ impl SwitchPolicies {
         if group.len() < 2 {
             return None;
         }
-        let place = usize::from(handling).checked_sub(1)?;
+        let place = usize::from(policy).checked_sub(1)?;
         let (_, new) = PER_HOP.get(place)?;
         if self.policies.len() <= place {
             self.policies.resize_with(place + 1, || None);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn every_policy_that_spreads_has_one_place_where_it_is_decided() {
         for &(balancing, name, _) in Balancing::ALL {
-            let (sender, switch) = (entropies(balancing).is_some(), handling(balancing) != 0);
+            let (sender, switch) = (entropies(balancing).is_some(), policy_id(balancing) != 0);
             assert_eq!(sender, balancing.has_entropies(), "{name}");
             assert_eq!(usize::from(sender) + usize::from(switch), usize::from(balancing.spreads()), "{name}");
         }

@@ -51,7 +51,7 @@ pub fn not_started(simulation: &Simulation, flows: &[u32]) -> Result<Vec<FlowRec
 ///
 /// # Errors
 /// When the description contradicts itself.
-pub fn told_paths(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
+pub fn path_infos(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
     let facts = Facts::new(simulation)?;
     let flows = (0_u32..).zip(&simulation.flows);
     Ok(flows.map(|(number, flow)| facts.flows().path_info(number, flow.start)).collect())

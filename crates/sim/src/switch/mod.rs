@@ -119,7 +119,7 @@ impl Switch {
             return Some(local);
         }
         let group = self.table.group(place, packet.destination);
-        if packet.handling() == 0 {
+        if packet.policy() == 0 {
             self.path.pick(packet.hash, group)
         } else {
             balanced(now, packet, group, &mut self.hops, &self.path, &self.ports)
@@ -375,11 +375,11 @@ fn balanced(
     path: &path::State,
     ports: &Vec<Egress>,
 ) -> Option<PortId> {
-    let handling = packet.handling();
-    if handling == ONE_PATH {
+    let policy = packet.policy();
+    if policy == ONE_PATH {
         return path.pick(packet.path_hash(), group);
     }
-    hops.choose(now, handling, packet, group, ports).or_else(|| path.pick(packet.hash, group))
+    hops.choose(now, policy, packet, group, ports).or_else(|| path.pick(packet.hash, group))
 }
 
 impl Lengths for Vec<Egress> {

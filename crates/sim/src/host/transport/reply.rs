@@ -20,11 +20,11 @@ pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecor
 #[inline(never)]
 pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &FlowFacts) -> (u32, u8) {
     let has_entropies = facts.flows[flow as usize].balancing.has_entropies();
-    let handling = match facts.balancing.acknowledgements {
-        Acknowledgements::Balanced => packet.handling(),
+    let policy = match facts.balancing.acknowledgements {
+        Acknowledgements::Balanced => packet.policy(),
         Acknowledgements::OnePath if has_entropies => ONE_PATH,
         Acknowledgements::OnePath => 0,
     };
     let entropy = if has_entropies { packet.hash ^ facts.hashes(flow).0 } else { 0 };
-    (hash ^ entropy, Packet::handling_flags(handling))
+    (hash ^ entropy, Packet::policy_flags(policy))
 }

@@ -76,7 +76,7 @@ struct Message {
     hash: u32,
     port: PortId,
     /// Bits of its packets' flags about load balancing.
-    handling: u8,
+    policy_flags: u8,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
     size: u64,
@@ -131,7 +131,7 @@ impl Message {
             destination: flow.destination,
             hash,
             port: cx.nic_for(flow.destination, hash),
-            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
+            policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             size,
             payload,
@@ -216,7 +216,7 @@ impl Message {
             hash: self.hash ^ u32::from(entropy),
             size: sizes.data(payload) as u16,
             queue: level,
-            flags: self.handling,
+            flags: self.policy_flags,
             body: data.body(),
             ..Packet::blank(Kind::Data)
         }

@@ -48,7 +48,7 @@ pub(super) struct Sender {
     destination: u32,
     hash: u32,
     /// Bits of its packets' flags about load balancing.
-    handling: u8,
+    policy_flags: u8,
     origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
@@ -100,7 +100,7 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
+            policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             origin: Origin::new(flow.source, index),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             packets_known: Selective::new(Cut { packets, full, last }, &settings),
@@ -178,7 +178,7 @@ impl Sender {
             hash: self.hash ^ u32::from(entropy),
             size: size as u16,
             queue: self.queue,
-            flags: self.handling | last,
+            flags: self.policy_flags | last,
             body: data.body().from(self.origin),
             ..Packet::blank(Kind::Data)
         })

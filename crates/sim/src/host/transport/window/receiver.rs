@@ -310,7 +310,7 @@ fn acknowledgement(
     facts: &FlowFacts,
 ) -> (Packet, Ack) {
     let flow = &facts.flows[incoming.flow as usize];
-    let (hash, handling) =
+    let (hash, policy_flags) =
         if flow.balancing.spreads() { path_back(packet, incoming.flow, hash, facts) } else { (hash, 0) };
     let offset = data.number.wrapping_sub(expected as u32) as i32;
     let ack = Ack {
@@ -334,7 +334,7 @@ fn acknowledgement(
         hop_delay: packet.hop_delay,
         size: facts.sizes(flow.algorithm).ack as u16,
         queue: facts.transport.ack_queue.unwrap_or(flow.queue),
-        flags: packet.flags & flag::INT | with_bitmap | circuit | handling,
+        flags: packet.flags & flag::INT | with_bitmap | circuit | policy_flags,
         hops: packet.hops,
         ..Packet::blank(kind)
     };

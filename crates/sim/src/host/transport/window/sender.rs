@@ -54,7 +54,7 @@ pub(super) struct Sender {
     destination: u32,
     hash: u32,
     /// Bits of its packets' flags about load balancing.
-    handling: u8,
+    policy_flags: u8,
     origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
@@ -121,7 +121,7 @@ impl Sender {
             peer: step.peer,
             destination: flow.destination,
             hash,
-            handling: Packet::handling_flags(balancing::handling(flow.balancing)),
+            policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             origin: Origin::new(flow.source, index),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             history: History::new(transport),
@@ -194,7 +194,7 @@ impl Sender {
         let sequence = number * sizes.payload;
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
-        let mut flags = facts.flags(self.algorithm) | self.handling;
+        let mut flags = facts.flags(self.algorithm) | self.policy_flags;
         if sequence + payload == self.size {
             flags |= flag::LAST;
         }
