@@ -185,7 +185,7 @@ class PlannedLink:
         """The rule by which the switch at its end pauses it."""
 
 class PlannedSwitches:
-    """The network and the description of its switches, for the switch in user space. Nothing of it is for Python."""
+    """The network and its switches, as the switch in user space needs them; opaque in Python."""
 
 class PlannedPath:
     """The path of a flow, as its algorithm is given it."""

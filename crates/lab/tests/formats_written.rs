@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use incast_lab::Scenario;
-use incast_lab::formats::export;
+use incast_lab::formats::{FORMATS, export};
 use incast_lab::results::{ResultFolder, Table, TableName};
 use incast_lab::run::{RunOptions, RunResult};
 
@@ -306,9 +306,12 @@ fn a_trace_holds_flows_pauses_and_counters() {
     let result = go(SCENARIO, Some(&scratch.0));
     let folder = ResultFolder::open(&scratch.0).unwrap();
     let file = scratch.0.with_extension("pftrace");
-    let written = export::to_file(&folder, &file, true).unwrap();
+    let written = export::to_file(FORMATS, &folder, &file, true).unwrap();
     assert!(
-        export::to_file(&folder, &file, false).unwrap_err().to_string().contains("the file already exists")
+        export::to_file(FORMATS, &folder, &file, false)
+            .unwrap_err()
+            .to_string()
+            .contains("the file already exists")
     );
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();

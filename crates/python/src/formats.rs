@@ -68,7 +68,7 @@ pub(crate) fn export(
     replace: bool,
 ) -> PyResult<(Vec<String>, Vec<String>)> {
     let result = ResultFolder::open(folder).map_err(error::result)?;
-    let written = py.detach(|| to_file(&result, &path, replace));
+    let written = py.detach(|| to_file(FORMATS, &result, &path, replace));
     let written = written.map_err(|problem| ResultError::new_err(problem.to_string()))?;
     Ok((written.counts.iter().map(ToString::to_string).collect(), written.notes))
 }

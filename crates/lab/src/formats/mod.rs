@@ -51,3 +51,21 @@ formats! {
 pub const fn address(host: u32) -> u32 {
     0x0b00_0001_u32.wrapping_add(host << 8)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_extension_names_one_format() {
+        let all: Vec<_> = FORMATS.iter().flat_map(|format| format.extensions).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+        assert!(!all.contains(&&".toml"), "scenarios have this one");
+        for format in FORMATS {
+            let named = format.extensions.iter().filter(|extension| format.example.ends_with(**extension));
+            assert_eq!(named.count(), 1, "{format:?}");
+        }
+    }
+}
