@@ -208,7 +208,10 @@ def lab(rgb: Array) -> Array:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-STYLED = [known.name for known in (*incast.algorithms(), *incast.own_controls())]
+STYLED = [
+    *(algorithm.name for algorithm in incast.algorithms()),
+    *(control.name for control in incast.own_controls()),
+]
 """Labels with a style of their own."""
 
 
