@@ -477,6 +477,39 @@ fn spraying_where_reordering_counts_as_loss_is_told() {
 }
 
 #[test]
+fn spread_packets_imply_selective_repeat_with_lazy_repair() {
+    const FABRIC: &str = "topology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts = 1, rate = \"100Gbps\", delay = \"1us\" }\n\
+                          cc = { algorithm = \"constant\" }\n";
+    let read = |middle: &str, sets: &[&str]| {
+        let traffic = "[[traffic]]\nkind = \"incast\"\nto = \"h1\"\nsize = \"1MB\"\n";
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        Scenario::from_toml(&format!("{FABRIC}{middle}{traffic}"), "s.toml", &sets).unwrap()
+    };
+    let has =
+        |scenario: &Scenario, line: &str| scenario.effective_toml().lines().any(|own| own.trim() == line);
+    let reps = "[balancing]\npolicy = \"reps\"\n";
+    for scenario in [
+        read(reps, &[]),
+        read("", &["balancing.policy=reps"]),
+        read("", &["traffic.incast.balancing=reps"]),
+        read(reps, &[]).with_algorithm("swift", &[]).unwrap(),
+    ] {
+        assert!(has(&scenario, "recovery = \"selective\"") && has(&scenario, "repair = \"lazy\""));
+        assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
+        let again = Scenario::from_toml(&scenario.effective_toml(), "s.toml", &[]).unwrap();
+        assert!(again == scenario);
+    }
+    // What is written stays; one path needs nothing.
+    let own = read(reps, &["transport.recovery=go-back-n"]);
+    assert!(has(&own, "recovery = \"go-back-n\"") && own.warnings().len() == 1);
+    let own = read(reps, &["transport.recovery=selective"]);
+    assert!(has(&own, "repair = \"threshold\"") && own.warnings().len() == 1);
+    let own = read(reps, &["transport.repair=never"]);
+    assert!(has(&own, "recovery = \"selective\"") && has(&own, "repair = \"never\""));
+    assert!(has(&read("", &[]), "recovery = \"go-back-n\""));
+}
+
+#[test]
 fn circuits_that_overtake_are_told_where_that_counts_as_loss() {
     let warnings = |recovery: &str| -> Vec<String> {
         let text = format!(

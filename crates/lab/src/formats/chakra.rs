@@ -9,6 +9,9 @@ use super::fields::Found;
 use super::protobuf::{Reader, Value, Wrong};
 use crate::problem::{Problem, Problems};
 
+/// Number of the barrier among the format's `CollectiveCommType`.
+pub(super) const BARRIER: i64 = 9;
+
 /// Kind of a node, with the numbers of the format's `NodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeKind {
@@ -39,6 +42,11 @@ impl NodeKind {
         (Self::Coll, "COMM_COLL_NODE"),
     ];
 
+    /// Whether such a node is a communication.
+    fn communicates(self) -> bool {
+        matches!(self, Self::Send | Self::Recv | Self::Coll)
+    }
+
     /// Its name in the format.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -56,6 +64,8 @@ pub(super) struct Node {
     /// Microseconds.
     pub(super) duration: u64,
     pub(super) cpu: bool,
+    /// Whether the CPU only launches here what another node does.
+    pub(super) launch: bool,
     pub(super) comm_type: Option<i64>,
     pub(super) comm_size: Option<i64>,
     pub(super) tensor_size: Option<i64>,
@@ -84,6 +94,36 @@ pub struct ChakraRank {
 }
 
 impl Node {
+    /// Whether a communication can be made of its attributes.
+    fn is_described(&self) -> bool {
+        let size = self.comm_size.or(self.tensor_size);
+        let what = match self.kind {
+            NodeKind::Send => self.comm_dst,
+            NodeKind::Recv => self.comm_src,
+            _ => self.comm_type,
+        };
+        // A barrier has no size.
+        what.is_some() && (size.is_some() || self.kind == NodeKind::Coll && what == Some(BARRIER))
+    }
+
+    /// Whether it is a collective of its own.
+    pub(super) fn is_collective(&self) -> bool {
+        self.kind == NodeKind::Coll && !self.launch
+    }
+
+    /// Whether it is a node of the CPU that launches `other`: what both describe is equal.
+    fn is_launch_of(&self, other: &Self) -> bool {
+        let agree = |own: Option<i64>, other: Option<i64>| own.is_none() || other.is_none() || own == other;
+        let group = self.group.is_empty() || other.group.is_empty() || self.group == other.group;
+        self.cpu
+            && self.kind == other.kind
+            && group
+            && agree(self.comm_type, other.comm_type)
+            && agree(self.comm_size.or(self.tensor_size), other.comm_size.or(other.tensor_size))
+            && agree(self.comm_dst, other.comm_dst)
+            && agree(self.comm_src, other.comm_src)
+    }
+
     /// A problem of a field of this node.
     pub(super) fn wrong(&self, field: &str, message: impl core::fmt::Display) -> Problem {
         Problem::new(format!(
@@ -154,6 +194,7 @@ impl ChakraRank {
                 }
             }
         }
+        self.find_launches();
         // Converters leave `ctrl_deps` to nodes that they have removed: checked where they matter.
         for node in &self.nodes {
             if let Err(problem) = self.check("data_deps", node, &node.data_deps)
@@ -164,12 +205,36 @@ impl ChakraRank {
         }
     }
 
+    /// Marks the nodes with `is_cpu_op` that only launch a communication: those that describe none, and those on
+    /// which a node without `is_cpu_op` depends that describes the same communication. All others are the only
+    /// record of a communication.
+    fn find_launches(&mut self) {
+        let mut launches: Vec<bool> =
+            self.nodes.iter().map(|node| node.cpu && !node.is_described()).collect();
+        for node in self.nodes.iter().filter(|node| !node.cpu) {
+            for id in node.data_deps.iter().chain(&node.ctrl_deps) {
+                let Some(&other) = self.by_id.get(id) else { continue };
+                let other = other as usize;
+                launches[other] |= self.nodes[other].is_launch_of(node);
+            }
+        }
+        for (node, launch) in self.nodes.iter_mut().zip(launches) {
+            node.launch = launch && node.kind.communicates();
+        }
+    }
+
     /// Checks that all on which a node depends exist.
     pub(super) fn check(&self, field: &str, node: &Node, others: &[u64]) -> Result<(), Problem> {
         match others.iter().find(|id| !self.by_id.contains_key(id)) {
             Some(lost) => Err(node.wrong(field, format_args!("there is no node {lost}"))),
             None => Ok(()),
         }
+    }
+
+    /// Number of nodes of the CPU that only launch a communication.
+    #[must_use]
+    pub fn launches(&self) -> usize {
+        self.nodes.iter().filter(|node| node.launch).count()
     }
 
     /// Number of nodes of each kind.
@@ -222,6 +287,7 @@ fn node(mut message: Reader<'_>, record: usize, start: usize) -> Result<Node, Wr
         data_deps: Vec::new(),
         duration: 0,
         cpu: false,
+        launch: false,
         comm_type: None,
         comm_size: None,
         tensor_size: None,
@@ -256,8 +322,6 @@ fn node(mut message: Reader<'_>, record: usize, start: usize) -> Result<Node, Wr
     // Nodes of the kind INVALID_NODE carry nothing either.
     let known = usize::try_from(kind).ok().and_then(|kind| NodeKind::ALL.get(kind.saturating_sub(1)));
     match known {
-        // A traced program has a node where its CPU launches a communication, which is another node.
-        Some((NodeKind::Send | NodeKind::Recv | NodeKind::Coll, _)) if node.cpu => node.kind = NodeKind::Comp,
         Some((kind, _)) => node.kind = *kind,
         None => return Err((start, format!("type: {kind} is no kind of nodes; they are numbered up to 7"))),
     }

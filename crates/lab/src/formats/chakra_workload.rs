@@ -12,7 +12,7 @@ use incast_sim::describe::work::What;
 use incast_units::math::mul_div;
 use incast_units::{Bytes, Time};
 
-use super::chakra::{ChakraRank, Node, NodeKind};
+use super::chakra::{BARRIER, ChakraRank, Node, NodeKind};
 use super::fields::{Found, counted};
 use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, Problems};
@@ -117,6 +117,8 @@ struct Builder<'a> {
     small: usize,
     timeless: usize,
     rooted: usize,
+    /// Nodes of the CPU that are taken for launches of communications.
+    launches: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -132,6 +134,7 @@ impl<'a> Builder<'a> {
             small: 0,
             timeless: 0,
             rooted: 0,
+            launches: 0,
         }
     }
 
@@ -172,7 +175,7 @@ impl<'a> Builder<'a> {
     fn single(&mut self, found: &mut Found<'_>) {
         let mut messages = Messages::default();
         for (rank, trace) in (0_u32..).zip(&self.trace.ranks) {
-            for (index, _) in (0_u32..).zip(&trace.nodes).filter(|(_, node)| node.kind != NodeKind::Coll) {
+            for (index, _) in (0_u32..).zip(&trace.nodes).filter(|(_, node)| !node.is_collective()) {
                 match self.what((rank, index), &mut messages) {
                     Ok(what) => {
                         let operation = self.add((rank, index), what, Vec::new());
@@ -198,6 +201,10 @@ impl<'a> Builder<'a> {
     fn what(&mut self, origin: Place, messages: &mut Messages) -> Result<What, Problem> {
         let node = self.node(origin);
         let processor = match node.kind {
+            _ if node.launch => {
+                self.launches += 1;
+                CPU
+            }
             NodeKind::Send => {
                 let (peer, size) = self.ends_of(origin)?;
                 let flow = self.message(origin.0, peer, size);
@@ -305,7 +312,7 @@ impl<'a> Builder<'a> {
     fn collectives(&mut self, found: &mut Found<'_>) {
         let mut groups: BTreeMap<&'a str, BTreeMap<u32, Vec<u32>>> = BTreeMap::new();
         for (rank, trace) in (0_u32..).zip(&self.trace.ranks) {
-            for (index, node) in (0_u32..).zip(&trace.nodes).filter(|(_, node)| node.kind == NodeKind::Coll) {
+            for (index, node) in (0_u32..).zip(&trace.nodes).filter(|(_, node)| node.is_collective()) {
                 groups.entry(&node.group).or_default().entry(rank).or_default().push(index);
             }
         }
@@ -350,8 +357,7 @@ impl<'a> Builder<'a> {
     fn collective(&mut self, parts: &[Place]) -> Result<(), Problem> {
         let Some(&first) = parts.first() else { return Ok(()) };
         let kind = self.comm_type(first)?;
-        let barrier = COLLECTIVES.len() as i64 - 1;
-        let size = if kind == barrier { 0 } else { self.size_of(first)? };
+        let size = if kind == BARRIER { 0 } else { self.size_of(first)? };
         for &part in parts {
             let node = self.node(part);
             if node.partial {
@@ -359,7 +365,7 @@ impl<'a> Builder<'a> {
                     "some dimensions of a topology only, which is not in the trace; give the group a pg_name";
                 return Err(self.wrong(part, "involved_dim", message));
             }
-            let own = if kind == barrier { 0 } else { self.size_of(part)? };
+            let own = if kind == BARRIER { 0 } else { self.size_of(part)? };
             let here = |rank: u32| format!("of rank {rank}, record {}", self.node(first).record);
             let other = self.comm_type(part)?;
             if other != kind {
@@ -382,7 +388,7 @@ impl<'a> Builder<'a> {
             9 => Plan::Dissemination,
             _ => {
                 let message = format!(
-                    "{kind} is no collective; they are numbered 0 ({}) to {barrier} (BARRIER)",
+                    "{kind} is no collective; they are numbered 0 ({}) to {BARRIER} (BARRIER)",
                     COLLECTIVES[0]
                 );
                 return Err(self.wrong(first, "comm_type", message));
@@ -543,6 +549,12 @@ impl<'a> Builder<'a> {
             self.timeless,
             "computations without duration",
             "these take no time; num_ops and tensor_size are not read",
+        );
+        self.work.note(
+            self.launches,
+            "launches of communications (is_cpu_op)",
+            "each takes its recorded duration on the CPU and sends nothing; another node is the communication, or none \
+             is described",
         );
         self.work.note(self.small, "messages without payload", "sent with 1 B");
         if !self.ctrl_deps {

@@ -251,7 +251,11 @@ fn of_htsim(topology: &HtsimTopology) -> Description {
 
 fn of_rank(rank: &ChakraRank) -> Description {
     let kinds = rank.kinds();
-    let nodes: Vec<String> = kinds.iter().map(|(kind, number)| format!("{number} {}", kind.name())).collect();
+    let mut nodes: Vec<String> =
+        kinds.iter().map(|(kind, number)| format!("{number} {}", kind.name())).collect();
+    if rank.launches() > 0 {
+        nodes.push(format!("{} of these only launch a communication (is_cpu_op)", rank.launches()));
+    }
     Description {
         format: "Chakra trace of one rank".to_owned(),
         rows: vec![row("version", rank.version().to_owned()), row("nodes", nodes.join(", "))],

@@ -94,8 +94,11 @@ impl Scenario {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut reading = Reading::new(sources, folder, catalogue::owner);
         let mut reader = TableReader::new(&table, Place::default(), "", &mut reading);
-        let root = Root::fields(&mut reader);
+        let mut root = Root::fields(&mut reader);
         reader.finish();
+        if let Some(root) = &mut root {
+            root.imply(&reading);
+        }
         let stem = path.file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
         Self::checked(root, &stem, reading)
     }

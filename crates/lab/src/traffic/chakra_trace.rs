@@ -8,6 +8,7 @@ use incast_cc::Fixed;
 use super::hosts::Hosts;
 use super::placed::Placed;
 use super::{Faults, Setting};
+use crate::formats::chakra::ChakraRank;
 use crate::formats::chakra_files::{self, ChakraFiles};
 use crate::formats::chakra_workload::ChakraTrace as Trace;
 use crate::grammar::foreign::Pinned;
@@ -46,6 +47,14 @@ impl ChakraTrace {
         let work = trace.workload(self.ctrl_deps).map_err(|problems| -> Faults {
             problems.0.into_iter().map(|problem| fault("file", problem)).collect()
         })?;
+        let launches: usize = trace.ranks.iter().map(ChakraRank::launches).sum();
+        if work.flows.is_empty() && launches > 0 {
+            let message = format!(
+                "the traces send nothing: all {launches} nodes of communication have is_cpu_op and are launches \
+                 without the attributes of a communication (comm_type and comm_size, or comm_dst and comm_src)"
+            );
+            return Err(vec![fault("file", message)]);
+        }
         if self.compute_factor != Fixed::ONE && !work.computes() {
             return Err(vec![fault("compute_factor", "has no effect: the traces have no computation")]);
         }

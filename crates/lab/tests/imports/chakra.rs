@@ -211,12 +211,58 @@ fn other_collectives_are_made_of_messages() {
     let expected = [0, 1].map(|rank| operation(rank, compute(Time::from_us(11), 4), &[], &[]));
     assert_eq!((flows(&work), work.operations.as_slice()), (vec![], &expected[..]));
     assert!(work.notes[0].starts_with("collectives with a root (1): "));
-    // What launches a communication is work of the CPU, and no communication.
+    // What launches a communication and does not describe it is work of the CPU.
     let launch = node(0, COLL, &[number(7, 3), attribute("is_cpu_op", number(27, 1))]);
     assert_eq!(
         chakra(&[&[launch]]).unwrap().operations,
         [operation(0, compute(Time::from_us(3), 1), &[], &[])]
     );
+}
+
+#[test]
+fn a_communication_with_is_cpu_op_is_left_out_only_if_another_node_is_it() {
+    let cpu = attribute("is_cpu_op", number(27, 1));
+    let coll = |id: u64, size: i64, rest: &[Vec<u8>]| {
+        node(id, COLL, &[int("comm_type", 0), int("comm_size", size), rest.concat()])
+    };
+    let bytes = |nodes: &[Vec<u8>]| {
+        let work = chakra(&[nodes; 4]).unwrap();
+        let sent: u64 = work.flows.iter().map(|flow| flow.size.get()).sum();
+        (work.flows.len(), sent, work.notes)
+    };
+    // By hand: an all-reduce of S among 4 ranks is 2 · 3 · 4 = 24 messages, together 2 (n - 1) S = 6 S.
+    let (mut first, second) = (coll(0, 1_000_000, &[]), coll(1, 64_000_000, std::slice::from_ref(&cpu)));
+    let (flows, sent, notes) = bytes(&[first.clone(), second.clone()]);
+    assert_eq!((flows, sent), (48, 390_000_000));
+    assert!(!notes.iter().any(|note| note.contains("is_cpu_op")), "{notes:?}");
+    // One that another waits for is no launch of it if their sizes differ.
+    first = coll(0, 1_000_000, &[packed(5, &[1])]);
+    assert_eq!(bytes(&[first, second.clone()]).1, 390_000_000);
+    // In a chain of the CPU each is a communication.
+    let third = coll(2, 64_000_000, &[cpu.clone(), packed(5, &[1])]);
+    assert_eq!(bytes(&[second.clone(), third]).1, 768_000_000);
+    // A node that depends on it, by either kind of dependency, is the communication that it launches.
+    for field in [4, 5] {
+        let kernel = coll(3, 64_000_000, &[packed(field, &[1])]);
+        let (flows, sent, notes) = bytes(&[second.clone(), kernel]);
+        assert_eq!((flows, sent), (24, 384_000_000));
+        assert!(
+            notes.iter().any(|n| n.starts_with("launches of communications (is_cpu_op) (4): ")),
+            "{notes:?}"
+        );
+    }
+    // Sends and receives likewise.
+    let send = node(0, SEND, &[int("comm_dst", 1), int("comm_size", 8), cpu.clone()]);
+    let recv = node(0, RECV, &[int("comm_src", 0), int("comm_size", 8), cpu.clone()]);
+    assert_eq!(flows_of(&chakra(&[&[send], &[recv]]).unwrap()), [(0, 1, 8)]);
+    // A barrier has no size.
+    let barrier = [node(0, COLL, &[int("comm_type", 9), cpu])];
+    assert_eq!(chakra(&[&barrier, &barrier]).unwrap().flows.len(), 2);
+}
+
+/// Source, destination and size of each message.
+fn flows_of(work: &Workload) -> Vec<(u32, u32, u64)> {
+    flows(work).into_iter().map(|(source, destination, size, _)| (source, destination, size)).collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::{Acknowledgements, Balancing as Policy, Settings};
 use incast_sim::describe::switch::{Buffer, Switch};
-use incast_sim::describe::transport::{Kind, Recovery, Repair};
+use incast_sim::describe::transport::{Kind, Recovery, Repair, Transport};
 use incast_units::{Bytes, Time};
 
 use super::scope::{Effect, Idle, Scope, Sections};
@@ -32,6 +32,18 @@ section! {
         thresholds: Vec<Bytes> = Vec::new(); Bound::Positive,
         /// With `"adaptive"`: shortest time between two looks of a switch at the queue of a port.
         interval: Time = Time::from_ns(100) => "the public UEC simulator",
+    }
+}
+
+/// Gives a transport under which packets are spread over paths a recovery that takes no overtaken packet for a loss,
+/// unless the scenario has one: selective repeat, with lazy repair unless a repair is written.
+pub(super) fn imply_recovery(transport: &mut Transport, reading: &Reading) {
+    if transport.kind != Kind::Window || reading.written("transport.recovery") {
+        return;
+    }
+    transport.recovery = Recovery::Selective;
+    if !reading.written("transport.repair") {
+        transport.repair = Repair::Lazy;
     }
 }
 

@@ -18,10 +18,12 @@ mod topology;
 mod traffic;
 pub(super) mod transport;
 
+use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::switch::Switch;
 use incast_sim::describe::transport::Transport;
 
 use crate::cc::Cc;
+use crate::grammar::reading::Reading;
 use crate::grammar::section::{defaults, section};
 use crate::topology::Topology;
 use crate::traffic::Block;
@@ -89,6 +91,13 @@ root! {
 }
 
 impl Root {
+    /// Sets defaults that follow from other sections, where their keys are not written.
+    pub(super) fn imply(&mut self, reading: &Reading) {
+        if self.sections().policies().any(Policy::spreads) {
+            balancing::imply_recovery(&mut self.transport, reading);
+        }
+    }
+
     /// The parts on which sections other than their own depend.
     pub(super) fn sections(&self) -> Sections<'_> {
         Sections {

@@ -59,9 +59,10 @@ section! {
     for Transport with its defaults {
         /// The transport protocol.
         kind: Kind,
-        /// The loss recovery.
+        /// The loss recovery; where packets are spread over paths and it is not written, it is "selective".
         recovery: Recovery,
-        /// Under selective repeat: when a packet is lost before the retransmission timer expires.
+        /// Under selective repeat: when a packet is lost before the retransmission timer expires; "lazy" where packets
+        /// are spread over paths and neither this nor recovery is written.
         repair: Repair => "chosen here; the usual rule of TCP (RFC 6675)",
         /// Number of packets with higher numbers that must have arrived, with repair = "threshold".
         repair_threshold: u32; Bound::Count(1, 16_384) => "RFC 6675, DupThresh",
