@@ -144,6 +144,28 @@ fn a_message_arrives() {
 }
 
 #[test]
+fn the_answer_leaves_from_the_address_that_was_asked() {
+    // A sender hears only the address to which it sends: where all addresses are listened to, the kernel would answer
+    // a packet to 127.0.0.2 from 127.0.0.1.
+    for (at, to) in
+        [("0.0.0.0:0", "127.0.0.2"), ("[::]:0", "127.0.0.3"), ("[::]:0", "::1"), ("127.0.0.2:0", "127.0.0.2")]
+    {
+        if at.starts_with('[') && UdpSocket::bind(at).is_err() {
+            continue;
+        }
+        let (waiting, thread) = receiver(at);
+        let to = SocketAddr::new(to.parse().unwrap(), waiting.port());
+        let message = message(200_000);
+        let job = SendJob { patience: Time::from_s(3), ..job(to, "swift", message.len() as u64) };
+        let done = sent(&job, &message).map_err(|error| error.to_string());
+        assert_eq!(done.map(|done| done.state.acknowledged), Ok(message.len() as u64), "{at} {to}");
+        let (received, arrived) = thread.join().unwrap();
+        received.unwrap();
+        assert!(arrived == message);
+    }
+}
+
+#[test]
 fn nothing_is_lost_with_a_relay_that_loses_and_reorders() {
     for (algorithm, copies) in [("oscar", 0), ("swift", 5), ("dcqcn", 0)] {
         let (to, thread) = receiver("127.0.0.1:0");

@@ -50,12 +50,6 @@ pub(crate) trait Peer: Copy {
     fn address(&self) -> SocketAddr;
 }
 
-impl Peer for SocketAddr {
-    fn address(&self) -> SocketAddr {
-        *self
-    }
-}
-
 /// A packet that has arrived.
 pub(crate) struct Arrival<'a, P> {
     pub(crate) from: P,

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
-use self::socket::{Inbox, Socket};
+use self::socket::{Inbox, Origin, Socket};
 use crate::drive::{self, Arrival, Error, ReceiveJob, Received, Receiving, SendJob, Sending, any};
 use crate::format::LARGEST;
 use crate::{Sink, Source};
@@ -54,7 +54,7 @@ struct Driver {
 }
 
 impl drive::Socket for Driver {
-    type Peer = SocketAddr;
+    type Peer = Origin;
 
     fn address(&self) -> io::Result<SocketAddr> {
         self.socket.address()
@@ -68,11 +68,11 @@ impl drive::Socket for Driver {
         self.socket.wait(longest, to_send);
     }
 
-    fn send(&mut self, packets: &[Vec<u8>], to: Option<&SocketAddr>) -> io::Result<usize> {
-        self.socket.send(packets, to.copied())
+    fn send(&mut self, packets: &[Vec<u8>], to: Option<&Origin>) -> io::Result<usize> {
+        self.socket.send(packets, to)
     }
 
-    fn receive(&mut self, take: &mut dyn FnMut(&Arrival<'_, SocketAddr>)) -> io::Result<bool> {
+    fn receive(&mut self, take: &mut dyn FnMut(&Arrival<'_, Origin>)) -> io::Result<bool> {
         self.socket.receive(&mut self.inbox)?;
         for packet in self.inbox.arrivals() {
             // Neither IPv4 nor IPv6: none of ours.

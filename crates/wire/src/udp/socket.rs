@@ -3,14 +3,14 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr::{from_mut, null, null_mut};
 use std::time::Duration;
 
 use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_storage, socklen_t, timespec};
 
-use crate::drive::BATCH;
+use crate::drive::{BATCH, Peer};
 use crate::format::LARGEST;
 
 /// Bytes asked for in the kernel's queue of packets that have arrived.
@@ -36,9 +36,11 @@ impl Socket {
         let _ = socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int);
         // A socket for IPv6 can receive IPv4 too; one for IPv4 has no options of IPv6.
         socket.set(libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
+        socket.set(libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
         socket.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)?;
         if socket.is_v6()? {
             socket.set(libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
+            socket.set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?;
             socket.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)?;
         }
         Ok(socket)
@@ -89,8 +91,10 @@ impl Socket {
 
     /// Sends packets, to `to` or where the socket is connected to. Returns how many were sent: all, or fewer when the
     /// kernel's queue is full.
-    pub(super) fn send(&self, packets: &[Vec<u8>], to: Option<SocketAddr>) -> io::Result<usize> {
-        let mut name = to.map(raw_address);
+    pub(super) fn send(&self, packets: &[Vec<u8>], to: Option<&Origin>) -> io::Result<usize> {
+        let mut name = to.map(|to| raw_address(to.from));
+        let mut control = [0_u64; SOURCE / size_of::<u64>()];
+        let control_size = to.and_then(|to| to.at).map_or(0, |at| write_source(at, &mut control));
         let count = packets.len().min(BATCH);
         // SAFETY: all zeros is a valid value of these structures, which are pointers and numbers.
         let (mut parts, mut messages): ([iovec; BATCH], [mmsghdr; BATCH]) = unsafe { (zeroed(), zeroed()) };
@@ -103,8 +107,12 @@ impl Socket {
                 message.msg_hdr.msg_name = from_mut(name).cast();
                 message.msg_hdr.msg_namelen = *size;
             }
+            if control_size > 0 {
+                message.msg_hdr.msg_control = control.as_mut_ptr().cast();
+                message.msg_hdr.msg_controllen = control_size as _;
+            }
         }
-        // SAFETY: every message points to a part, a packet and an address that live during the call.
+        // SAFETY: every message points to a part, a packet, an address and ancillary data that live during the call.
         let sent = unsafe { libc::sendmmsg(self.0.as_raw_fd(), messages.as_mut_ptr(), count as u32, 0) };
         match usize::try_from(sent) {
             Ok(sent) => Ok(sent),
@@ -147,7 +155,7 @@ impl Socket {
         for (slot, message) in inbox.slots.iter_mut().zip(&messages[..count]) {
             // A packet that is too long is none of ours: it is cut, and its sum is wrong.
             slot.size = (message.msg_len as usize).min(LARGEST);
-            (slot.stamp, slot.marked) = ancillary(&message.msg_hdr);
+            slot.said = ancillary(&message.msg_hdr);
         }
         inbox.count = count;
         Ok(())
@@ -166,14 +174,47 @@ struct Slot {
     /// Ancillary data; in words, because it must be aligned.
     control: [u64; 32],
     size: usize,
+    said: Said,
+}
+
+/// Statements of the kernel about a packet that has arrived.
+#[derive(Clone, Copy, Default)]
+struct Said {
+    /// Time of arrival since 1970.
     stamp: Option<Duration>,
+    /// Whether it met congestion.
     marked: bool,
+    /// Our address to which it came.
+    at: Option<Local>,
+}
+
+/// An address of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Local {
+    ip: IpAddr,
+    /// Index of the interface of a link-local address, which is unique only there; zero for any other address.
+    interface: u32,
+}
+
+/// Origin of a packet, to which its answer goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    from: SocketAddr,
+    /// Our address to which it came, from which the answer leaves: a sender takes packets of no other one. Without it
+    /// the kernel chooses one.
+    at: Option<Local>,
+}
+
+impl Peer for Origin {
+    fn address(&self) -> SocketAddr {
+        self.from
+    }
 }
 
 /// A packet that has arrived.
 pub(super) struct Arrival<'a> {
     /// `None` for an address that is neither of IPv4 nor of IPv6.
-    pub(super) from: Option<SocketAddr>,
+    pub(super) from: Option<Origin>,
     pub(super) bytes: &'a [u8],
     /// Time of arrival since 1970, by the kernel.
     pub(super) stamp: Option<Duration>,
@@ -188,8 +229,7 @@ impl Inbox {
             name: unsafe { zeroed() },
             control: [0; 32],
             size: 0,
-            stamp: None,
-            marked: false,
+            said: Said::default(),
         };
         let slots = std::iter::repeat_with(slot).take(BATCH).collect();
         Self { bytes: vec![0; BATCH * LARGEST], slots, count: 0 }
@@ -199,10 +239,10 @@ impl Inbox {
     pub(super) fn arrivals(&self) -> impl Iterator<Item = Arrival<'_>> {
         let packets = self.slots.iter().zip(self.bytes.chunks(LARGEST)).take(self.count);
         packets.map(|(slot, bytes)| Arrival {
-            from: address_of(&slot.name),
+            from: address_of(&slot.name).map(|from| Origin { from, at: slot.said.at }),
             bytes: &bytes[..slot.size],
-            stamp: slot.stamp,
-            marked: slot.marked,
+            stamp: slot.said.stamp,
+            marked: slot.said.marked,
         })
     }
 
@@ -212,9 +252,9 @@ impl Inbox {
     }
 }
 
-/// The time and the mark in the ancillary data of a packet.
-fn ancillary(header: &msghdr) -> (Option<Duration>, bool) {
-    let (mut stamp, mut marked) = (None, false);
+/// Reads the ancillary data of a packet.
+fn ancillary(header: &msghdr) -> Said {
+    let mut said = Said::default();
     // SAFETY: the kernel has written the ancillary data and its size into this header; these functions stay within it,
     // and values are read only where the length says that they are there.
     unsafe {
@@ -228,19 +268,75 @@ fn ancillary(header: &msghdr) -> (Option<Duration>, bool) {
                     let time = data.cast::<timespec>().read_unaligned();
                     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
                     let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
-                    stamp = Some(Duration::new(seconds, nanoseconds)).filter(|stamp| !stamp.is_zero());
+                    said.stamp = Some(Duration::new(seconds, nanoseconds)).filter(|stamp| !stamp.is_zero());
                 }
                 (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) if size >= 1 => {
                     // One byte, or a number of four of which the others are zero.
                     let last = if cfg!(target_endian = "big") { size - 1 } else { 0 };
-                    marked = data.add(last).read() & 3 == CONGESTION_EXPERIENCED;
+                    said.marked = data.add(last).read() & 3 == CONGESTION_EXPERIENCED;
+                }
+                // Of IPv4 also where the socket is one of IPv6, which says the same as an IPv6 address.
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) if size >= size_of::<libc::in_pktinfo>() => {
+                    let info = data.cast::<libc::in_pktinfo>().read_unaligned();
+                    // For a packet to many, the address of the machine and not the group's.
+                    let ip = Ipv4Addr::from(u32::from_be(info.ipi_spec_dst.s_addr));
+                    said.at = (!ip.is_unspecified()).then_some(Local { ip: ip.into(), interface: 0 });
+                }
+                (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) if size >= size_of::<libc::in6_pktinfo>() => {
+                    let info = data.cast::<libc::in6_pktinfo>().read_unaligned();
+                    let ip = Ipv6Addr::from(info.ipi6_addr.s6_addr);
+                    if ip.to_ipv4_mapped().is_none() && !ip.is_multicast() {
+                        let interface = if ip.is_unicast_link_local() { info.ipi6_ifindex as u32 } else { 0 };
+                        said.at = Some(Local { ip: ip.into(), interface });
+                    }
                 }
                 _ => {}
             }
             next = libc::CMSG_NXTHDR(header, next);
         }
     }
-    (stamp, marked)
+    said
+}
+
+/// Space for the address from which a packet leaves, in ancillary data.
+const SOURCE: usize = {
+    // SAFETY: it computes a size.
+    let size = unsafe { libc::CMSG_SPACE(size_of::<libc::in6_pktinfo>() as u32) };
+    (size as usize).next_multiple_of(size_of::<u64>())
+};
+
+/// Writes the address from which a packet is to leave as ancillary data. Returns the size of that.
+fn write_source(at: Local, control: &mut [u64; SOURCE / size_of::<u64>()]) -> usize {
+    let mut write = |level: c_int, kind: c_int, info: *const u8, size: usize| {
+        let header: *mut cmsghdr = control.as_mut_ptr().cast();
+        // SAFETY: the space is aligned and large enough for the header and the larger of both structures, `info` points
+        // to `size` bytes, and the data of a header follow it.
+        unsafe {
+            (*header).cmsg_level = level;
+            (*header).cmsg_type = kind;
+            (*header).cmsg_len = libc::CMSG_LEN(size as u32) as _;
+            info.copy_to_nonoverlapping(libc::CMSG_DATA(header), size);
+            libc::CMSG_SPACE(size as u32) as usize
+        }
+    };
+    match at.ip {
+        IpAddr::V4(ip) => {
+            let info = libc::in_pktinfo {
+                // The route decides.
+                ipi_ifindex: 0,
+                ipi_spec_dst: libc::in_addr { s_addr: u32::from(ip).to_be() },
+                ipi_addr: libc::in_addr { s_addr: 0 },
+            };
+            write(libc::IPPROTO_IP, libc::IP_PKTINFO, (&raw const info).cast(), size_of_val(&info))
+        }
+        IpAddr::V6(ip) => {
+            let info = libc::in6_pktinfo {
+                ipi6_addr: libc::in6_addr { s6_addr: ip.octets() },
+                ipi6_ifindex: at.interface as _,
+            };
+            write(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, (&raw const info).cast(), size_of_val(&info))
+        }
+    }
 }
 
 /// An address as the kernel has it, and its size.
@@ -311,6 +407,7 @@ mod tests {
         let to: SocketAddr = format!("{to}:{port}").parse().unwrap();
         let sender = Socket::bind(any(&to)).unwrap();
         set_up(&sender);
+        let to = &Origin { from: to, at: None };
         let packets: Vec<Vec<u8>> = (0..BATCH + 8).map(|n| vec![n as u8; 1 + 30 * n]).collect();
         let before = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
         assert_eq!(sender.send(&packets, Some(to)).unwrap(), BATCH);
@@ -321,7 +418,7 @@ mod tests {
             receiver.receive(&mut inbox).unwrap();
             let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
             for arrival in inbox.arrivals() {
-                let from = arrival.from.unwrap();
+                let from = arrival.from.unwrap().address();
                 assert_eq!(from.port(), sender.address().unwrap().port());
                 // The kernel begins to take times a moment after the first socket of the machine asks for them.
                 let stamp = arrival.stamp.unwrap_or(now);
@@ -374,7 +471,8 @@ mod tests {
         }
         let mut inbox = Inbox::new();
         let stamped = (0..2000).any(|_| {
-            sender.send(&[vec![1]], Some(receiver.address().unwrap())).unwrap();
+            sender.connect(receiver.address().unwrap()).unwrap();
+            sender.send(&[vec![1]], None).unwrap();
             receiver.wait(Duration::from_millis(10), false);
             receiver.receive(&mut inbox).unwrap();
             // The kernel begins in a thread of its own, which may have to wait for a processor.
