@@ -429,6 +429,10 @@ def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
         assert f"s{switch} port" in shown
     assert re.search(r"flow \d+: waits for ", shown)
     assert "saved in incast-results/ring/constant-seed" in done.stdout
+    # The same deadlock, found at a time limit that comes before the run counts as stalled.
+    limited = incast("run", "ring.toml", "--set", "run.until=3ms", "--out", "limited")
+    assert "time limit 3ms reached with 5 flows unfinished: PFC deadlock" in " ".join(limited.stdout.split())
+    assert limited.returncode == 1
 
 
 BAD = {

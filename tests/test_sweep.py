@@ -305,6 +305,15 @@ def test_a_plan_says_everything_that_is_wrong_before_anything_runs(scenario: Pat
     assert not (scenario.parent / "incast-results").exists()
 
 
+def test_parameters_are_varied_beside_their_algorithm(scenario: Path) -> None:
+    # The algorithm replaces the section; beta is set after that, in whatever order they are named.
+    for axes in (["cc=swift", "cc.beta=0.4,0.8"], ["cc.beta=0.4,0.8", "cc=swift"]):
+        plan = sweep.plan(scenario, axes)
+        assert [run.scenario.algorithm for run in plan.runs] == ["swift:paper"] * 2
+        betas = [re.findall(r"^beta = (\S+)$", run.scenario.to_toml(), re.MULTILINE) for run in plan.runs]
+        assert betas == [["0.4"], ["0.8"]]
+
+
 def test_all_stands_for_what_each_combination_permits(
     incast: Incast, scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

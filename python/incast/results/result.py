@@ -192,7 +192,10 @@ class Result(Tables):
 
     @property
     def sound(self) -> bool:
-        """Whether the run ended as it should (no stall, no interruption), with every invariant holding."""
+        """Whether the run ended as it should, with every invariant holding.
+
+        It did not if it stalled or was interrupted, or if ports wait on each other at its end (PFC deadlock).
+        """
         return is_sound(self.info)
 
     @property
@@ -479,6 +482,10 @@ def _filled(series: _Series) -> _Series:
 
 
 def is_sound(info: Mapping[str, Any]) -> bool:
-    """Whether a run ended as it should, with every invariant holding: only then do its numbers count."""
+    """Whether a run ended as it should, with every invariant holding and without a deadlock.
+
+    Only then do its numbers count.
+    """
     outcome = info.get("outcome") or {}
-    return outcome.get("end") in ("finished", "time limit") and not outcome.get("violations")
+    ended = outcome.get("end") in ("finished", "time limit")
+    return ended and not outcome.get("violations") and not outcome.get("deadlock")

@@ -254,19 +254,31 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
 
 
 def _scenario(file: Path, values: Mapping[str, str], overrides: Sequence[str], seed: int | None) -> Scenario:
-    # The algorithm comes last and replaces the whole section.
-    ordered = sorted(values.items(), key=lambda item: item[0] == ALGORITHM)
-    varied = [f"{key}={value}" for key, value in ordered]
+    # The algorithm comes first: it replaces the whole section, of which other keys may be varied too.
+    ordered = sorted(values.items(), key=lambda item: item[0] != ALGORITHM)
+    as_table = any(key.startswith(f"{ALGORITHM}.") for key in values)
+    varied = [
+        _section(value) if as_table and key == ALGORITHM else f"{key}={value}" for key, value in ordered
+    ]
     try:
         scenario = Scenario.load(file, [*overrides, *varied])
         return scenario if seed is None else scenario.with_seed(seed)
     except ScenarioError as error:
-        sources = {f"--set {word}": f"--vary {word}" for word in varied}
+        words = [f"{key}={value}" for key, value in ordered]
+        sources = {f"--set {made}": f"--vary {word}" for made, word in zip(varied, words, strict=True)}
         problems = [
             Problem(p.problem, sources.get(p.file or "", p.file), p.line, p.column, p.key, p.hint)
             for p in error.problems
         ]
         raise scenario_error(problems) from None
+
+
+def _section(algorithm: str) -> str:
+    """The setting of an algorithm, ``name`` or ``name:preset``, as a section that takes parameters."""
+    if algorithm.startswith("{"):
+        return f"{ALGORITHM}={algorithm}"
+    name, _, preset = algorithm.partition(":")
+    return f'{ALGORITHM}={{algorithm="{name}"' + (f', preset="{preset}"}}' if preset else "}")
 
 
 def _short(key: str) -> str:
