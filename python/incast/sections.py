@@ -1506,9 +1506,11 @@ class Transport(Section):
             artifact). Default: 500us.
         ndp: Settings of kind = "ndp".
         payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
-        recovery: The loss recovery. Default: go-back-n.
-        repair: Under selective repeat: when a packet is lost before the retransmission timer expires.
-            (chosen here; the usual rule of TCP (RFC 6675)). Default: threshold.
+        recovery: The loss recovery; where packets are spread over paths and it is not written, it is
+            "selective". Default: go-back-n.
+        repair: Under selective repeat: when a packet is lost before the retransmission timer expires;
+            "lazy" where packets are spread over paths and neither this nor recovery is written. (chosen
+            here; the usual rule of TCP (RFC 6675)). Default: threshold.
         repair_delay: With repair = "lazy": a packet is lost when one that was sent this much later has
             arrived; by default the base RTT of the flow's path.
         repair_threshold: Number of packets with higher numbers that must have arrived, with repair =
