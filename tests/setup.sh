@@ -20,6 +20,7 @@ elif [ "${1:-}" = bpf ]; then
     PATH="$PATH:/usr/sbin" command -v bpftool > /dev/null || [ -n "${BPFTOOL:-}" ] || missing+=(bpftool)
     [ -f /usr/include/bpf/bpf_helpers.h ] || missing+=(libbpf-dev)
     PATH="$PATH:/usr/sbin:/sbin" command -v tc > /dev/null || missing+=(iproute2)
+    PATH="$PATH:/usr/sbin:/sbin" command -v nft > /dev/null || missing+=(nftables)
     refuse() { echo "the kernel's algorithms need ${missing[*]}: $1" >&2; exit 1; }
 else
     [ -x /usr/bin/chromium ] || missing+=(chromium)

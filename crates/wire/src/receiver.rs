@@ -194,6 +194,11 @@ impl Receiver {
         self.fail(Failure::Stopped);
     }
 
+    /// Ends because its packets can no longer be sent or received. The next packet to send tells the other side.
+    pub fn abort(&mut self) {
+        self.fail(Failure::Io(io::Error::other("the socket failed")));
+    }
+
     /// A packet to send at `now`, written into `out`; whether there is one.
     pub fn poll_transmit(&mut self, now: u64, out: &mut Vec<u8>) -> bool {
         let now = self.passes(now);

@@ -225,6 +225,11 @@ impl Sender {
         self.fail(Failure::Stopped);
     }
 
+    /// Ends because its packets can no longer be sent or received. The next packet to send tells the other side.
+    pub fn abort(&mut self) {
+        self.fail(Failure::Io(io::Error::other("the socket failed")));
+    }
+
     /// A packet to send at `now`, written into `out`; whether there is one. To be asked again until there is none:
     /// after each packet that arrived, and at [`next_deadline`](Self::next_deadline).
     pub fn poll_transmit(&mut self, now: u64, source: &mut impl Source, out: &mut Vec<u8>) -> bool {

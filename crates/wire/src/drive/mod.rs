@@ -1,6 +1,7 @@
 //! The part that all drivers share: both ends of a message over sockets that give packets in batches.
 
 mod clock;
+mod outbox;
 mod punctual;
 mod receive;
 mod send;

@@ -1,5 +1,6 @@
 //! Receiving a message.
 
+use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -7,8 +8,9 @@ use std::time::{Duration, Instant};
 use incast_units::{Bytes, Time};
 
 use super::clock::Clock;
+use super::outbox::{Outbox, passes};
 use super::punctual::Punctual;
-use super::{BATCH, Error, Peer, REPORT_EVERY, Socket};
+use super::{Error, Peer, REPORT_EVERY, Socket};
 use crate::format::DATA_HEADER;
 use crate::{Failure, Receiver, ReceiverConfig, Sink, answer_stranger};
 
@@ -73,8 +75,8 @@ pub(crate) fn receive<S: Socket>(
     let _punctual = Punctual::new();
     let (waiting, patience) = (Instant::now(), Duration::from_nanos(job.wait.ns()));
     let mut next_report = waiting;
-    let mut outbox: Vec<Vec<u8>> = Vec::new();
-    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let mut outbox = Outbox::default();
+    let mut broken: Option<Error> = None;
     let mut strangers: Vec<(Vec<u8>, S::Peer)> = Vec::new();
     let mut peer: Option<(S::Peer, Instant)> = None;
     let mut complete: Option<Duration> = None;
@@ -95,18 +97,11 @@ pub(crate) fn receive<S: Socket>(
                 receiver.stop();
             }
         }
-        while outbox.len() < BATCH {
-            let mut packet = spare.pop().unwrap_or_default();
-            if !receiver.poll_transmit(clock.now(), &mut packet) {
-                spare.push(packet);
-                break;
-            }
-            outbox.push(packet);
-        }
+        outbox.fill(|packet| receiver.poll_transmit(clock.now(), packet));
         if let (Some((to, began)), false) = (peer, outbox.is_empty()) {
             // An answer that cannot be sent is like one that is lost: the sender comes back.
-            let _ = socket.send(&outbox, Some(&to));
-            spare.append(&mut outbox);
+            let _ = outbox.send(&mut socket, Some(&to));
+            outbox.clear();
             if receiver.is_complete() && complete.is_none() {
                 complete = Some(began.elapsed());
             }
@@ -116,14 +111,16 @@ pub(crate) fn receive<S: Socket>(
         }
         if peer.is_none() && waiting.elapsed() >= patience {
             let failure = Failure::Silence { after: job.wait, heard: false };
-            return Err(Error::Failed(failure, format!(": no sender began at {at}")));
+            return Err(Error::Failed(failure, format!(": no sender began at {at}{}", word(outbox.last()))));
         }
         let due = Duration::from_nanos(receiver.next_deadline().saturating_sub(clock.now()));
         let longest = due.min(next_report.saturating_duration_since(Instant::now()));
         if !longest.is_zero() {
             socket.wait(longest, false);
         }
+        let mut heard = false;
         let received = socket.receive(&mut |arrival| {
+            heard = true;
             let from = arrival.from;
             let known = peer.as_ref().map(|(peer, _)| peer.address() == from.address());
             if known != Some(false) {
@@ -139,7 +136,17 @@ pub(crate) fn receive<S: Socket>(
                 strangers.push((answer, from));
             }
         });
-        received.map_err(failed)?;
+        if heard {
+            outbox.forget();
+        }
+        match received {
+            Ok(_) => {}
+            Err(error) if passes(&error) => outbox.note(error),
+            Err(error) => {
+                broken.get_or_insert_with(|| failed(error));
+                receiver.abort();
+            }
+        }
         for (answer, to) in strangers.drain(..) {
             // As above.
             let _ = socket.send(&[answer], Some(&to));
@@ -147,9 +154,13 @@ pub(crate) fn receive<S: Socket>(
     }
     let (packets, duplicates, marked) = receiver.counts();
     let (_, length) = receiver.progress();
-    match (receiver.into_outcome(), peer) {
+    let outcome = receiver.into_outcome();
+    if let (Some(Err(_)), Some(broken)) = (&outcome, broken) {
+        return Err(broken);
+    }
+    match (outcome, peer) {
         (Some(Err(failure)), Some((from, _))) => {
-            Err(Error::Failed(failure, format!(" (from {})", from.address())))
+            Err(Error::Failed(failure, format!(" (from {}{})", from.address(), word(outbox.last()))))
         }
         (Some(Err(failure)), None) => Err(Error::Failed(failure, String::new())),
         (_, Some((from, began))) => {
@@ -158,4 +169,9 @@ pub(crate) fn receive<S: Socket>(
         }
         (_, None) => Err(Error::Failed(Failure::Stopped, String::new())),
     }
+}
+
+/// The last error, as a part of a sentence.
+fn word(last: Option<&io::Error>) -> String {
+    last.map_or_else(String::new, |error| format!("; the last error: {error}"))
 }

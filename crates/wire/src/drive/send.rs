@@ -9,14 +9,17 @@ use incast_cc::{AnyParams, Path, Signals};
 use incast_units::{Bytes, Rate, Time};
 
 use super::clock::Clock;
+use super::outbox::{Outbox, is_size, passes};
 use super::punctual::Punctual;
-use super::{BATCH, Error, REPORT_EVERY, Socket};
+use super::{Error, REPORT_EVERY, Socket};
 use crate::format::{DATA_HEADER, LARGEST};
-use crate::{Sender, SenderConfig, Source, State, supported};
+use crate::{Failure, Sender, SenderConfig, Source, State, supported};
 
 /// Ethernet with preamble, checksum and gap; and UDP.
 pub(crate) const ETHERNET: u64 = 38;
 const UDP: u64 = 8;
+/// Longest time for the last packets to leave.
+const LEAVE_AFTER: Duration = Duration::from_secs(1);
 
 /// Description of a message to send.
 #[derive(Clone, Copy, Debug)]
@@ -96,39 +99,39 @@ pub(crate) fn send<S: Socket>(
     };
     let mut sender = Sender::new(clock.now(), config).map_err(Error::Unsupported)?;
     let _punctual = Punctual::new();
-    let mut outbox: Vec<Vec<u8>> = Vec::new();
-    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let patience = Duration::from_nanos(job.patience.ns());
+    let mut outbox = Outbox::default();
     let mut next_report = began;
-    let mut refused = false;
+    // Since when there was no room.
+    let mut full: Option<Instant> = None;
+    // When a router first said that packets are too large, and the bytes acknowledged then.
+    let mut too_large: Option<(Instant, u64)> = None;
+    let mut over: Option<Instant> = None;
+    let mut broken: Option<Error> = None;
+    let unfit = || {
+        Error::Impossible(format!(
+            "packets of {} on the wire do not fit the path to {}: choose smaller packets",
+            job.packet, job.to
+        ))
+    };
     let now_at =
         |sender: &Sender| Sending { state: sender.state(), length: job.length, elapsed: began.elapsed() };
     loop {
-        while outbox.len() < BATCH {
-            let mut packet = spare.pop().unwrap_or_default();
-            if !sender.poll_transmit(clock.now(), source, &mut packet) {
-                spare.push(packet);
-                break;
+        outbox.fill(|packet| sender.poll_transmit(clock.now(), source, packet));
+        match outbox.send(&mut socket, None) {
+            Ok(true) => full = None,
+            // For so long that it is like silence: the sender must see the time.
+            Ok(false) if full.get_or_insert_with(Instant::now).elapsed() >= patience => outbox.clear(),
+            Ok(false) => {}
+            Err(error) => {
+                outbox.clear();
+                broken.get_or_insert_with(|| if is_size(&error) { unfit() } else { failed(error) });
+                sender.abort();
             }
-            outbox.push(packet);
         }
-        match socket.send(&outbox, None) {
-            Ok(sent) => spare.extend(outbox.drain(..sent)),
-            // An answer to an earlier packet; this one is sent when it is tried again.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
-            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                let why = format!(
-                    "packets of {} on the wire do not fit the path to {}: choose smaller packets",
-                    job.packet, job.to
-                );
-                return Err(Error::Impossible(why));
-            }
-            // The kernel has no memory for more: like a packet that is lost on the way.
-            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                spare.append(&mut outbox);
-            }
-            Err(error) => return Err(failed(error)),
-        }
-        if sender.outcome().is_some() && outbox.is_empty() {
+        if sender.outcome().is_some()
+            && (outbox.is_empty() || over.get_or_insert_with(Instant::now).elapsed() >= LEAVE_AFTER)
+        {
             break;
         }
         let now = clock.now();
@@ -148,13 +151,32 @@ pub(crate) fn send<S: Socket>(
                 heard = true;
                 sender.on_packet(clock.arrival(arrival.age), arrival.bytes);
             });
-            refused &= !heard;
+            if heard {
+                outbox.forget();
+            }
             match more {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused = true,
-                Err(error) => return Err(failed(error)),
+                Err(error) if passes(&error) => {
+                    outbox.note(error);
+                    break;
+                }
+                Err(error) => {
+                    broken.get_or_insert_with(|| failed(error));
+                    sender.abort();
+                    break;
+                }
             }
+        }
+        // Anybody can send such a report. It is right if nothing arrives from then on.
+        let acknowledged = sender.state().acknowledged;
+        too_large = too_large.filter(|(_, before)| *before == acknowledged);
+        if outbox.last().is_some_and(is_size) {
+            too_large = too_large.or_else(|| Some((Instant::now(), acknowledged)));
+        }
+        if too_large.is_some_and(|(since, _)| since.elapsed() >= patience / 4) && broken.is_none() {
+            broken = Some(unfit());
+            sender.abort();
         }
         if Instant::now() >= next_report {
             next_report = Instant::now() + REPORT_EVERY;
@@ -164,15 +186,33 @@ pub(crate) fn send<S: Socket>(
         }
     }
     let last = now_at(&sender);
-    match sender.into_outcome() {
-        Some(Err(failure)) => Err(Error::Failed(failure, about(&job.to, refused))),
+    match (sender.into_outcome(), broken) {
+        (Some(Err(_)), Some(broken)) => Err(broken),
+        (Some(Err(failure)), None) => {
+            let lost = matches!(failure, Failure::Silence { heard: true, .. })
+                && last.state.packets > 0
+                && last.state.acknowledged == 0;
+            Err(Error::Failed(failure, about(job, outbox.last(), lost)))
+        }
         _ => Ok(last),
     }
 }
 
-/// Describes a side that does not answer.
-fn about(to: &SocketAddr, refused: bool) -> String {
-    if refused { format!(": nothing listens at {to}") } else { format!(" (of {to})") }
+/// Describes a side that does not answer: the last error, and whether all packets with data were `lost`.
+fn about(job: &SendJob, last: Option<&io::Error>, lost: bool) -> String {
+    let to = &job.to;
+    match last {
+        Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            format!(": nothing listens at {to}")
+        }
+        Some(error) => format!(" (of {to}; the last error: {error})"),
+        None if lost => format!(
+            " (of {to}): it answered, and no packet with data arrived: if packets of {} on the wire do not fit the path, \
+             choose smaller packets",
+            job.packet
+        ),
+        None => format!(" (of {to})"),
+    }
 }
 
 /// A number that no other sender has.

@@ -1,6 +1,8 @@
 //! The driver for UDP sockets: packets in batches, times of arrival from the kernel, marks from the IP header.
 
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,15 +24,17 @@ pub fn send(
     source: &mut impl Source,
     report: &mut dyn FnMut(&Sending) -> ControlFlow<()>,
 ) -> Result<Sending, Error> {
-    let open = |marks| {
-        let socket = Socket::bind(any(&job.to))?;
-        socket.connect(job.to)?;
-        if marks {
-            socket.mark_capable()?;
-        }
-        Ok(Driver { socket, inbox: Inbox::new() })
-    };
-    drive::send(job, |marks| open(marks).map_err(Error::sending(job.to)), source, report)
+    drive::send(job, |marks| to_send(job, marks).map_err(Error::sending(job.to)), source, report)
+}
+
+/// Opens a sender's socket.
+fn to_send(job: &SendJob, marks: bool) -> io::Result<Driver> {
+    let socket = Socket::bind(any(&job.to))?;
+    socket.connect(job.to)?;
+    if marks {
+        socket.mark_capable()?;
+    }
+    Ok(Driver { socket, inbox: Inbox::new() })
 }
 
 /// Receives one message, and tells `report` ten times a second where it is; that can stop it. The first report comes

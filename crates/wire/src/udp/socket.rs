@@ -37,11 +37,12 @@ impl Socket {
         // A socket for IPv6 can receive IPv4 too; one for IPv4 has no options of IPv6.
         socket.set(libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
         socket.set(libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
-        socket.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)?;
+        // Never in fragments, and whatever routers report of sizes: anybody can send such a report.
+        socket.set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
         if socket.is_v6()? {
             socket.set(libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
             socket.set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?;
-            socket.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)?;
+            socket.set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
         }
         Ok(socket)
     }

@@ -98,6 +98,8 @@ struct Driver {
     way: Option<Way>,
     /// Bytes of the largest datagram.
     largest: usize,
+    /// Error about frames that the kernel was given and did not send, to be reported.
+    unsent: Option<io::Error>,
     /// Keeps the program attached.
     _attached: OwnedFd,
 }
@@ -227,7 +229,18 @@ impl Driver {
         polled.push(system::awaited(udp.as_raw_fd(), 0));
         let packet = XdpSocket::largest(frame).min(interface.mtu.saturating_add(ETHERNET as u32)) as usize;
         let largest = packet.saturating_sub(HEADERS).min(LARGEST);
-        Ok(Self { sockets, polled, first: 0, udp, ours, mac, way, largest, _attached: attached })
+        Ok(Self {
+            sockets,
+            polled,
+            first: 0,
+            udp,
+            ours,
+            mac,
+            way,
+            largest,
+            unsent: None,
+            _attached: attached,
+        })
     }
 
     /// Returns the error that routers or the other side report for packets that were sent.
@@ -271,14 +284,17 @@ impl drive::Socket for Driver {
             }
             sent += 1;
         }
-        socket.flush()?;
+        match socket.flush() {
+            Err(error) if sent == 0 => return Err(error),
+            // They stay in the ring, from which the kernel may take them later: they must not be put there again.
+            Err(error) => self.unsent = Some(error),
+            Ok(()) => {}
+        }
         Ok(sent)
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(&Arrival<'_, Origin>)) -> io::Result<bool> {
-        if self.sockets[0].is_behind() {
-            self.sockets[0].flush()?;
-        }
+        let flushed = if self.sockets[0].is_behind() { self.sockets[0].flush() } else { Ok(()) };
         let mut count = 0;
         // Not always the same first, so that none waits for another one for ever.
         self.first = (self.first + 1) % self.sockets.len();
@@ -294,6 +310,7 @@ impl drive::Socket for Driver {
                 take(&Arrival { from, bytes: found.bytes, age, marked: found.marked });
             });
         }
+        self.unsent.take().map_or(flushed, Err)?;
         self.error()?;
         if count == 0 {
             self.sockets[0].error()?;

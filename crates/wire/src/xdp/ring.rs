@@ -303,7 +303,12 @@ impl XdpSocket {
             let value = (&raw mut error).cast();
             libc::getsockopt(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut size)
         })?;
-        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+        match error {
+            0 => Ok(()),
+            // A link that is down for a while has this error only where something is sent.
+            libc::ENETDOWN => Err(io::Error::other("the network interface has gone away")),
+            other => Err(io::Error::from_raw_os_error(other)),
+        }
     }
 
     /// Whether the kernel has not yet taken all that it was given.
