@@ -24,6 +24,7 @@ from incast.algorithm import (
     register,
     registered,
 )
+from incast.errors import IncastWarning
 from incast.real import kernel, testbed, wire
 from incast.results import captures, stats
 from incast.results.congestion import Congestion, congestion_at
@@ -45,6 +46,7 @@ __all__ = [
     "FlowSeries",
     "FlowTimes",
     "Gradient",
+    "IncastWarning",
     "IntHop",
     "Interrupted",
     "Loss",

@@ -3,6 +3,7 @@
 
 mod measured;
 mod recorder;
+mod verdicts;
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -16,12 +17,14 @@ use incast_sim::record::{End, Outcome, Progress};
 use incast_sim::{Invalid, Simulation, Sink};
 
 use crate::formats::pcapng::{Capture, Frame};
-use crate::results::info::{OutcomeInfo, TestbedInfo, Written};
+use crate::problem::Problem;
+use crate::results::info::{OutcomeInfo, TestbedInfo, Warning, Written};
 use crate::results::tables::{self, Labels};
 use crate::results::writer::ResultWriter;
 use crate::results::{ResultError, ResultInfo, Table, TableName, Tables};
 use crate::summary::SizeClass;
 use recorder::{Notes, Recorder};
+use verdicts::{Ended, verdicts};
 
 pub use measured::{Measured, record};
 
@@ -40,6 +43,8 @@ pub struct Job<'a> {
     pub algorithms: &'a [String],
     /// Names of the jobs, by the operations' job.
     pub jobs: &'a [String],
+    /// The warnings about the scenario; they go into the result.
+    pub warnings: &'a [Problem],
 }
 
 /// Options of a run.
@@ -178,6 +183,7 @@ fn run_beside(
     let mut info = ResultInfo::begin(job.name, &simulation, job.algorithms);
     info.build.clone_from(&options.build);
     info.testbed.clone_from(&options.testbed);
+    info.warnings = job.warnings.iter().map(Warning::from).collect();
     let mut notices = Vec::new();
     let mut writer = None;
     if let Some(out) = &options.out {
@@ -192,10 +198,6 @@ fn run_beside(
         }
         _ => None,
     };
-    if capture.is_none() && !simulation.probes.captures.is_empty() {
-        notices
-            .push("captured packets are not kept: they go to a file, and this run has no folder".to_owned());
-    }
 
     let labels = Labels::new(&simulation, job.groups, job.algorithms, job.jobs);
     let mut recorder = Recorder::new(labels, Notes::new(&simulation), writer, capture, progress);
@@ -225,12 +227,15 @@ fn run_beside(
         let jobs = recorder.notes.finish_jobs().map_err(RunError::Invalid)?;
         recorder.add::<tables::jobs::Jobs>(&jobs);
     }
-    let left_out = recorder.notes.left_out;
+    let (left_out, resent) = (recorder.notes.left_out, recorder.notes.resent);
     let output = recorder.finish(seen)?;
 
     info.state = Written::Complete;
-    info.outcome = Some(OutcomeInfo::new(&simulation, &outcome, left_out, not_started.len() as u64, wall_s));
+    let ending = OutcomeInfo::new(&simulation, &outcome, left_out, not_started.len() as u64, wall_s);
+    info.outcome = Some(OutcomeInfo { packets_resent: Some(resent), ..ending });
     info.summary = Some(output.summary(&options.classes)?);
+    let said = verdicts(&Ended { simulation: &simulation, output: &output });
+    info.warnings.extend(said.iter().map(Warning::from));
     let (tables, info) = output.complete(info, outcome.fingerprint)?;
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
 }

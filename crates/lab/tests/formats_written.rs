@@ -234,8 +234,12 @@ fn a_capture_can_be_a_part_of_the_run() {
 
 #[test]
 fn a_run_without_folder_says_that_packets_are_not_kept() {
-    let result = go(SCENARIO, None);
-    assert!(result.notices.iter().any(|notice| notice.contains("captured packets are not kept")));
+    let scratch = Scratch::new("kept");
+    let said = |result: &RunResult| {
+        let warnings = result.info.warnings.iter();
+        warnings.filter(|warning| warning.problem.contains("captured packets are not kept")).count()
+    };
+    assert_eq!([said(&go(SCENARIO, None)), said(&go(SCENARIO, Some(&scratch.0)))], [1, 0]);
 }
 
 #[test]

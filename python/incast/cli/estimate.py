@@ -72,7 +72,7 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
     with tempfile.TemporaryDirectory(prefix="incast-estimate-") as name:
         whole = True
         try:
-            result = scenario.run(Path(name) / "trial", progress=enough)
+            result = scenario.run_quietly(Path(name) / "trial", progress=enough)
         except Interrupted as stop:
             if last[0] - first[0] <= trial_s:
                 raise

@@ -12,6 +12,7 @@ from incast.cli.estimate import estimate
 from incast.cli.options import run_options, scenario_options
 from incast.cli.outcome import ending, totals
 from incast.cli.tables import jobs_table, queue_table, slowdown_table
+from incast.errors import unsaid
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
 from incast.runs import store
@@ -91,6 +92,8 @@ def run_one(
             say(f"reused {folder}: same scenario, version and seed (--fresh runs it again)")
     else:
         announce(obtained.result, silent)
+    if not options.quiet:
+        warn_late(scenario, obtained.result)
     return obtained.result
 
 
@@ -105,10 +108,18 @@ def warn(*scenarios: Scenario) -> None:
         say(f"warning: {problem}")
 
 
+def warn_late(scenario: Scenario, result: Result) -> None:
+    """Prints the verdicts on a run; the warnings about its scenario were printed before it."""
+    for problem in unsaid(result.warnings, scenario.warnings):
+        say(f"warning: {problem}")
+
+
 def announce(result: Result, silent: bool) -> None:
     """Prints what a run had to remove from its folder."""
+    # Warnings are printed apart.
     for notice in [] if silent else result.notices:
-        say(notice)
+        if not notice.startswith("warning: "):
+            say(notice)
 
 
 def show(label: str, result: Result) -> None:

@@ -74,6 +74,7 @@ def text(folder: Path, result: Result) -> str:
         paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
     ]
     lines += [paragraph(note, "  ") for note in notes(result)]
+    lines += [paragraph(f"warning: {warning}", "  ") for warning in result.warnings]
     if info.get("outcome"):
         lines += [ending(label, result), totals(result)]
     else:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from incast._terminal import WIDTH, cells
 from incast.cli.estimate import estimate
 from incast.cli.options import batch_options, count, executor, scenario_options
 from incast.cli.outcome import BatchLine
+from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
+from incast.errors import Problem, unsaid
 from incast.runs import store
 from incast.runs.runner import Local
 from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
@@ -21,6 +24,9 @@ MOST_ROWS = 20
 
 MOST_FAILURES = 10
 """Of more failures than this only the first are printed; the manifest has all."""
+
+MOST_WARNINGS = 10
+"""Of more warnings than this only the first are printed."""
 
 # What is printed, as far as there is room: heading, second line of it, name in the table, divisor.
 _SHOWN = (
@@ -90,14 +96,29 @@ def act(options: argparse.Namespace) -> int:
             one.label.rpartition("seed=")[0].strip() or what.name: one.scenario for one in _firsts(what)
         }
         return estimate(firsts, what.seeds, options.jobs or Local().jobs)
+    said = Counter(problem for one in what.runs for problem in dict.fromkeys(one.scenario.warnings))
+    if not options.quiet:
+        _warn(said, len(what.runs))
     with BatchLine(quiet=options.quiet) as line:
         try:
             done = run(what, folder=options.out, executor=executor(options), fresh=options.fresh, watch=line)
         except KeyboardInterrupt:
             line.stopped(len(what.runs))
             return 130
+    if not options.quiet:
+        _warn({problem: done.warnings[problem] for problem in unsaid(done.warnings, said)}, len(what.runs))
     _show(done)
     return 1 if done.state.failures else 0
+
+
+def _warn(warnings: Mapping[Problem, int], runs: int) -> None:
+    """Prints warnings, each with the number of runs that have it, where these are not all."""
+    for problem, some in list(warnings.items())[:MOST_WARNINGS]:
+        say(f"warning: {problem}")
+        if some < runs:
+            print(f"    {some:,} of {runs:,} runs", file=sys.stderr)
+    if len(warnings) > MOST_WARNINGS:
+        say(f"{len(warnings) - MOST_WARNINGS:,} more warnings: the tables have all")
 
 
 def _firsts(what: Plan) -> Sequence[Run]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from incast.cli.common import is_complete, load
 from incast.cli.options import scenario_options
 from incast.cli.outcome import ending, totals
-from incast.cli.run import run_one, say, warn
+from incast.cli.run import run_one, say, warn, warn_late
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import queue_table, slowdown_table
 from incast.errors import ResultError
@@ -104,10 +104,13 @@ def run(
     try:
         with ProgressLine(label, options.quiet, series=series) as progress:
             switch = getattr(options, "switch", "auto")
-            return testbed.run(scenario, folder, switch=switch, fresh=True, progress=progress, waiting=say)
+            result = testbed.run(scenario, folder, switch=switch, fresh=True, progress=progress, waiting=say)
     finally:
         if series is not None:
             series.ended(time.monotonic() - began)
+    if not options.quiet:
+        warn_late(scenario, result)
+    return result
 
 
 def place(scenario: Scenario) -> Path:

@@ -20,7 +20,7 @@ from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario
 from incast.report.flows import Flows
 from incast.report.jobs import HEAD, LISTED, jobs
-from incast.report.summary import differences, ending, headline, summary
+from incast.report.summary import differences, ending, headline, summary, warned
 
 _SCRIPTS = ("units.js", "data.js", "pyramid.js", "chart.js", "series.js", "flows.js", "network.js", "page.js")
 
@@ -109,7 +109,8 @@ def _endings(entries: Sequence[Entry]) -> str:
         blocks.append(
             f'<div class="{kind}"{role}><p><strong>{text(end.title)}</strong></p>{lines}{listed}</div>'
         )
-    blocks += [f'<div class="note"><p>{text(line)}</p></div>' for line in differences(entries)]
+    notes = [*warned(entries), *differences(entries)]
+    blocks += [f'<div class="note"><p>{text(line)}</p></div>' for line in notes]
     return "".join(blocks)
 
 

@@ -131,6 +131,19 @@ def differences(entries: Sequence[Entry]) -> list[str]:
     return said
 
 
+def warned(entries: Sequence[Entry]) -> list[str]:
+    """Returns the warnings about the scenarios, each once, with the results that have it."""
+    of: dict[str, list[str]] = {}
+    for entry in entries:
+        for problem in entry.result.warnings:
+            text = f"{problem.key}: {problem.problem}" if problem.key else problem.problem
+            of.setdefault(f"{text} ({problem.hint})" if problem.hint else text, []).append(entry.title)
+    return [
+        f"Warning: {text}" if len(titles) == len(entries) else f"{', '.join(titles)}: warning: {text}"
+        for text, titles in of.items()
+    ]
+
+
 def _setting(result: Result) -> list[tuple[str, list[str]]]:
     """The scenario without name, seed and the section [cc]."""
     kept = [(name, lines) for name, lines in sections(scenario(result)) if name.partition(".")[0] != "cc"]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import _core
+from incast.errors import Problem
 from incast.results import stats
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
@@ -181,8 +182,13 @@ class Result(Tables):
 
     @property
     def notices(self) -> list[str]:
-        """Notices for the user, like a list of files that were removed to make place."""
-        return self._core.notices
+        """Notices for the user: files that were removed to make place, and the warnings."""
+        return [*self._core.notices, *(f"warning: {problem}" for problem in self.warnings)]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """The warnings: settings that are possible but probably not intended, and verdicts on the run."""
+        return warnings_of(self.info)
 
     @property
     def end(self) -> str:
@@ -479,6 +485,11 @@ def _filled(series: _Series) -> _Series:
     columns = {name: value for name, value in vars(series).items() if isinstance(value, np.ndarray)}
     each: dict[str, Any] = dict(every_sample(columns))
     return replace(series, **each)
+
+
+def warnings_of(info: Mapping[str, Any]) -> list[Problem]:
+    """Returns the warnings in a ``result.json``."""
+    return [Problem(w["problem"], key=w.get("key"), hint=w.get("hint")) for w in info.get("warnings", [])]
 
 
 def is_sound(info: Mapping[str, Any]) -> bool:

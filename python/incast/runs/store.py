@@ -239,5 +239,5 @@ def obtain(
         there = None if fresh else find(folder, scenario)
         if there is not None:
             return Obtained(there, True)
-        result = scenario.run(folder, threads=threads, fresh=fresh or replace, progress=progress)
+        result = scenario.run_quietly(folder, threads=threads, fresh=fresh or replace, progress=progress)
         return Obtained(result, False)

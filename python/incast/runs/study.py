@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import algorithm
-from incast.errors import ResultError
+from incast.errors import Problem, ResultError, unsaid, warn
 from incast.results import stats
-from incast.results.result import Result
+from incast.results.result import Result, warnings_of
 from incast.results.stats import Estimate
 from incast.runs import store
 from incast.scenario import Scenario, template
@@ -31,16 +31,23 @@ class Replications:
         seeds: The seeds.
         results: The result of each, by its seed; empty unless ``keep`` was set.
         metrics: The mean of each number over the seeds, with its interval.
+        warnings: The warnings about the scenario with any of the seeds, and verdicts on the runs, each once.
     """
 
     seeds: tuple[int, ...]
     metrics: Mapping[str, Estimate]
     results: Mapping[int, Result] = field(default_factory=dict, repr=False)
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def notices(self) -> list[str]:
+        """Notices for the user: the warnings."""
+        return [f"warning: {problem}" for problem in self.warnings]
 
     def __str__(self) -> str:
         width = max(map(len, self.metrics), default=0)
         rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
-        return "\n".join([f"{len(self.seeds)} seeds", *rows])
+        return "\n".join([f"{len(self.seeds)} seeds", *rows, *self.notices])
 
 
 def replicate(
@@ -72,6 +79,9 @@ def replicate(
         ValueError: Without seeds, or when one is given twice.
         ScenarioError: When the scenario cannot be built with one of the seeds.
         ResultError: When a run failed: it has no result, stalled, or violated an invariant.
+
+    Warns:
+        IncastWarning: For each of the warnings, once.
     """
     from incast.runs.runner import Batch, Job, Threads
 
@@ -80,6 +90,8 @@ def replicate(
     if not known or len(set(known)) < len(known):
         raise ValueError(f"seeds must be at least one, each once: {list(known)}")
     scenarios = [scenario.with_seed(seed) for seed in known]
+    warned = list(dict.fromkeys(problem for one in scenarios for problem in one.warnings))
+    warn(warned, 2)
     numbers: dict[int, Mapping[str, float]] = {}
     results: dict[int, Result] = {}
     with tempfile.TemporaryDirectory(prefix="incast-") as temporary:
@@ -102,13 +114,15 @@ def replicate(
                     results[n] = result if folder is not None else result.in_memory()
                 batch.results.pop(n, None)
 
-        scenarios = [scenario.with_seed(seed) for seed in known]
         batch = Batch([Job(f"seed {one.seed}", one, place(one)) for one in scenarios])
         batch.run(executor or Threads(jobs), progressed=take)
+    late = unsaid((problem for n in sorted(batch.infos) for problem in warnings_of(batch.infos[n])), warned)
+    warned += dict.fromkeys(late)
+    warn(late, 2)
     order = range(len(known))
     names = [name for name in numbers[0] if all(name in numbers[n] for n in order)]
     estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence) for name in names}
-    return Replications(known, estimates, {known[n]: results[n] for n in order if keep})
+    return Replications(known, estimates, {known[n]: results[n] for n in order if keep}, tuple(warned))
 
 
 class Comparison(dict[str, Result]):
@@ -161,18 +175,24 @@ def compare(
 
     Raises:
         ScenarioError: When there is no such algorithm, or one that is named is incompatible with the rest.
+
+    Warns:
+        IncastWarning: For each warning about the scenario with one of the algorithms.
     """
     of = scenario if isinstance(scenario, Scenario) else template(scenario)
     labels = [label.strip() for label in cc.split(",")] if isinstance(cc, str) else cc
     names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
     chosen = choose(of, names)
     results = Comparison(chosen.left_out)
+    said = [problem for each in chosen.scenarios.values() for problem in each.warnings]
+    warn(said, 2)
     for name, each in chosen.scenarios.items():
         try:
-            results[name] = each.run(**options)
+            results[name] = each.run_quietly(**options)
         except Exception as error:
             results.failed[name] = error
             if len(results.failed) == len(chosen.scenarios):
                 raise next(iter(results.failed.values())) from None
             warnings.warn(f"{name} failed: {error}", RuntimeWarning, stacklevel=2)
+    warn(unsaid((problem for result in results.values() for problem in result.warnings), said), 2)
     return results

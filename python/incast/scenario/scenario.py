@@ -14,6 +14,7 @@ from typing import Any
 from incast import _core, algorithm
 from incast._build import build
 from incast._core import Size
+from incast.errors import unsaid, warn
 from incast.progress import Progress, ProgressLine
 from incast.results.result import Result
 from incast.scenario import _toml
@@ -308,10 +309,35 @@ class Scenario:
             Interrupted: After Ctrl-C, with the result so far. What was saved is kept.
             Exception: The exception of an algorithm of your own, with its traceback. What was saved is kept,
                 with the state ``interrupted``.
+
+        Warns:
+            IncastWarning: For each of :attr:`warnings` before the run, and for each verdict on the run at its
+                end. :attr:`incast.Result.warnings` has both.
+        """
+        warn(self.warnings, 2)
+        result = self.run_quietly(out, threads=threads, fresh=fresh, progress=progress)
+        warn(unsaid(result.warnings, self.warnings), 2)
+        return result
+
+    def run_quietly(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        threads: int = 1,
+        fresh: bool = False,
+        progress: Callable[[Progress], None] | bool | None = None,
+    ) -> Result:
+        """Runs the scenario like :meth:`run`, without Python's warnings: the caller shows its own.
+
+        Args:
+            out: As for :meth:`run`.
+            threads: As for :meth:`run`.
+            fresh: As for :meth:`run`.
+            progress: As for :meth:`run`.
         """
         if progress is True:
             with ProgressLine(self.name) as line:
-                return self.run(out, threads=threads, fresh=fresh, progress=line)
+                return self.run_quietly(out, threads=threads, fresh=fresh, progress=line)
         folder = None if out is None else Path(out)
 
         def report(now_ps: int, until_ps: int | None, flows_finished: int, flows: int, hops: int) -> None:

@@ -30,6 +30,13 @@ pub enum ResultError {
     NoResult(PathBuf),
     /// The folder contains a different result from the one that was opened.
     Replaced(PathBuf),
+    /// The result was written in a later format than this program knows.
+    Later {
+        /// The folder.
+        path: PathBuf,
+        /// Version of Incast that wrote it.
+        version: String,
+    },
     /// A file of the result is damaged or has an unknown format.
     Damaged {
         /// The file.
@@ -76,6 +83,13 @@ impl fmt::Display for ResultError {
                 f,
                 "{} was replaced by another result since it was opened\n    help: open it again",
                 path.display()
+            ),
+            Self::Later { path, version } => write!(
+                f,
+                "{} was written by Incast {version}, in a later format of results than this version ({}) reads\n    \
+                 help: update Incast, or run its scenario.toml again",
+                path.display(),
+                env!("CARGO_PKG_VERSION")
             ),
             Self::Damaged { path, reason } => write!(f, "{} is damaged: {reason}", path.display()),
         }

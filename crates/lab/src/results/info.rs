@@ -7,12 +7,13 @@ use incast_sim::record::{End, Outcome};
 use incast_units::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
 use crate::summary::Summary;
 
 /// The value of `format` in every `result.json`.
 pub const FORMAT: &str = "incast-result";
 /// Incremented when a column or key is added that readers need, changes its meaning or is removed.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,10 @@ pub struct ResultInfo {
     pub threads: usize,
     /// Time at which the run began, in seconds since 1970 (UTC).
     pub started_unix_s: u64,
+    /// Settings of the scenario that are possible but hardly intended and, from the end of the run on, the verdicts
+    /// on it. Results before version 5 have none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub warnings: Vec<Warning>,
     /// Meaning of the endings of keys and columns.
     pub units: BTreeMap<String, String>,
     /// Outcome of the run; absent until its end.
@@ -59,6 +64,27 @@ pub struct ResultInfo {
     /// The digest of all of the above.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<String>,
+}
+
+/// A warning about a scenario or its run. It has no file or line: the same scenario gives the same result from any
+/// place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Key of the scenario, with dots.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<String>,
+    /// The problem in words.
+    pub problem: String,
+    /// Advice on what would be right.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hint: Option<String>,
+}
+
+impl From<&Problem> for Warning {
+    fn from(warning: &Problem) -> Self {
+        let Problem { file: _, line: _, column: _, key, problem, hint } = warning.clone();
+        Self { key, problem, hint }
+    }
 }
 
 /// The testbed on which a result was measured.
@@ -136,6 +162,9 @@ pub struct OutcomeInfo {
     /// Data packets whose payload switches removed.
     #[serde(default)]
     pub packets_trimmed: u64,
+    /// Data packets that senders sent again; absent before version 5.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packets_resent: Option<u64>,
     /// Data packets still in flight or queued at the end.
     pub packets_in_flight: u64,
     /// Violated invariants; empty in a correct run.
@@ -192,6 +221,7 @@ impl ResultInfo {
             testbed: None,
             threads: simulation.threads,
             started_unix_s: now.map_or(0, |d| d.as_secs()),
+            warnings: Vec::new(),
             units: units.map(|(ending, unit)| (ending.into(), unit.into())).into(),
             outcome: None,
             summary: None,
@@ -255,6 +285,7 @@ impl OutcomeInfo {
             packets_dropped: outcome.dropped,
             packets_lost: outcome.lost,
             packets_trimmed: outcome.trimmed,
+            packets_resent: None,
             packets_in_flight: outcome.in_flight,
             violations: outcome.violations.clone(),
             wall_s,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 
 use super::folder::{damaged_content, digest_of, retry_while_locked};
-use super::info::{FORMAT, Written};
+use super::info::{FORMAT, FORMAT_VERSION, Written};
 use super::parquet_io::{self, EachBatch, Origin};
 use super::tables::TABLES;
 use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultFolder, ResultInfo, SCENARIO_FILE, TableName};
@@ -305,6 +305,11 @@ pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> 
         serde_json::from_slice(&text).map_err(|e| ResultError::damaged(&path, e))?;
     if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
         return Ok(None);
+    }
+    let of = |key| value.get(key).cloned().unwrap_or_default();
+    if of("format_version").as_u64().is_some_and(|version| version > u64::from(FORMAT_VERSION)) {
+        let version = of("incast_version").as_str().unwrap_or("of a later version").to_owned();
+        return Err(ResultError::Later { path: root.to_owned(), version });
     }
     let info: ResultInfo = serde_json::from_value(value).map_err(|e| ResultError::damaged(&path, e))?;
     let text = info.text().map_err(|e| ResultError::damaged(&path, e))?;

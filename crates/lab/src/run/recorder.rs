@@ -202,7 +202,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    const fn is_on_disk(&self) -> bool {
+    /// Whether the rows are in a folder.
+    pub(super) const fn is_on_disk(&self) -> bool {
         matches!(self.store, Store::Disk(_))
     }
 
@@ -243,7 +244,7 @@ impl Output {
     }
 
     /// Returns a whole table.
-    fn table(&self, name: TableName) -> Result<Table, ResultError> {
+    pub(super) fn table(&self, name: TableName) -> Result<Table, ResultError> {
         let mut table = Table::empty(name);
         self.each(name, &mut |batch| {
             table.batches.push(batch.clone());
@@ -291,6 +292,8 @@ pub(super) struct Notes<'a> {
     seen: Vec<bool>,
     /// For every operation, whether it was recorded.
     seen_operations: Vec<bool>,
+    /// Data packets that were sent again.
+    pub(super) resent: u64,
     /// Number of flows and of operations that are left out.
     pub(super) left_out: (u64, u64),
 }
@@ -301,6 +304,7 @@ impl Watch for Notes<'_> {
             if let Some(seen) = self.seen.get_mut(record.flow as usize) {
                 *seen = true;
             }
+            self.resent += record.resent;
         }
     }
 
@@ -321,6 +325,7 @@ impl<'a> Notes<'a> {
             jobs: Jobs::new(simulation),
             seen: vec![false; simulation.flows.len()],
             seen_operations: vec![false; simulation.operations.len()],
+            resent: 0,
             left_out: (0, 0),
         }
     }

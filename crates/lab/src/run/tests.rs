@@ -93,7 +93,7 @@ fn labels() -> [Vec<String>; 2] {
 }
 
 fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2]) -> Job<'a> {
-    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms, jobs: &[] }
+    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms, jobs: &[], warnings: &[] }
 }
 
 fn go(_: &Progress) -> ControlFlow<()> {
@@ -397,6 +397,55 @@ fn columns_that_an_older_result_has_not() {
     assert_eq!(whole(&folder.table(TableName::Ports).unwrap()), whole(&ports));
     // Other tables have no such column.
     assert!(folder.table(TableName::Flows).unwrap().schema.column_with_name("samples").is_none());
+}
+
+/// Neither a reader nor a run touches a result of the next format, as its content is not known here.
+#[test]
+fn a_result_of_a_later_format_is_refused() {
+    let scratch = Scratch::new("later");
+    run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
+    let path = scratch.0.join("result.json");
+    let mut later: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(later["format_version"], 5);
+    later["format_version"] = 6.into();
+    later["incast_version"] = "9.1".into();
+    fs::write(&path, later.to_string()).unwrap();
+    let said = [
+        ResultFolder::open(&scratch.0).unwrap_err().to_string(),
+        run_here(&incast_sim::run, Some(&scratch.0), true).unwrap_err().to_string(),
+    ];
+    let wanted = format!("{} was written by Incast 9.1, in a later format of results", scratch.0.display());
+    said.iter().for_each(|text| assert!(text.starts_with(&wanted), "{text}"));
+    assert_eq!(fs::read(&path).unwrap(), later.to_string().as_bytes());
+}
+
+/// Version 4 had no warnings: a result without any still has the bytes, and so the digest, that it had then.
+#[test]
+fn warnings_are_in_the_result_and_results_without_any_are_as_before() {
+    let scratch = Scratch::new("warned");
+    let simulation = simulation();
+    let names = labels();
+    let about =
+        |key: &str| Problem::new("is odd").about(key).with_hint("do less").in_file("a.toml").on_line(3);
+    let warnings = [about("cc"), Problem::new("is late")];
+    let job = Job { warnings: &warnings, ..job(&simulation, &names) };
+    let options = RunOptions { out: Some(scratch.0.clone()), ..RunOptions::default() };
+    let result = run_on(&incast_sim::run, &job, &options, &mut go).unwrap();
+    let wanted = [
+        Warning { key: Some("cc".into()), problem: "is odd".into(), hint: Some("do less".into()) },
+        Warning { key: None, problem: "is late".into(), hint: None },
+    ];
+    assert_eq!(result.info.warnings, wanted);
+    assert_eq!(ResultFolder::open(&scratch.0).unwrap().info().warnings, wanted);
+
+    let plain = run_here(&incast_sim::run, None, false).unwrap();
+    let text = serde_json::to_value(&plain.info).unwrap();
+    assert!(text.get("warnings").is_none());
+    let mut older = text;
+    older["outcome"].as_object_mut().unwrap().remove("packets_resent");
+    older["format_version"] = 4.into();
+    let read: ResultInfo = serde_json::from_value(older.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), older);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::sections::{balancing, change, probe, run, switch};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::hash;
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 use crate::run::Job;
 use crate::topology::Fabric;
 use crate::traffic::{self, Draft, hosts::World, work};
@@ -31,14 +31,16 @@ pub struct Built {
     pub algorithms: Vec<String>,
     /// The network, with names for its ports and a summary.
     pub fabric: Arc<Fabric>,
+    /// The warnings about the scenario.
+    pub warnings: Vec<Problem>,
 }
 
 impl Built {
     /// Returns the simulation as a job, under a name and with the effective scenario as text.
     #[must_use]
     pub fn job<'a>(&'a self, name: &'a str, scenario: &'a str) -> Job<'a> {
-        let Self { simulation, groups, jobs, algorithms, fabric: _ } = self;
-        Job { simulation, name, scenario, groups, algorithms, jobs }
+        let Self { simulation, groups, jobs, algorithms, fabric: _, warnings } = self;
+        Job { simulation, name, scenario, groups, algorithms, jobs, warnings }
     }
 }
 
@@ -78,6 +80,7 @@ impl Scenario {
             jobs,
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
+            warnings: self.warnings().to_vec(),
         })
     }
 

@@ -64,7 +64,7 @@ def _make(task: Task, watch: Watch, stop: threading.Event) -> Done:
     try:
         if task.folder:
             return Done(task.index, reused=execute(task, progress))
-        result = Scenario.from_toml(task.scenario, task.file).run(progress=progress)
+        result = Scenario.from_toml(task.scenario, task.file).run_quietly(progress=progress)
     except _StoppedError:
         return Done(task.index, "it was stopped")
     except Exception as error:

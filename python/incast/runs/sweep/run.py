@@ -6,13 +6,16 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from incast._build import build
-from incast.errors import ResultError
+from incast.errors import Problem, ResultError
 from incast.progress import State
+from incast.results.result import warnings_of
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job
 from incast.runs.sweep.plan import Plan
@@ -35,6 +38,7 @@ class Sweep:
         table: One row for each run that has a result.
         summary: One row for each combination, over its seeds.
         state: What was reused and made, and what failed.
+        warnings: The warnings in the results, each with the number of runs that have it.
         files: The files that were written.
     """
 
@@ -43,6 +47,7 @@ class Sweep:
     table: Sheet
     summary: Sheet
     state: State
+    warnings: Mapping[Problem, int]
     files: list[Path]
 
 
@@ -92,7 +97,8 @@ def run(
         _write_manifest(where, plan, batch)
     rows, means = table(plan, batch.infos), summary(plan, batch.infos)
     files = [*rows.save(where / "table"), *means.save(where / "summary"), where / MANIFEST]
-    return Sweep(plan, where, rows, means, batch.state, files)
+    warnings = Counter(problem for n in sorted(batch.infos) for problem in warnings_of(batch.infos[n]))
+    return Sweep(plan, where, rows, means, batch.state, warnings, files)
 
 
 def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
@@ -125,9 +131,10 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
 
 
 def _write_manifest(folder: Path, plan: Plan, batch: Batch) -> None:
-    def state(n: int) -> dict[str, str]:
+    def state(n: int) -> dict[str, Any]:
         if n in batch.infos:
-            return {"state": "done"}
+            warnings = [str(problem) for problem in warnings_of(batch.infos[n])]
+            return {"state": "done", **({"warnings": warnings} if warnings else {})}
         return {"state": "failed", "error": batch.errors[n]} if n in batch.errors else {"state": "missing"}
 
     said = {

@@ -13,7 +13,7 @@ from typing import Any
 from incast._core import write_parquet
 from incast.errors import ResultError
 from incast.results import stats
-from incast.results.result import is_sound
+from incast.results.result import is_sound, warnings_of
 from incast.runs.sweep.plan import Plan, Run
 
 
@@ -103,6 +103,7 @@ def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
             *_axes(plan, [run for run, _ in rows]),
             Column("seed", "unsigned", [run.scenario.seed for run, _ in rows]),
             Column("end", "text", [o["end"] for o in outcomes]),
+            Column("warnings", "text", [_warnings([info]) for _, info in rows]),
             *(Column(name, "number", [n.get(name) for n in numbers]) for name in stats.METRICS),
             Column("flows", "unsigned", [o["flows"] for o in outcomes]),
             Column("hops", "unsigned", [o["hops"] for o in outcomes]),
@@ -131,6 +132,7 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     columns = [
         *_axes(plan, firsts),
         Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
+        Column("warnings", "text", [_warnings([infos[n] for n in numbers]) for numbers in groups.values()]),
     ]
     known = {n: stats.metrics(info) for n, info in infos.items()}
     for name in stats.METRICS:
@@ -143,6 +145,12 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
             halves.append(estimate.half_width if estimate else None)
         columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
     return Sheet(columns)
+
+
+def _warnings(infos: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the warnings about some runs, each once, on one line; empty without any."""
+    problems = dict.fromkeys(problem for info in infos for problem in warnings_of(info))
+    return "; ".join(f"{p.key}: {p.problem}" if p.key else p.problem for p in problems)
 
 
 def _axes(plan: Plan, runs: Sequence[Run]) -> list[Column]:
