@@ -7,29 +7,40 @@ By hand, over as many cases as one likes (ten thousand of a kind take a few minu
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-from models import bfc, cases, circuits, homa, ndp, plain, samples, trimming
+import models
+from models import plain, samples
 from models.cases import Case
 from models.plain import Outcome
 
-KINDS: dict[str, Callable[[int], Case]] = (
-    cases.KINDS | bfc.KINDS | circuits.KINDS | homa.KINDS | trimming.KINDS | ndp.KINDS | samples.KINDS
-)
+
+def _modules() -> list[ModuleType]:
+    """Every module of this folder that draws cases: it has `KINDS`."""
+    names = [module.name for module in pkgutil.iter_modules(models.__path__)]
+    others = [name for name in names if name != "agreement" and not name.startswith("test_")]
+    modules = [importlib.import_module(f"models.{name}") for name in others]
+    return [module for module in modules if hasattr(module, "KINDS")]
+
+
+KINDS: dict[str, Callable[[int], Case]] = {
+    kind: draw for module in _modules() for kind, draw in module.KINDS.items()
+}
 """Functions that draw a case of each kind from a seed."""
 
-MODELS: dict[type[Case], Callable[[Any, list[int]], list[Outcome]]] = {
-    Case: plain.run,
-    bfc.BfcCase: bfc.run,
-    circuits.RotorCase: circuits.run,
-    homa.HomaCase: homa.run,
-    trimming.TrimmingCase: trimming.run,
-    ndp.NdpCase: ndp.run,
-    samples.SampledCase: samples.run,
-}
-"""The model of each class of cases."""
+assert len(KINDS) == sum(len(module.KINDS) for module in _modules()), "two kinds have the same name"
+
+
+def model(kind: type[Case]) -> Callable[[Any, list[int]], list[Outcome]]:
+    """The model of a class of cases: `run` of the module that defines the class."""
+    run: Callable[[Any, list[int]], list[Outcome]]
+    run = plain.run if kind is Case else sys.modules[kind.__module__].run
+    return run
 
 
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
@@ -57,7 +68,7 @@ def differences(case: Case) -> list[str]:
     outcomes, order = simulated(case)
     return [
         f"f{number}: the model has {model}, Incast {incast}"
-        for number, (model, incast) in enumerate(zip(MODELS[type(case)](case, order), outcomes, strict=True))
+        for number, (model, incast) in enumerate(zip(model(type(case))(case, order), outcomes, strict=True))
         if model != incast
     ]
 

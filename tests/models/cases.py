@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from incast import Scenario
+from models.schedulers import SCHEDULERS
+from models.spreading import POLICIES, Balancing
 
 GBPS = 10**9
 US = 10**6
@@ -100,26 +103,6 @@ class Pfc:
 
 
 @dataclass(frozen=True)
-class Balancing:
-    """The keys of `[balancing]` that hold for all flows; `freeze` in picoseconds, None for never."""
-
-    paths: int = 64
-    freeze: int | None = None
-    acknowledgements: str = "balanced"
-
-    def keys(self, policies: set[str]) -> dict[str, object]:
-        """Those that have an effect when the flows have these policies."""
-        keys: dict[str, object] = {}
-        if policies & {"reps", "ops-rounds"}:
-            keys["paths"] = self.paths
-        if "reps" in policies and self.freeze is not None:
-            keys["freeze"] = f"{self.freeze}ps"
-        if policies - {"ecmp"}:
-            keys["acknowledgements"] = self.acknowledgements
-        return keys
-
-
-@dataclass(frozen=True)
 class Case:
     """A network with its flows. Its buffer: None has no limit, a number is a limit for each port in bytes."""
 
@@ -130,8 +113,8 @@ class Case:
     pfc: Pfc | None = None
     scheduler: str = "strict-priority"
     quanta: tuple[int, ...] = (1518,)
-    """Bytes of each queue at a visit of deficit round robin, or packets in its turn of weighted round robin.
-    Other schedulers only count them."""
+    """The number of each queue that its scheduler has: bytes at a visit, packets in a turn. Schedulers that have
+    none only count the queues."""
     strict: int = 0
     """Queues that are served by strict priority before the scheduler."""
     balancing: Balancing = field(default_factory=Balancing)
@@ -177,10 +160,7 @@ class Case:
                 switch["reserve"] = f"{self.pfc.reserve}B"
         if len(self.quanta) > 1:
             switch |= {"queues": len(self.quanta), "scheduler": self.scheduler}
-        if self.scheduler == "drr":
-            switch["quanta"] = [f"{quantum}B" for quantum in self.quanta]
-        if self.scheduler == "wrr":
-            switch["weights"] = list(self.quanta)
+        switch |= SCHEDULERS[self.scheduler].keys(self.quanta)
         if self.strict > 0:
             switch["strict"] = self.strict
         times = {"ack_delay", "nack_interval", "rto", "repair_delay"}
@@ -370,7 +350,7 @@ def sprayed(seed: int) -> Case:
                 ),
                 transport,
             ),
-            balancing=draw.choice(["ecmp", "ops", "ops-rounds", "reps", "reps"]),
+            balancing=draw.choice([*POLICIES, "reps"]),
         )
         for _ in range(draw.randint(1, 8))
     )
@@ -380,11 +360,7 @@ def sprayed(seed: int) -> Case:
         flows,
         transport,
         buffer=limit if draw.random() < 0.6 else None,
-        balancing=Balancing(
-            paths=2 ** draw.randint(0, 6),
-            freeze=draw.randrange(10 * US, 500 * US) if draw.random() < 0.5 else None,
-            acknowledgements=draw.choice(["balanced", "one-path"]),
-        ),
+        balancing=Balancing.drawn(draw),
     )
 
 
@@ -436,7 +412,7 @@ def tiny(seed: int) -> Case:
     return replace(case, flows=flows, transport=transport, buffer=None, pfc=pfc)
 
 
-def queues(seed: int, scheduler: str | None = None) -> Case:
+def queues(seed: int, scheduler: str) -> Case:
     """A star whose ports have several queues, with or without a limit, and an incast that keeps them full."""
     draw = random.Random(f"queues {scheduler} {seed}")
     hosts, number = draw.randint(3, 6), draw.randint(2, 6)
@@ -444,10 +420,7 @@ def queues(seed: int, scheduler: str | None = None) -> Case:
     if draw.random() < 0.5:
         transport = replace(transport, ack_queue=draw.randrange(number))
     full = transport.data(transport.payload)
-    # From a few bytes, with which a queue saves up over many visits, to many packets.
-    quanta = tuple(
-        draw.choice([full, draw.randint(1, full), draw.randint(1, 8 * full)]) for _ in range(number)
-    )
+    quanta = SCHEDULERS[scheduler].numbers(draw, full, number)
     flows = tuple(
         replace(
             _flow(
@@ -466,23 +439,14 @@ def queues(seed: int, scheduler: str | None = None) -> Case:
     if draw.random() < 0.4:
         limit = max(int(full * draw.uniform(4, 40)), transport.ack)
         buffer = limit if draw.random() < 0.5 else Shared(size=2 * limit, alpha=draw.choice([0.5, 1.0, 2.0]))
-    return Case(
-        _star(draw, hosts),
-        flows,
-        transport,
-        buffer,
-        scheduler=scheduler or draw.choice(["strict-priority", "round-robin"]),
-        quanta=quanta,
-    )
+    return Case(_star(draw, hosts), flows, transport, buffer, scheduler=scheduler, quanta=quanta)
 
 
-def weighted(seed: int) -> Case:
-    """Draws a case with weights, and with strict queues before the others."""
-    draw = random.Random(f"weighted {seed}")
-    case = queues(seed, draw.choice(["wrr", "wrr", "drr", "round-robin"]))
-    weights = tuple(draw.choice([1, draw.randint(1, 4), draw.randint(1, 20)]) for _ in case.quanta)
-    quanta = weights if case.scheduler == "wrr" else case.quanta
-    return replace(case, quanta=quanta, strict=draw.choice([0, 0, draw.randint(1, len(quanta))]))
+def after_strict(seed: int) -> Case:
+    """Draws a case with strict queues before those of any other scheduler."""
+    draw = random.Random(f"after strict {seed}")
+    case = queues(seed, draw.choice([name for name in SCHEDULERS if name != "strict-priority"]))
+    return replace(case, strict=draw.randint(1, len(case.quanta)))
 
 
 def _ends(draw: random.Random, hosts: int) -> tuple[str, str]:
@@ -496,9 +460,8 @@ KINDS: dict[str, Callable[[int], Case]] = {
     "lossy star, heavy loss": lambda seed: lossy_star(seed, heavy=True),
     "two switches with PFC": paused,
     "two switches with PFC, tiny packets": tiny,
-    "priorities and round robin": queues,
-    "deficit round robin": lambda seed: queues(seed, "drr"),
-    "strict queues, weighted or deficit round robin": weighted,
+    **{name: partial(queues, scheduler=name) for name in SCHEDULERS},
+    "strict queues before another scheduler": after_strict,
     "lossy star, selective repeat": selective_star,
     "lossy star, selective repeat, heavy loss": lambda seed: selective_star(seed, heavy=True),
     "sprayed spines": sprayed,

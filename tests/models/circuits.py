@@ -26,7 +26,7 @@ from models.plain import (
     Wire,
     duration,
 )
-from models.schedulers import scheduler
+from models.schedulers import SCHEDULERS, scheduler
 
 DAY = -1
 """The begin or end of a day comes before everything else at its instant."""
@@ -357,15 +357,14 @@ def drawn(seed: int) -> RotorCase:
     if draw.random() < 0.5:
         limit = max(int(full * draw.uniform(3, draw.choice([8, 40]))), transport.ack)
         buffer = limit if draw.random() < 0.5 else Shared(size=3 * limit, alpha=draw.choice([0.5, 1.0, 2.0]))
-    name = draw.choice(["strict-priority", "round-robin", "drr", "wrr"]) if queues > 1 else "strict-priority"
-    largest = 4 if name == "wrr" else 3 * full
+    name = draw.choice(list(SCHEDULERS)) if queues > 1 else "strict-priority"
     return RotorCase(
         rotor.links(),
         tuple(flows),
         transport,
         buffer,
         scheduler=name,
-        quanta=tuple(draw.randint(1, largest) for _ in range(queues)),
+        quanta=SCHEDULERS[name].numbers(draw, full, queues),
         strict=draw.randint(0, queues) if name != "strict-priority" and draw.random() < 0.3 else 0,
         rotor=rotor,
     )

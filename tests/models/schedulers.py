@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 Queues = Sequence[Sequence[int]]
@@ -89,14 +91,51 @@ def following(last: int, queues: Queues) -> int:
     return next(number for number in ahead if queues[number])
 
 
-def scheduler(name: str, quanta: Sequence[int], strict: int) -> Scheduler:
-    """A scheduler by its name in scenario files; `quanta`, or weights, has one for each queue."""
-    return StrictThen(strict, _scheduler(name, quanta))
+@dataclass(frozen=True)
+class Described:
+    """A scheduler as cases draw and set it. Those without a number for each queue only count them.
+
+    Attributes:
+        make: Makes the state of a port, from the numbers of its queues.
+        key: The key of `[switch]` with these numbers; None if there is none.
+        unit: The unit of a number in scenario files.
+        draw: Draws the number of a queue, given the size of a full packet.
+    """
+
+    make: Callable[[Sequence[int]], Scheduler]
+    key: str | None = None
+    unit: str = ""
+    draw: Callable[[random.Random, int], int] = lambda _, full: full
+
+    def keys(self, numbers: Sequence[int]) -> dict[str, object]:
+        """The keys of `[switch]`."""
+        if self.key is None:
+            return {}
+        return {self.key: [f"{number}{self.unit}" if self.unit else number for number in numbers]}
+
+    def numbers(self, draw: random.Random, full: int, queues: int) -> tuple[int, ...]:
+        """Draws the numbers of all queues."""
+        return tuple(self.draw(draw, full) for _ in range(queues))
 
 
-def _scheduler(name: str, quanta: Sequence[int]) -> Scheduler:
-    if name == "wrr":
-        return WeightedRoundRobin(quanta)
-    if name == "drr":
-        return DeficitRoundRobin(quanta)
-    return RoundRobin(len(quanta)) if name == "round-robin" else StrictPriority()
+def _quantum(draw: random.Random, full: int) -> int:
+    """Draws from a few bytes, with which a queue saves up over many visits, to many packets."""
+    return draw.choice([full, draw.randint(1, full), draw.randint(1, 8 * full)])
+
+
+def _weight(draw: random.Random, _: int) -> int:
+    return draw.choice([1, draw.randint(1, 4), draw.randint(1, 20)])
+
+
+SCHEDULERS = {
+    "strict-priority": Described(lambda _: StrictPriority()),
+    "round-robin": Described(lambda numbers: RoundRobin(len(numbers))),
+    "drr": Described(DeficitRoundRobin, "quanta", "B", _quantum),
+    "wrr": Described(WeightedRoundRobin, "weights", draw=_weight),
+}
+"""All schedulers by their names in scenario files. Cases of each are drawn, alone and after strict queues."""
+
+
+def scheduler(name: str, numbers: Sequence[int], strict: int) -> Scheduler:
+    """A scheduler by its name in scenario files, with the number of each queue."""
+    return StrictThen(strict, SCHEDULERS[name].make(numbers))

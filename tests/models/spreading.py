@@ -5,9 +5,10 @@ Written from docs/network/routing.md, random.md and balancing.md.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
-
-from models.cases import Balancing
 
 SEED = 1
 """The scenario's seed, where it says nothing else."""
@@ -179,17 +180,55 @@ class Reps:
             self.exploring = EXPLORED
 
 
+@dataclass(frozen=True)
+class Balancing:
+    """The keys of `[balancing]` that hold for all flows; `freeze` in picoseconds, None for never."""
+
+    paths: int = 64
+    freeze: int | None = None
+    acknowledgements: str = "balanced"
+
+    @staticmethod
+    def drawn(draw: random.Random) -> Balancing:
+        """Draws all of them."""
+        return Balancing(
+            paths=2 ** draw.randint(0, 6),
+            freeze=draw.randrange(10_000_000, 500_000_000) if draw.random() < 0.5 else None,
+            acknowledgements=draw.choice(["balanced", "one-path"]),
+        )
+
+    def keys(self, policies: set[str]) -> dict[str, object]:
+        """Those that have an effect when the flows have these policies."""
+        freeze = None if self.freeze is None else f"{self.freeze}ps"
+        values = {"paths": self.paths, "freeze": freeze}
+        used = {key for name in policies for key in POLICIES[name].keys}
+        keys: dict[str, object] = {
+            key: value for key, value in values.items() if key in used and value is not None
+        }
+        if policies - {"ecmp"}:
+            keys["acknowledgements"] = self.acknowledgements
+        return keys
+
+
+@dataclass(frozen=True)
+class Described:
+    """A policy as cases draw and set it: how the state of a flow is made from its stream, and its keys."""
+
+    make: Callable[[int, Balancing], Policy]
+    keys: tuple[str, ...] = ()
+
+
+POLICIES = {
+    "ecmp": Described(lambda _, __: Ecmp()),
+    "ops": Described(lambda stream, _: Ops(stream)),
+    "ops-rounds": Described(lambda stream, settings: OpsRounds(stream, settings.paths), ("paths",)),
+    "reps": Described(
+        lambda stream, settings: Reps(stream, settings.paths, settings.freeze), ("paths", "freeze")
+    ),
+}
+"""The policies of senders by their names in scenario files. Flows of each are drawn."""
+
+
 def policy(name: str | None, key: int, settings: Balancing) -> Policy:
     """The policy of a flow."""
-    stream = flow_stream(key)
-    match name:
-        case None | "ecmp":
-            return Ecmp()
-        case "ops":
-            return Ops(stream)
-        case "ops-rounds":
-            return OpsRounds(stream, settings.paths)
-        case "reps":
-            return Reps(stream, settings.paths, settings.freeze)
-        case other:
-            raise ValueError(other)
+    return POLICIES[name or "ecmp"].make(flow_stream(key), settings)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+import incast
 from models.agreement import KINDS, report
+from models.schedulers import SCHEDULERS
 
 CHUNK = 25
 
 CASES = {
-    "deficit round robin": 300,
+    "drr": 300,
     "two switches with PFC": 200,
     "two switches with PFC, tiny packets": 300,
     "bfc star": 150,
@@ -32,3 +34,8 @@ CASES = {
 def test_every_flow_comes_out_as_in_the_model(kind: str, first: int) -> None:
     found = [text for seed in range(first, first + CHUNK) if (text := report(kind, seed)) is not None]
     assert not found, "\n\n".join(found)
+
+
+def test_every_scheduler_has_a_plain_form() -> None:
+    switch = incast.schema()["properties"]["switch"]["anyOf"][0]
+    assert list(SCHEDULERS) == switch["properties"]["scheduler"]["enum"]
