@@ -165,7 +165,8 @@ macro_rules! algorithms {
     };
 }
 
-crate::for_each_algorithm!(algorithms);
+// By its name alone: the list is above the modules in `lib.rs`.
+for_each_algorithm!(algorithms);
 
 /// The parameters of a preset; without a name of the default preset.
 fn found<P: Described>(preset: Option<&str>) -> Option<P> {

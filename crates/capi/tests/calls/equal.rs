@@ -7,7 +7,10 @@ use incast_capi::types::incast_value;
 use incast_cc::any::{CATALOGUE, Visitor};
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_cc::params::{Kind, Value};
-use incast_cc::{Ack, AnyParams, CongestionControl, IntStack, Loss, LossKind, Path, Sent, Setup, Signals};
+use incast_cc::{
+    Ack, AnyParams, CongestionControl, IntStack, Loss, LossKind, Path, Sent, Setup, Signals,
+    for_each_ack_field,
+};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::flow::{Flow, Params};
@@ -55,6 +58,51 @@ impl Random {
         }
     }
 }
+
+/// Random values of signals, by type alone; less of each while there is no congestion.
+trait Drawn {
+    fn drawn(random: &mut Random, calm: bool) -> Self;
+}
+
+impl Drawn for Time {
+    fn drawn(random: &mut Random, calm: bool) -> Self {
+        random.time(if calm { 10 } else { 26 })
+    }
+}
+
+impl Drawn for Bytes {
+    fn drawn(random: &mut Random, _: bool) -> Self {
+        random.bytes(24)
+    }
+}
+
+impl Drawn for u64 {
+    fn drawn(random: &mut Random, _: bool) -> Self {
+        random.sized(24)
+    }
+}
+
+impl Drawn for u32 {
+    fn drawn(random: &mut Random, calm: bool) -> Self {
+        if calm { 0 } else { random.below(8) as Self }
+    }
+}
+
+impl Drawn for bool {
+    fn drawn(random: &mut Random, _: bool) -> Self {
+        random.below(4) == 0
+    }
+}
+
+macro_rules! drawn_ack {
+    ($($field:ident)+) => {
+        /// An acknowledgement with a random value of every signal, of new ones too, which depends on no other.
+        fn any_ack(random: &mut Random, calm: bool) -> Ack {
+            Ack { $($field: Drawn::drawn(random, calm)),+ }
+        }
+    };
+}
+for_each_ack_field!(drawn_ack);
 
 /// Two flows that get the same calls: one in Rust and one behind C.
 struct Twin<'a> {
@@ -139,6 +187,7 @@ impl Twin<'_> {
         let acked = if random.below(10) == 0 { 0 } else { self.path.payload.get() * u64::from(packets) };
         let sent = now - self.path.base_rtt - beyond;
         let sequence = sequence + acked;
+        let other = any_ack(random, calm);
         Ack {
             now,
             sent,
@@ -148,16 +197,12 @@ impl Twin<'_> {
             packet: sequence.saturating_sub(random.below(2) * self.path.payload.get()),
             sequence,
             next_sequence: sequence + random.sized(24),
-            inflight: random.bytes(24),
-            inflight_now: random.bytes(24),
             packets,
             marked: if calm { 0 } else { random.below(u64::from(packets) + 1) as u32 },
-            hop_delay: random.time(if calm { 10 } else { 26 }),
             receiver_flows: random.below(100) as u32,
             tag,
-            delayed_run: if calm { 0 } else { random.below(8) as u32 },
-            hole: !calm && random.below(6) == 0,
-            circuit: random.below(3) == 0,
+            hole: other.hole && !calm,
+            ..other
         }
     }
 
