@@ -113,8 +113,8 @@ class Case:
     pfc: Pfc | None = None
     scheduler: str = "strict-priority"
     quanta: tuple[int, ...] = (1518,)
-    """The number of each queue that its scheduler has: bytes at a visit, packets in a turn. Schedulers that have
-    none only count the queues."""
+    """The number of each queue that its scheduler has: bytes at a visit, packets in a turn. Schedulers that
+    have none only count the queues."""
     strict: int = 0
     """Queues that are served by strict priority before the scheduler."""
     balancing: Balancing = field(default_factory=Balancing)

@@ -20,6 +20,14 @@ class Tables:
         return self._core.table("flows")
 
     @property
+    def flow_series(self) -> _core.Table:
+        """Samples of the probed flows while they are active, by time.
+
+        Of equal ones that follow each other only the first and the last have a row.
+        """
+        return self._core.table("flow_series")
+
+    @property
     def ports(self) -> _core.Table:
         """One row per port: totals over the run."""
         return self._core.table("ports")
@@ -33,25 +41,20 @@ class Tables:
         return self._core.table("port_series")
 
     @property
-    def flow_series(self) -> _core.Table:
-        """Samples of the probed flows while they are active, by time.
-
-        Of equal ones that follow each other only the first and the last have a row.
-        """
-        return self._core.table("flow_series")
-
-    @property
-    def pauses(self) -> _core.Table:
-        """Every pause and resume of a port, by time; only with ``probe.pauses``."""
-        return self._core.table("pauses")
-
-    @property
     def internals(self) -> _core.Table:
         """Samples of internal quantities of the probed flows' congestion control, by time.
 
         One row per quantity; only with ``probe.internals``.
         """
         return self._core.table("internals")
+
+    @property
+    def jobs(self) -> _core.Table:
+        """One row per job of a workload with dependencies.
+
+        Its completion time, slowest operation and lower bound; only if the traffic has operations.
+        """
+        return self._core.table("jobs")
 
     @property
     def operations(self) -> _core.Table:
@@ -62,9 +65,6 @@ class Tables:
         return self._core.table("operations")
 
     @property
-    def jobs(self) -> _core.Table:
-        """One row per job of a workload with dependencies.
-
-        Its completion time, slowest operation and lower bound; only if the traffic has operations.
-        """
-        return self._core.table("jobs")
+    def pauses(self) -> _core.Table:
+        """Every pause and resume of a port, by time; only with ``probe.pauses``."""
+        return self._core.table("pauses")

@@ -66,12 +66,13 @@ pub(super) fn schema(columns: &[Column]) -> SchemaRef {
 /// Declares a table: the records of its rows, and for each column its meaning, its name, the type of its cells
 /// ([`Cell`](super::cell::Cell)) and its value.
 ///
-/// `if |simulation| …` makes the table optional: only some results have it. `; earlier VALUE` after a column gives
+/// `from RECORDS` names the method of [`Sink`](incast_sim::Sink) that receives the records of a table that grows during a
+/// run. `if |simulation| …` makes the table optional: only some results have it. `; earlier VALUE` after a column gives
 /// its value in results of earlier versions, which lack it.
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
-        struct $table:ident $(, if |$simulation:ident| $wanted:expr)?;
+        struct $table:ident $(from $records:ident)? $(, if |$simulation:ident| $wanted:expr)?;
 
         |$record:ident: &$type:ty, $labels:ident| {
             $(

@@ -9,7 +9,7 @@ use super::declare::table;
 table! {
     /// Samples of the probed flows while they are active, by time. Of equal ones that follow each other only the first
     /// and the last have a row.
-    struct FlowSeries;
+    struct FlowSeries from flow_samples;
 
     |record: &FlowSample, labels| {
         /// when

@@ -8,7 +8,7 @@ use super::declare::table;
 
 table! {
     /// One row per flow, in the order in which they finished. Unfinished flows follow, then those that did not start.
-    struct Flows;
+    struct Flows from flows;
 
     |record: &FlowRecord, labels| {
         /// number of the flow, in order of start

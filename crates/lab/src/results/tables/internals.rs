@@ -14,7 +14,7 @@ use super::declare::table;
 table! {
     /// Samples of internal quantities of the probed flows' congestion control, by time. One row per quantity; only with
     /// `probe.internals`.
-    struct Internals, if |simulation| simulation.probes.internals;
+    struct Internals from internals, if |simulation| simulation.probes.internals;
 
     |record: &InternalSample, labels| {
         /// when

@@ -1,4 +1,5 @@
-//! The tables of a result. Each is declared in one file: its columns with their types, units, meanings and contents.
+//! The tables of a result. Each is declared in one file: its columns with their types, units, meanings and contents. A
+//! file of this folder with a `table!` needs no line elsewhere (`build.rs`).
 //!
 //! A column's name ends in its unit (`_ps`, `_bytes`, `_bps`), and its Arrow field carries the unit
 //! and a sentence of meaning in its metadata. Quantities are signed 64-bit integers, because the
@@ -7,15 +8,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod declare;
-pub(crate) mod flow_series;
-pub(crate) mod flows;
-pub(crate) mod internals;
-pub(crate) mod jobs;
 mod labels;
-pub(crate) mod operations;
-pub(crate) mod pauses;
-pub(crate) mod port_series;
-pub(crate) mod ports;
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,22 +22,9 @@ pub use declare::Column;
 pub(crate) use declare::Rows;
 pub use labels::Labels;
 
-/// Calls a macro with every table: its file, its type, and for one that grows during a run the method of
-/// [`Sink`](incast_sim::Sink) that receives its records.
-macro_rules! each_table {
-    ($then:ident) => {
-        $then! {
-            flows::Flows from flows,
-            ports::Ports,
-            port_series::PortSeries from port_samples,
-            flow_series::FlowSeries from flow_samples,
-            pauses::Pauses from pauses,
-            internals::Internals from internals,
-            operations::Operations from operations,
-            jobs::Jobs,
-        }
-    };
-}
+// The modules of the tables, and `each_table!`, which calls a macro with every table: its file, its type, and for one that
+// grows during a run the method of `Sink` that receives its records.
+include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 
 pub(crate) use each_table;
 

@@ -9,7 +9,7 @@ use super::declare::table;
 table! {
     /// One row per operation of a workload with dependencies, in the order in which they ended. Only if the traffic has
     /// operations.
-    struct Operations, if |simulation| !simulation.operations.is_empty();
+    struct Operations from operations, if |simulation| !simulation.operations.is_empty();
 
     |record: &OperationRecord, labels| {
         /// number of the operation

@@ -7,7 +7,7 @@ use super::declare::table;
 
 table! {
     /// Every pause and resume of a port, by time; only with `probe.pauses`.
-    struct Pauses, if |simulation| simulation.probes.pauses;
+    struct Pauses from pauses, if |simulation| simulation.probes.pauses;
 
     |record: &PauseRecord, labels| {
         /// when

@@ -9,7 +9,7 @@ use super::declare::table;
 table! {
     /// Samples of the probed ports, by time. Of equal ones that follow each other only the first and the last have a
     /// row.
-    struct PortSeries;
+    struct PortSeries from port_samples;
 
     |record: &PortSample, labels| {
         /// when
