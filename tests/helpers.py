@@ -13,47 +13,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import incast
+from blocks import block, joined, traffic
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
 
-SMALL = """\
-seed = 7
-
-[topology]
-kind = "star"
-hosts = 4
-rate = "100Gbps"
-delay = "3us"
-
-[switch]
-buffer = "unlimited"
-
-[cc]
-algorithm = "oscar"
-
-[[traffic]]
-name = "long"
-kind = "flows"
-from = "h0"
-to = "h3"
-size = "2MB"
-
-[[traffic]]
-name = "burst"
-kind = "flows"
-from = ["h1", "h2"]
-to = "h3"
-size = "200KB"
-start = "50us"
-
-[probe]
-ports = ["to h3"]
-interval = "1us"
-
-[run]
-until = "1ms"
-"""
+SMALL = joined(
+    "seed = 7\n",
+    block("[topology]", kind="star", hosts=4, rate="100Gbps", delay="3us"),
+    block("[switch]", buffer="unlimited"),
+    block("[cc]", algorithm="oscar"),
+    traffic("long", "h0", "h3", size="2MB"),
+    traffic("burst", ["h1", "h2"], "h3", size="200KB", start="50us"),
+    block("[probe]", ports=["to h3"], interval="1us"),
+    block("[run]", until="1ms"),
+)
 """A star of four hosts: a long flow, two short ones onto it, and a probe at the port they share."""
 
 RING = """\

@@ -9,23 +9,14 @@ from pathlib import Path
 import pytest
 
 import incast
+from blocks import block, joined, star, traffic
 from incast import captures
 
-SCENARIO = """\
-topology = { kind = "star", hosts = 3, rate = "10Gbps", delay = "1us" }
-cc = { algorithm = "newreno" }
-
-[[traffic]]
-name = "two"
-kind = "flows"
-from = ["h0", "h1"]
-to = "h2"
-size = "50KB"
-
-[probe]
-ports = ["to h2"]
-captures = ["to h2", "h2"]
-"""
+SCENARIO = joined(
+    star(3, "10Gbps", "1us", cc={"algorithm": "newreno"}),
+    traffic("two", ["h0", "h1"], "h2", size="50KB"),
+    block("[probe]", ports=["to h2"], captures=["to h2", "h2"]),
+)
 
 
 def test_packets_are_those_that_the_ports_sent(tmp_path: Path) -> None:

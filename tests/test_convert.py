@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks import block, joined, star
 from helpers import Incast
 from incast import Result
 
@@ -24,22 +25,17 @@ TOPOLOGY = """\
 FLOWS = "3\n0 3 3 100 450000 2.0\n1 3 3 200 20000 2.000001\n2 0 3 100 1000 2.0005"
 SIZES = "0 0\n1000 50\n30000 100\n"
 
-PAUSES = """\
-topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
-switch = { pfc = { xoff = "50KB" }, ecn = { kmin = "20KB", kmax = "60KB", pmax = 0.5 } }
-cc = { algorithm = "dcqcn" }
-
-[[traffic]]
-kind = "incast"
-to = "h3"
-size = "100KB"
-
-[probe]
-ports = ["to h3"]
-captures = ["to h3", "s0->h0", "h3"]
-pauses = true
-interval = "2us"
-"""
+PAUSES = joined(
+    star(
+        4,
+        "100Gbps",
+        "1us",
+        switch={"pfc": {"xoff": "50KB"}, "ecn": {"kmin": "20KB", "kmax": "60KB", "pmax": 0.5}},
+        cc={"algorithm": "dcqcn"},
+    ),
+    block("[[traffic]]", kind="incast", to="h3", size="100KB"),
+    block("[probe]", ports=["to h3"], captures=["to h3", "s0->h0", "h3"], pauses=True, interval="2us"),
+)
 
 
 @pytest.fixture

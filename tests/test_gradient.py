@@ -9,28 +9,21 @@ import numpy as np
 import pytest
 
 import incast
+from blocks import joined, star, traffic
 
-BURST = """
-topology = { kind = "star", hosts = 11, rate = "100Gbps", delay = "3us" }
-switch = { buffer = "unlimited" }
-cc = { algorithm = "oracle" }
-probe = { flows = ["long"], flow_interval = "20ns" }
-run = { until = "1800us" }
-
-[[traffic]]
-name = "long"
-kind = "flows"
-from = "h0"
-to = "h10"
-
-[[traffic]]
-name = "short"
-kind = "flows"
-from = "h1-h9"
-to = "h10"
-start = "500us"
-stop = "1500us"
-"""
+BURST = joined(
+    star(
+        11,
+        "100Gbps",
+        "3us",
+        switch={"buffer": "unlimited"},
+        cc={"algorithm": "oracle"},
+        probe={"flows": ["long"], "flow_interval": "20ns"},
+        run={"until": "1800us"},
+    ),
+    traffic("long", "h0", "h10"),
+    traffic("short", "h1-h9", "h10", start="500us", stop="1500us"),
+)
 
 
 def sampled(acked: list[int], rtt_us: list[float]) -> incast.Result:
@@ -153,27 +146,18 @@ def test_oscars_own_gradient_is_that_of_disjoint_windows() -> None:
     # dead band larger than any delay makes each step u the smaller of the two loops' (Algorithm 2, lines 7
     # to 10), which is u_r = rate/((1 + gradient) · line) while the rate is what limits the flow. Samples
     # show u.
-    text = """
-    topology = { kind = "star", hosts = 11, rate = "100Gbps", delay = "3us" }
-    switch = { buffer = "unlimited" }
-    probe = { flows = ["long"], flow_interval = "20ns", internals = true }
-    run = { until = "620us" }
-
-    [[traffic]]
-    name = "long"
-    kind = "flows"
-    from = "h0"
-    to = "h10"
-    cc = { algorithm = "oscar", dead_band = "10ms", u_ai = 0 }
-
-    [[traffic]]
-    name = "short"
-    kind = "flows"
-    from = "h1-h9"
-    to = "h10"
-    start = "500us"
-    cc = { algorithm = "constant", rate = "9.7Gbps" }
-    """
+    text = joined(
+        star(
+            11,
+            "100Gbps",
+            "3us",
+            switch={"buffer": "unlimited"},
+            probe={"flows": ["long"], "flow_interval": "20ns", "internals": True},
+            run={"until": "620us"},
+        ),
+        traffic("long", "h0", "h10", cc={"algorithm": "oscar", "dead_band": "10ms", "u_ai": 0}),
+        traffic("short", "h1-h9", "h10", start="500us", cc={"algorithm": "constant", "rate": "9.7Gbps"}),
+    )
     result = incast.Scenario.from_toml(text).run()
     seen = incast.gradient_of(result, "long")
     u = result.internals_of("long")["u"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks import block, claim, constant, joined, traffic
 from helpers import RING, ROOT, Incast, wait_until
 from incast import Scenario
 from incast import algorithms as incast_algorithms
@@ -28,70 +29,38 @@ PAPERS = ROOT / "papers"
 FASTEST = ("oscar/fig8", "oscar/fig9")
 """The two figures that take the least time."""
 
-CONSTANT = """\
-[topology]
-kind = "star"
-hosts = 3
-rate = "100Gbps"
-delay = "3us"
-
-[switch]
-buffer = "unlimited"
-
-[[traffic]]
-name = "half"
-kind = "flows"
-from = "h0"
-to = "h2"
-stop = "100us"
-cc = { algorithm = "constant", rate = "50Gbps", window = "unlimited" }
-
-[[traffic]]
-name = "late"
-kind = "flows"
-from = "h1"
-to = "h2"
-start = "50us"
-size = "500KB"
-cc = { algorithm = "constant", rate = "100Gbps", window = "unlimited" }
-
-[probe]
-ports = ["s0->h2"]
-flows = ["half", "late"]
-interval = "500ns"
-
-[run]
-until = "200us"
-"""
+CONSTANT = joined(
+    block("[topology]", kind="star", hosts=3, rate="100Gbps", delay="3us"),
+    block("[switch]", buffer="unlimited"),
+    traffic("half", "h0", "h2", stop="100us", cc=constant("50Gbps")),
+    traffic("late", "h1", "h2", start="50us", size="500KB", cc=constant("100Gbps")),
+    block("[probe]", ports=["s0->h2"], flows=["half", "late"], interval="500ns"),
+    block("[run]", until="200us"),
+)
 """A flow at half the line rate; from 50 us on another at the full one, so that the queue grows."""
 
-CLAIMS = """\
-[figure]
-title = "A title"
-place = "Nowhere"
-setup = "Set-up."
-choices = ["One."]
-shows = "A line."
-
-[[runs]]
-name = "run/{hosts}"
-cc = "oscar"
-scenario = "small.toml"
-set = ["topology.hosts={hosts}"]
-vary = { hosts = [4, 5] }
-
-[[claim]]
-id = "full"
-says = "The link is full"
-place = "here"
-paper = "full"
-unit = "%"
-measure = { do = "utilisation", run = "run/4", port = "s0->h3", from = "20us", to = "100us" }
-reproduced = "at least 99%"
-trend = "at least 50%"
-rule = "Full."
-reason = "None needed."
-"""
+CLAIMS = joined(
+    block("[figure]", title="A title", place="Nowhere", setup="Set-up.", choices=["One."], shows="A line."),
+    block(
+        "[[runs]]",
+        name="run/{hosts}",
+        cc="oscar",
+        scenario="small.toml",
+        set=["topology.hosts={hosts}"],
+        vary={"hosts": [4, 5]},
+    ),
+    claim(
+        "full",
+        "The link is full",
+        paper="full",
+        unit="%",
+        measure={"do": "utilisation", "run": "run/4", "port": "s0->h3", "from": "20us", "to": "100us"},
+        reproduced="at least 99%",
+        trend="at least 50%",
+        rule="Full.",
+        reason="None needed.",
+    ),
+)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks import block, claim, joined
 from helpers import Incast
 from incast.ledger import LedgerError, Verdict, find, judge, run_figure
 from incast.ledger.figure import Claim
@@ -31,55 +32,40 @@ load = 0.8
 duration = "20ms"
 """
 
-CLAIMS = """\
-[figure]
-title = "Seeds"
-place = "Nowhere"
-setup = "Set-up."
-shows = "A line."
-quick = true
-
-[[runs]]
-name = "swift"
-cc = "swift"
-scenario = "poisson.toml"
-seeds = 3
-
-[[runs]]
-name = "fixed"
-cc = "swift"
-scenario = "poisson.toml"
-
-[[claim]]
-id = "slower"
-says = "Mean slowdown"
-place = "here"
-paper = "more than 1"
-measure = { do = "slowdown", run = "swift", stat = "p50" }
-unit = "x"
-reproduced = "at least 1x"
-rule = "More than 1."
-
-[[claim]]
-id = "same"
-says = "A run against itself"
-place = "here"
-paper = "1"
-measure.do = "ratio"
-measure.of = { do = "analysis", call = "finished", run = "swift" }
-measure.to = { do = "analysis", call = "finished", run = "swift" }
-reproduced = "1 to 1"
-rule = "Equal."
-
-[[claim]]
-id = "fixed"
-says = "Without seeds"
-place = "here"
-paper = "none"
-measure = { do = "slowdown", run = "fixed", stat = "mean" }
-reproduced = "at least 1"
-rule = "More than 1."
-"""
+CLAIMS = joined(
+    block("[figure]", title="Seeds", place="Nowhere", setup="Set-up.", shows="A line.", quick=True),
+    block("[[runs]]", name="swift", cc="swift", scenario="poisson.toml", seeds=3),
+    block("[[runs]]", name="fixed", cc="swift", scenario="poisson.toml"),
+    claim(
+        "slower",
+        "Mean slowdown",
+        paper="more than 1",
+        measure={"do": "slowdown", "run": "swift", "stat": "p50"},
+        unit="x",
+        reproduced="at least 1x",
+        rule="More than 1.",
+    ),
+    claim(
+        "same",
+        "A run against itself",
+        paper="1",
+        measure={
+            "do": "ratio",
+            "of": {"do": "analysis", "call": "finished", "run": "swift"},
+            "to": {"do": "analysis", "call": "finished", "run": "swift"},
+        },
+        reproduced="1 to 1",
+        rule="Equal.",
+    ),
+    claim(
+        "fixed",
+        "Without seeds",
+        paper="none",
+        measure={"do": "slowdown", "run": "fixed", "stat": "mean"},
+        reproduced="at least 1",
+        rule="More than 1.",
+    ),
+)
 
 ANALYSIS = '''\
 """For the test."""
@@ -99,28 +85,19 @@ def curve(n):
     return list(range(n)), list(range(n))
 '''
 
-ALONE = """\
-[figure]
-title = "Analysis"
-place = "Nowhere"
-setup = "Set-up."
-shows = "A line."
-
-[[claim]]
-id = "square"
-says = "A square"
-place = "here"
-paper = "9 s"
-measure = { do = "analysis", call = "square", of = "3" }
-unit = "s"
-reproduced = "9s to 9s"
-rule = "Exact."
-
-[[panel]]
-y = "y"
-x = "x"
-lines = [{ show = "analysis", call = "curve", n = 4, label = "line" }]
-"""
+ALONE = joined(
+    block("[figure]", title="Analysis", place="Nowhere", setup="Set-up.", shows="A line."),
+    claim(
+        "square",
+        "A square",
+        paper="9 s",
+        measure={"do": "analysis", "call": "square", "of": "3"},
+        unit="s",
+        reproduced="9s to 9s",
+        rule="Exact.",
+    ),
+    block("[[panel]]", y="y", x="x", lines=[{"show": "analysis", "call": "curve", "n": 4, "label": "line"}]),
+)
 
 
 HISTORY = """\

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from blocks import block, claim, joined, traffic
 from helpers import Incast
 from incast import Result, Scenario, testbed
 from incast.ledger import LedgerError, find, judge, run_figure, run_figures
@@ -17,55 +18,30 @@ from incast.ledger.testbeds import AbsentError, measure
 from incast.progress import Progress, State
 from incast.real.testbed import RunError, TestbedError, machine
 
-SCENARIO = """\
-[topology]
-kind = "star"
-hosts = 3
-rate = "100Mbps"
-delay = "10us"
+SCENARIO = joined(
+    block("[topology]", kind="star", hosts=3, rate="100Mbps", delay="10us"),
+    block("[transport]", header="54B"),
+    traffic("two", ["h0", "h1"], "h2", size="30KB"),
+)
 
-[transport]
-header = "54B"
-
-[[traffic]]
-name = "two"
-kind = "flows"
-from = ["h0", "h1"]
-to = "h2"
-size = "30KB"
-"""
-
-CLAIMS = """\
-[figure]
-title = "A figure with real packets"
-place = "Nowhere"
-setup = "Set-up."
-shows = "A line."
-
-[[runs]]
-name = "measured"
-cc = "swift"
-scenario = "two.toml"
-testbed = true
-seeds = 2
-
-[[runs]]
-name = "simulated"
-cc = "swift"
-scenario = "two.toml"
-
-[[claim]]
-id = "as-simulated"
-says = "Completion times are those of the simulation"
-place = "here"
-paper = "the same"
-measure.do = "ratio"
-measure.of = { do = "completion", run = "measured", group = "two", stat = "mean" }
-measure.to = { do = "completion", run = "simulated", group = "two", stat = "mean" }
-unit = "x"
-reproduced = "1x to 1x"
-rule = "Equal."
-"""
+CLAIMS = joined(
+    block("[figure]", title="A figure with real packets", place="Nowhere", setup="Set-up.", shows="A line."),
+    block("[[runs]]", name="measured", cc="swift", scenario="two.toml", testbed=True, seeds=2),
+    block("[[runs]]", name="simulated", cc="swift", scenario="two.toml"),
+    claim(
+        "as-simulated",
+        "Completion times are those of the simulation",
+        paper="the same",
+        measure={
+            "do": "ratio",
+            "of": {"do": "completion", "run": "measured", "group": "two", "stat": "mean"},
+            "to": {"do": "completion", "run": "simulated", "group": "two", "stat": "mean"},
+        },
+        unit="x",
+        reproduced="1x to 1x",
+        rule="Equal.",
+    ),
+)
 
 
 @pytest.fixture

@@ -5,52 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blocks import block, joined, traffic
 from incast import Scenario
 from incast.ledger import measures as m
 from incast.ledger.view import View
 
-TWO_LEAVES = """\
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 1
-hosts = 3
-rate = "10Gbps"
-delay = "1us"
-
-[switch]
-buffer = "unlimited"
-
-[cc]
-algorithm = "constant"
-window = "unlimited"
-
-[[traffic]]
-name = "near"
-kind = "flows"
-from = ["h0", "h1"]
-to = "h2"
-size = "100KB"
-
-[[traffic]]
-name = "far"
-kind = "flows"
-from = ["h3", "h4"]
-to = "h2"
-size = "50KB"
-
-[[traffic]]
-name = "other"
-kind = "flows"
-from = "h5"
-to = "h0"
-size = "1KB"
-
-[probe]
-ports = ["all switch ports"]
-interval = "5us"
-until = "200us"
-"""
+TWO_LEAVES = joined(
+    block("[topology]", kind="leaf-spine", leaves=2, spines=1, hosts=3, rate="10Gbps", delay="1us"),
+    block("[switch]", buffer="unlimited"),
+    block("[cc]", algorithm="constant", window="unlimited"),
+    traffic("near", ["h0", "h1"], "h2", size="100KB"),
+    traffic("far", ["h3", "h4"], "h2", size="50KB"),
+    traffic("other", "h5", "h0", size="1KB"),
+    block("[probe]", ports=["all switch ports"], interval="5us", until="200us"),
+)
 
 
 @pytest.fixture(scope="module")

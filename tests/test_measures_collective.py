@@ -8,44 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blocks import block, claim, joined, traffic
 from incast import Scenario
 from incast.ledger import find, run_figure
 from incast.ledger import measures as m
 from incast.ledger.picture import draw
 from incast.ledger.view import View
 
-STAR = """\
-[topology]
-kind = "star"
-hosts = 5
-rate = "100Gbps"
-delay = "3us"
-
-[switch]
-buffer = "unlimited"
-
-[cc]
-algorithm = "constant"
-rate = "100Gbps"
-window = "unlimited"
-
-[[traffic]]
-name = "pair"
-kind = "flows"
-from = "h0"
-to = "h4"
-size = "1MB"
-
-[[traffic]]
-name = "incast"
-kind = "flows"
-from = ["h1", "h2"]
-to = "h3"
-size = "500KB"
-
-[run]
-until = "{until}"
-"""
+STAR = joined(
+    block("[topology]", kind="star", hosts=5, rate="100Gbps", delay="3us"),
+    block("[switch]", buffer="unlimited"),
+    block("[cc]", algorithm="constant", rate="100Gbps", window="unlimited"),
+    traffic("pair", "h0", "h4", size="1MB"),
+    traffic("incast", ["h1", "h2"], "h3", size="500KB"),
+    block("[run]", until="{until}"),
+)
 
 
 def made(until: str) -> View:
@@ -80,56 +57,53 @@ def test_a_flow_that_did_not_finish_has_no_end() -> None:
         m.cct(view, "other")
 
 
-FIGURE = """\
-[figure]
-title = "A title"
-place = "Paper, Figure 1"
-setup = "A star."
-shows = "Bars."
-
-[[runs]]
-name = "constant/{n}"
-cc = "constant"
-parameters = ["rate=100Gbps", "window=unlimited"]
-scenario = "star.toml"
-set = ["traffic.pair.size={n}KB"]
-vary = { n = [100, 200] }
-seeds = 2
-
-[[claim]]
-id = "increase"
-says = "No increase"
-place = "section 1"
-paper = "none"
-measure = { do = "cct_increase", run = "constant/100", group = "pair" }
-reproduced = "at most 0.1"
-rule = "None."
-
-[[panel]]
-x = "size (KB)"
-y = "increase"
-
-[[panel.lines]]
-show = "bars"
-each = "constant/*"
-against = "n"
-unit = "%"
-label = "constant"
-of = { do = "cct_increase", group = "pair" }
-
-[[panel.lines]]
-show = "bars"
-each = "constant/*"
-against = "n"
-label = "again"
-dashes = 1
-of = { do = "cct_increase", group = "pair" }
-
-[[panel]]
-x = "time (us)"
-y = "share of flows"
-lines = [{ show = "cdf", run = "constant/100", group = "incast" }]
-"""
+FIGURE = joined(
+    block("[figure]", title="A title", place="Paper, Figure 1", setup="A star.", shows="Bars."),
+    block(
+        "[[runs]]",
+        name="constant/{n}",
+        cc="constant",
+        parameters=["rate=100Gbps", "window=unlimited"],
+        scenario="star.toml",
+        set=["traffic.pair.size={n}KB"],
+        vary={"n": [100, 200]},
+        seeds=2,
+    ),
+    claim(
+        "increase",
+        "No increase",
+        place="section 1",
+        paper="none",
+        measure={"do": "cct_increase", "run": "constant/100", "group": "pair"},
+        reproduced="at most 0.1",
+        rule="None.",
+    ),
+    block("[[panel]]", x="size (KB)", y="increase"),
+    block(
+        "[[panel.lines]]",
+        show="bars",
+        each="constant/*",
+        against="n",
+        unit="%",
+        label="constant",
+        of={"do": "cct_increase", "group": "pair"},
+    ),
+    block(
+        "[[panel.lines]]",
+        show="bars",
+        each="constant/*",
+        against="n",
+        label="again",
+        dashes=1,
+        of={"do": "cct_increase", "group": "pair"},
+    ),
+    block(
+        "[[panel]]",
+        x="time (us)",
+        y="share of flows",
+        lines=[{"show": "cdf", "run": "constant/100", "group": "incast"}],
+    ),
+)
 
 
 def test_bars_and_distributions_are_drawn(tmp_path: Path) -> None:

@@ -8,60 +8,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blocks import block, claim, constant, joined, traffic
 from incast import Scenario
 from incast.ledger import find, run_figure
 from incast.ledger import measures as m
 from incast.ledger.picture import draw
 from incast.ledger.view import View
 
-TWO = """\
-[topology]
-kind = "star"
-hosts = 3
-rate = "25Gbps"
-delay = "4821ns"
 
-[switch]
-buffer = "{buffer}"
+def two(buffer: str, **probe: object) -> str:
+    """Returns half the line, one and a half from 100 us to 200 us: a queue of 12.5 Gbps · 100 us grows."""
+    return joined(
+        block("[topology]", kind="star", hosts=3, rate="25Gbps", delay="4821ns"),
+        block("[switch]", buffer=buffer),
+        traffic("half", "h0", "h2", stop="400us", cc=constant("12500Mbps")),
+        traffic("late", "h1", "h2", start="100us", stop="200us", cc=constant("25Gbps")),
+        block("[probe]", **probe, ports=["s0->h2"], flows=["half", "late"], interval="1us"),
+        block("[run]", until="400us"),
+    )
 
-[[traffic]]
-name = "half"
-kind = "flows"
-from = "h0"
-to = "h2"
-stop = "400us"
-cc = {{ algorithm = "constant", rate = "12500Mbps", window = "unlimited" }}
-
-[[traffic]]
-name = "late"
-kind = "flows"
-from = "h1"
-to = "h2"
-start = "100us"
-stop = "200us"
-cc = {{ algorithm = "constant", rate = "25Gbps", window = "unlimited" }}
-
-[probe]
-ports = ["s0->h2"]
-flows = ["half", "late"]
-interval = "1us"
-
-[run]
-until = "400us"
-"""
-"""Half the line; from 100 us to 200 us one and a half of it, so that a queue of 12.5 Gbps · 100 us grows."""
 
 PORT = "s0->h2"
 
 
 @pytest.fixture(scope="module")
 def view() -> View:
-    return View("two", Scenario.from_toml(TWO.format(buffer="4MB")).run(threads=1))
+    return View("two", Scenario.from_toml(two("4MB")).run(threads=1))
 
 
 def controlled() -> str:
     """Returns the scenario with CCC for both flows, and with its internal quantities."""
-    text = TWO.format(buffer="4MB").replace("[probe]", "[probe]\ninternals = true")
+    text = two("4MB", internals=True)
     kept = [line for line in text.splitlines() if not line.startswith("cc = ")]
     return '[cc]\nalgorithm = "ccc"\n\n' + "\n".join(kept) + "\n"
 
@@ -110,7 +87,7 @@ def test_fair_after(view: View) -> None:
 
 def test_losses(view: View) -> None:
     assert m.lost_packets(view).value == m.lost_packets(view, "number").value == 0
-    small = View("small", Scenario.from_toml(TWO.format(buffer="60KB")).run(threads=1))
+    small = View("small", Scenario.from_toml(two("60KB")).run(threads=1))
     number = m.lost_packets(small, "number").value
     assert number > 0
     packets = small.result.flows.column("packets").sum()
@@ -121,7 +98,7 @@ def test_losses(view: View) -> None:
 
 def test_pauses(view: View) -> None:
     assert m.pauses(view).value == 0
-    text = TWO.format(buffer="200KB") + "\n[switch.pfc]\n"
+    text = two("200KB") + "\n[switch.pfc]\n"
     unseen = View("pfc", Scenario.from_toml(text).run(threads=1))
     assert m.pauses(unseen).value == m.pauses(unseen, "s0").value > 0
     assert m.pauses(unseen, "h").value == 0
@@ -169,48 +146,40 @@ def test_internal_quantities(ccc: View) -> None:
         m.internal(ccc, "half", "power")
 
 
-FIGURE = """\
-[figure]
-title = "A title"
-place = "Nowhere"
-setup = "Set-up."
-shows = "Lines."
-
-[[runs]]
-name = "run"
-cc = "ccc"
-scenario = "two.toml"
-
-[[claim]]
-id = "full"
-says = "The link is used"
-place = "here"
-paper = "used"
-unit = "%"
-measure = { do = "utilisation", run = "run", port = "s0->h2" }
-reproduced = "at least 10%"
-rule = "Used."
-
-[[panel]]
-y = "Gbps"
-
-[[panel.lines]]
-show = "trajectory"
-run = "run"
-flows = ["half", "late"]
-step = "5us"
-start = "110us"
-end = "180us"
-
-[[panel]]
-y = "us"
-lines = [{ show = "internal", run = "run", flow = "half", name = "q_ps", scale = 1e6 }]
-
-[[panel]]
-y = "use (%)"
-unit = "%"
-bars = [{ of = { do = "utilisation", run = "run", port = "s0->h2" }, label = "CCC", colour = "ccc" }]
-"""
+FIGURE = joined(
+    block("[figure]", title="A title", place="Nowhere", setup="Set-up.", shows="Lines."),
+    block("[[runs]]", name="run", cc="ccc", scenario="two.toml"),
+    claim(
+        "full",
+        "The link is used",
+        paper="used",
+        unit="%",
+        measure={"do": "utilisation", "run": "run", "port": "s0->h2"},
+        reproduced="at least 10%",
+        rule="Used.",
+    ),
+    block("[[panel]]", y="Gbps"),
+    block(
+        "[[panel.lines]]",
+        show="trajectory",
+        run="run",
+        flows=["half", "late"],
+        step="5us",
+        start="110us",
+        end="180us",
+    ),
+    block(
+        "[[panel]]",
+        y="us",
+        lines=[{"show": "internal", "run": "run", "flow": "half", "name": "q_ps", "scale": 1e6}],
+    ),
+    block(
+        "[[panel]]",
+        y="use (%)",
+        unit="%",
+        bars=[{"of": {"do": "utilisation", "run": "run", "port": "s0->h2"}, "label": "CCC", "colour": "ccc"}],
+    ),
+)
 
 
 def test_trajectories_internals_and_bars_are_drawn(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import incast
+from blocks import block, joined, star, traffic
 from helpers import Incast
 from incast import ScenarioError, _core, captures, store, testbed
 from incast._build import build
@@ -21,23 +22,17 @@ from incast.real.testbed import machine, plan, telemetry
 from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import titles
 
-STAR = """\
-topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
-switch = { buffer = { per_port = "300KB" }, ecn = { kmin = "30KB", kmax = "30KB", pmax = 1 } }
-cc = { algorithm = "dctcp" }
-
-[[traffic]]
-name = "two"
-kind = "flows"
-from = ["h0", "h1"]
-to = "h2"
-size = "1MB"
-
-[probe]
-ports = ["to h2"]
-flows = ["two"]
-interval = "1ms"
-"""
+STAR = joined(
+    star(
+        3,
+        "100Mbps",
+        "5us",
+        switch={"buffer": {"per_port": "300KB"}, "ecn": {"kmin": "30KB", "kmax": "30KB", "pmax": 1}},
+        cc={"algorithm": "dctcp"},
+    ),
+    traffic("two", ["h0", "h1"], "h2", size="1MB"),
+    block("[probe]", ports=["to h2"], flows=["two"], interval="1ms"),
+)
 """Two flows onto one port."""
 
 
@@ -104,17 +99,10 @@ SPRAYED = STAR.replace(
 RINGS = '[[traffic]]\nname = "ring"\nkind = "ring-allreduce"\nsize = "1MB"\ncompute = "350s"\npasses = 3\n\n'
 SLOW = STAR.replace("[probe]", RINGS + "[probe]")
 
-RING = """\
-topology = { kind = "star", hosts = 2, rate = "100Mbps", delay = "5us" }
-cc = { algorithm = "newreno" }
-
-[[traffic]]
-name = "ring"
-kind = "ring-allreduce"
-size = "100KB"
-compute = "4ms"
-passes = 2
-"""
+RING = joined(
+    star(2, "100Mbps", "5us", cc={"algorithm": "newreno"}),
+    block("[[traffic]]", name="ring", kind="ring-allreduce", size="100KB", compute="4ms", passes=2),
+)
 """Two hosts that send each other a flow, compute, and send again."""
 
 

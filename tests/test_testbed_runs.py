@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import incast
+from blocks import block, joined, star, traffic
 from helpers import Incast, wait_until
 from incast import _core, captures, kernel, testbed
 from incast.real.kernel import KernelError
@@ -30,26 +31,12 @@ from incast.real.testbed.network import _HOST, Network
 from incast.real.testbed.plan import Plan
 from incast.real.testbed.telemetry import Record, payload, record
 
-STAR = """\
-topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
-switch = { buffer = { per_port = "200KB" } }
-cc = { algorithm = "newreno" }
-
-[[traffic]]
-name = "two"
-kind = "flows"
-from = ["h0", "h1"]
-to = "h2"
-size = "2MB"
-
-[probe]
-ports = ["to h2"]
-flows = ["two"]
-interval = "1ms"
-
-[run]
-until = "20s"
-"""
+STAR = joined(
+    star(3, "100Mbps", "5us", switch={"buffer": {"per_port": "200KB"}}, cc={"algorithm": "newreno"}),
+    traffic("two", ["h0", "h1"], "h2", size="2MB"),
+    block("[probe]", ports=["to h2"], flows=["two"], interval="1ms"),
+    block("[run]", until="20s"),
+)
 """Two flows onto one port, of 16.9 ms each alone."""
 
 MARKS = ("switch.ecn={ kmin = '20KB', kmax = '20KB', pmax = 1 }",)
@@ -466,19 +453,10 @@ def test_the_command_saves_a_result_that_others_read(tmp_path: Path, incast: Inc
     assert "Distance of the testbed" in (tmp_path / "both.html").read_text()
 
 
-BARRIER = """\
-topology = { kind = "star", hosts = 3, rate = "100Mbps", delay = "5us" }
-switch = { buffer = { per_port = "300KB" } }
-cc = { algorithm = "newreno" }
-
-[[traffic]]
-name = "moe"
-kind = "all-to-all"
-size = "60KB"
-compute = "10ms"
-barrier = true
-passes = 3
-"""
+BARRIER = joined(
+    star(3, "100Mbps", "5us", switch={"buffer": {"per_port": "300KB"}}, cc={"algorithm": "newreno"}),
+    block("[[traffic]]", name="moe", kind="all-to-all", size="60KB", compute="10ms", barrier=True, passes=3),
+)
 """Three passes of three hosts, each to both others, which begin when all have ended the one before."""
 
 
