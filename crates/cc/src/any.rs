@@ -3,7 +3,7 @@
 //! Both are made from the list of algorithms, [`for_each_algorithm`](crate::for_each_algorithm).
 
 use crate::contract::{CongestionControl, Internal, Overhead, Signals};
-use crate::params::{Described, Family, Kernel, Kind, Param, Preset, Value};
+use crate::params::{About, Described, Family, Kernel, Kind, Param, Preset, Value};
 
 /// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +43,9 @@ impl Info {
     /// The entry of the algorithm `C`.
     #[must_use]
     pub const fn of<C: CongestionControl<Params: Described>>() -> Self {
-        Self {
-            name: C::Params::NAME,
-            title: C::Params::TITLE,
-            summary: C::Params::SUMMARY,
-            family: C::Params::FAMILY,
-            needs: C::Params::NEEDS,
-            state_bytes: size_of::<C>(),
-            internals: C::INTERNALS,
-            kernel: C::Params::KERNEL,
-        }
+        let About { name, title, summary, family, needs, kernel } = C::Params::ABOUT;
+        let (state_bytes, internals) = (size_of::<C>(), C::INTERNALS);
+        Self { name, title, summary, family, needs, state_bytes, internals, kernel }
     }
 }
 
@@ -169,13 +162,8 @@ macro_rules! algorithms {
 for_each_algorithm!(algorithms);
 
 /// The parameters of a preset; without a name of the default preset.
-fn found<P: Described>(preset: Option<&str>) -> Option<P> {
-    let mut presets = P::PRESETS.iter();
-    let found = match preset {
-        Some(preset) => presets.find(|p| p.name == preset),
-        None => presets.next(),
-    };
-    found.map(|p| (p.params)())
+fn found<P: Described + Default>(preset: Option<&str>) -> Option<P> {
+    preset.map_or_else(|| Some(P::default()), P::preset)
 }
 
 /// The presets of these parameters.

@@ -27,7 +27,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -95,38 +95,37 @@ pub struct CccParams {
     pub floor: Fixed,
 }
 
-impl CccParams {
-    fn paper() -> Self {
-        Self {
-            q_b: Time::from_us(5),
-            gamma: Fixed::ratio(2, 10),
-            w_1: Fixed::ratio(1, 2),
-            w_2: Fixed::ratio(1, 10),
-            w_md: Fixed::ratio(1, 4),
-            idle: Fixed::ratio(5, 100),
-            max_doublings: 10,
-            calm: Fixed::ratio(5, 100),
-            epsilon: Fixed::ZERO,
-            log: Logarithm::Exact,
-            window: Window::Headroom,
-            initial_rate: Fixed::ONE,
-            s_initial: Fixed::ZERO,
-            floor: Fixed::ratio(1, 1000),
+presets! {
+    impl CccParams {
+        "paper": "CCC, NSDI'26, simulations, with room for q_B in the window",
+        fn paper() -> Self {
+            Self {
+                q_b: Time::from_us(5),
+                gamma: Fixed::ratio(2, 10),
+                w_1: Fixed::ratio(1, 2),
+                w_2: Fixed::ratio(1, 10),
+                w_md: Fixed::ratio(1, 4),
+                idle: Fixed::ratio(5, 100),
+                max_doublings: 10,
+                calm: Fixed::ratio(5, 100),
+                epsilon: Fixed::ZERO,
+                log: Logarithm::Exact,
+                window: Window::Headroom,
+                initial_rate: Fixed::ONE,
+                s_initial: Fixed::ZERO,
+                floor: Fixed::ratio(1, 1000),
+            }
         }
-    }
 
-    fn letter() -> Self {
-        Self { window: Window::Letter, ..Self::paper() }
-    }
+        "letter": "the same with the window as printed in section 5: r*RTT_min",
+        fn letter() -> Self {
+            Self { window: Window::Letter, ..Self::paper() }
+        }
 
-    fn testbed() -> Self {
-        Self { q_b: Time::from_us(20), log: Logarithm::Piecewise, ..Self::paper() }
-    }
-}
-
-impl Default for CccParams {
-    fn default() -> Self {
-        Self::paper()
+        "testbed": "CCC on the paper's testbed: q_B 20us, piecewise logarithm",
+        fn testbed() -> Self {
+            Self { q_b: Time::from_us(20), log: Logarithm::Piecewise, ..Self::paper() }
+        }
     }
 }
 
@@ -186,31 +185,14 @@ impl Parameters for CccParams {
 }
 
 impl Described for CccParams {
-    const NAME: &'static str = "ccc";
-    const TITLE: &'static str = "CCC";
-    const SUMMARY: &'static str =
-        "rate by regions of queueing delay and its change: computed where delays can be trusted, else probed";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str =
-        "round-trip times to well below a microsecond: timestamps of network cards (RDMA cards: 2015)";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_ccc", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "CCC, NSDI'26, simulations, with room for q_B in the window",
-            params: Self::paper,
-        },
-        Preset {
-            name: "letter",
-            meaning: "the same with the window as printed in section 5: r*RTT_min",
-            params: Self::letter,
-        },
-        Preset {
-            name: "testbed",
-            meaning: "CCC on the paper's testbed: q_B 20us, piecewise logarithm",
-            params: Self::testbed,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "ccc",
+        title: "CCC",
+        summary: "rate by regions of queueing delay and its change: computed where delays can be trusted, else probed",
+        family: Family::Delay,
+        needs: "round-trip times to well below a microsecond: timestamps of network cards (RDMA cards: 2015)",
+        kernel: Some(Kernel::new("incast_ccc", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Time "q_b",

@@ -5,7 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Kernel, Kind, Param, Preset, Value};
+use crate::params::{About, Described, Family, Kernel, Kind, Param, Value, presets};
 
 /// Parameters of [`Constant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,12 @@ pub struct ConstantParams {
     pub rate: Rate,
 }
 
-impl Default for ConstantParams {
-    fn default() -> Self {
-        Self { window: Bytes::UNLIMITED, rate: Rate::from_bps(u64::MAX) }
+presets! {
+    impl ConstantParams {
+        "default": "line rate, no window",
+        fn unlimited() -> Self {
+            Self { window: Bytes::UNLIMITED, rate: Rate::from_bps(u64::MAX) }
+        }
     }
 }
 
@@ -30,14 +33,14 @@ impl Parameters for ConstantParams {
 }
 
 impl Described for ConstantParams {
-    const NAME: &'static str = "constant";
-    const TITLE: &'static str = "constant";
-    const SUMMARY: &'static str = "no control: a fixed rate and a fixed window";
-    const FAMILY: Family = Family::Fixed;
-    const NEEDS: &'static str = "nothing";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_constant", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] =
-        &[Preset { name: "default", meaning: "line rate, no window", params: Self::default }];
+    const ABOUT: About = About {
+        name: "constant",
+        title: "constant",
+        summary: "no control: a fixed rate and a fixed window",
+        family: Family::Fixed,
+        needs: "nothing",
+        kernel: Some(Kernel::new("incast_constant", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         Param {
             name: "window",

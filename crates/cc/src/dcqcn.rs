@@ -24,7 +24,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Sent, Setup, Signals,
 };
 use crate::limits::{RateWindow, least_share};
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
     /// Variant of the reaction point.
@@ -84,56 +84,55 @@ pub struct DcqcnParams {
     pub floor_rate: Rate,
 }
 
-impl DcqcnParams {
-    fn paper() -> Self {
-        Self {
-            flavour: Flavour::Paper,
-            feedback: Feedback::Cnp,
-            g: Fixed::ratio(1, 256),
-            alpha_init: Fixed::ONE,
-            alpha_timer: Time::from_us(55),
-            rate_timer: Time::from_us(55),
-            byte_counter: Bytes::new(10_000_000),
-            recovery: 5,
-            r_ai: Fixed::ratio(1, 1000),
-            r_hai: Fixed::ratio(5, 1000),
-            hyper_growing: true,
-            cut_interval: Time::from_us(4),
-            clamp_target: false,
-            window: RateWindow::None,
-            floor: Fixed::ratio(1, 1000),
-            floor_rate: Rate::ZERO,
+presets! {
+    impl DcqcnParams {
+        "paper": "DCQCN, SIGCOMM 2015",
+        fn paper() -> Self {
+            Self {
+                flavour: Flavour::Paper,
+                feedback: Feedback::Cnp,
+                g: Fixed::ratio(1, 256),
+                alpha_init: Fixed::ONE,
+                alpha_timer: Time::from_us(55),
+                rate_timer: Time::from_us(55),
+                byte_counter: Bytes::new(10_000_000),
+                recovery: 5,
+                r_ai: Fixed::ratio(1, 1000),
+                r_hai: Fixed::ratio(5, 1000),
+                hyper_growing: true,
+                cut_interval: Time::from_us(4),
+                clamp_target: false,
+                window: RateWindow::None,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+            }
         }
-    }
 
-    fn mellanox() -> Self {
-        Self {
-            flavour: Flavour::Mellanox,
-            feedback: Feedback::Ack,
-            alpha_timer: Time::from_us(1),
-            rate_timer: Time::from_us(300),
-            recovery: 1,
-            r_ai: Fixed::ratio(2, 10_000),
-            r_hai: Fixed::ratio(2, 1000),
-            floor: Fixed::ZERO,
-            floor_rate: Rate::from_gbps(1),
-            ..Self::paper()
+        "mellanox": "the ConnectX flavour of HPCC's public artifact, with its run script's timers; with window = rate its dcqcn_vwin",
+        fn mellanox() -> Self {
+            Self {
+                flavour: Flavour::Mellanox,
+                feedback: Feedback::Ack,
+                alpha_timer: Time::from_us(1),
+                rate_timer: Time::from_us(300),
+                recovery: 1,
+                r_ai: Fixed::ratio(2, 10_000),
+                r_hai: Fixed::ratio(2, 1000),
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_gbps(1),
+                ..Self::paper()
+            }
         }
-    }
 
-    fn oscar() -> Self {
-        Self {
-            byte_counter: Bytes::new(10 << 20),
-            r_hai: Fixed::ratio(1, 100),
-            hyper_growing: false,
-            ..Self::paper()
+        "oscar": "OSCAR's public artifact: byte counter 10MiB, hyper increase of fixed size",
+        fn oscar() -> Self {
+            Self {
+                byte_counter: Bytes::new(10 << 20),
+                r_hai: Fixed::ratio(1, 100),
+                hyper_growing: false,
+                ..Self::paper()
+            }
         }
-    }
-}
-
-impl Default for DcqcnParams {
-    fn default() -> Self {
-        Self::paper()
     }
 }
 
@@ -154,24 +153,14 @@ impl Parameters for DcqcnParams {
 }
 
 impl Described for DcqcnParams {
-    const NAME: &'static str = "dcqcn";
-    const TITLE: &'static str = "DCQCN";
-    const SUMMARY: &'static str = "cuts the rate by the marked share, recovers by timer and byte counter";
-    const FAMILY: Family = Family::Ecn;
-    const NEEDS: &'static str = "switches that mark by a RED curve (ECN: 2001); network cards that answer marks with notifications (RDMA cards: 2015)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset { name: "paper", meaning: "DCQCN, SIGCOMM 2015", params: Self::paper },
-        Preset {
-            name: "mellanox",
-            meaning: "the ConnectX flavour of HPCC's public artifact, with its run script's timers; with window = rate its dcqcn_vwin",
-            params: Self::mellanox,
-        },
-        Preset {
-            name: "oscar",
-            meaning: "OSCAR's public artifact: byte counter 10MiB, hyper increase of fixed size",
-            params: Self::oscar,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "dcqcn",
+        title: "DCQCN",
+        summary: "cuts the rate by the marked share, recovers by timer and byte counter",
+        family: Family::Ecn,
+        needs: "switches that mark by a RED curve (ECN: 2001); network cards that answer marks with notifications (RDMA cards: 2015)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             choice "flavour",

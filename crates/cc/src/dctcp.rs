@@ -23,7 +23,7 @@ use crate::contract::{
 };
 use crate::limits::ssthresh_after_timeout;
 use crate::newreno::SSTHRESH;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,16 +45,19 @@ pub struct DctcpParams {
     pub hole_cut: Fixed,
 }
 
-impl Default for DctcpParams {
-    fn default() -> Self {
-        Self {
-            g: Fixed::ratio(1, 16),
-            alpha_init: Fixed::ONE,
-            increase: Fixed::ONE,
-            slow_start: false,
-            initial_window: 10,
-            min_window: Fixed::ONE,
-            hole_cut: Fixed::ratio(1, 2),
+presets! {
+    impl DctcpParams {
+        "paper": "DCTCP, SIGCOMM 2010, and RFC 8257",
+        fn paper() -> Self {
+            Self {
+                g: Fixed::ratio(1, 16),
+                alpha_init: Fixed::ONE,
+                increase: Fixed::ONE,
+                slow_start: false,
+                initial_window: 10,
+                min_window: Fixed::ONE,
+                hole_cut: Fixed::ratio(1, 2),
+            }
         }
     }
 }
@@ -81,15 +84,14 @@ impl Parameters for DctcpParams {
 }
 
 impl Described for DctcpParams {
-    const NAME: &'static str = "dctcp";
-    const TITLE: &'static str = "DCTCP";
-    const SUMMARY: &'static str = "cuts the window by the marked share, grows by a packet per round trip";
-    const FAMILY: Family = Family::Ecn;
-    const NEEDS: &'static str =
-        "switches that mark above a threshold (ECN: 2001); hosts that echo each mark (Linux 3.18: 2014)";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_dctcp", Signals::ECN));
-    const PRESETS: &'static [Preset<Self>] =
-        &[Preset { name: "paper", meaning: "DCTCP, SIGCOMM 2010, and RFC 8257", params: Self::default }];
+    const ABOUT: About = About {
+        name: "dctcp",
+        title: "DCTCP",
+        summary: "cuts the window by the marked share, grows by a packet per round trip",
+        family: Family::Ecn,
+        needs: "switches that mark above a threshold (ECN: 2001); hosts that echo each mark (Linux 3.18: 2014)",
+        kernel: Some(Kernel::new("incast_dctcp", Signals::ECN)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "g",

@@ -20,7 +20,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -55,45 +55,46 @@ pub struct HpccParams {
     pub floor_rate: Rate,
 }
 
-impl HpccParams {
-    fn paper() -> Self {
-        Self {
-            eta: Fixed::ratio(95, 100),
-            max_stage: 5,
-            w_ai: Fixed::ratio(5, 10_000),
-            reference: Reference::Original,
-            smoothing: true,
-            floor: Fixed::ratio(1, 1000),
-            floor_rate: Rate::ZERO,
+presets! {
+    impl HpccParams {
+        "paper": "HPCC, SIGCOMM 2019: target 0.95, 5 additive stages",
+        fn paper() -> Self {
+            Self {
+                eta: Fixed::ratio(95, 100),
+                max_stage: 5,
+                w_ai: Fixed::ratio(5, 10_000),
+                reference: Reference::Original,
+                smoothing: true,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+            }
         }
-    }
 
-    fn star() -> Self {
-        Self { eta: Fixed::ratio(3, 2), ..Self::paper() }
-    }
-
-    fn unsmoothed() -> Self {
-        Self { max_stage: 0, smoothing: false, ..Self::paper() }
-    }
-
-    fn synchronised() -> Self {
-        Self { reference: Reference::Synchronised, ..Self::unsmoothed() }
-    }
-
-    fn artifact() -> Self {
-        Self {
-            max_stage: 0,
-            w_ai: Fixed::ratio(4, 10_000),
-            floor: Fixed::ZERO,
-            floor_rate: Rate::from_gbps(1),
-            ..Self::paper()
+        "star": "HPCC* of OSCAR, NSDI'26, section 6.1: target 1.5, a queue of half a base BDP",
+        fn star() -> Self {
+            Self { eta: Fixed::ratio(3, 2), ..Self::paper() }
         }
-    }
-}
 
-impl Default for HpccParams {
-    fn default() -> Self {
-        Self::paper()
+        "artifact": "the run script of HPCC's public artifact: every step multiplicative, rates from 1Gbps on",
+        fn artifact() -> Self {
+            Self {
+                max_stage: 0,
+                w_ai: Fixed::ratio(4, 10_000),
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_gbps(1),
+                ..Self::paper()
+            }
+        }
+
+        "unsmoothed": "Figure 8a of OSCAR, NSDI'26: without smoothing of the utilisation, every step multiplicative",
+        fn unsmoothed() -> Self {
+            Self { max_stage: 0, smoothing: false, ..Self::paper() }
+        }
+
+        "synchronised": "Figure 8b of OSCAR, NSDI'26: unsmoothed, with OSCAR's reference, the window at the packet's sending",
+        fn synchronised() -> Self {
+            Self { reference: Reference::Synchronised, ..Self::unsmoothed() }
+        }
     }
 }
 
@@ -122,39 +123,14 @@ impl Parameters for HpccParams {
 }
 
 impl Described for HpccParams {
-    const NAME: &'static str = "hpcc";
-    const TITLE: &'static str = "HPCC";
-    const SUMMARY: &'static str = "steps to a target utilisation measured by in-band telemetry";
-    const FAMILY: Family = Family::Telemetry;
-    const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); network cards that read it (FPGA: 2019)";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_hpcc", Signals::INT));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "HPCC, SIGCOMM 2019: target 0.95, 5 additive stages",
-            params: Self::paper,
-        },
-        Preset {
-            name: "star",
-            meaning: "HPCC* of OSCAR, NSDI'26, section 6.1: target 1.5, a queue of half a base BDP",
-            params: Self::star,
-        },
-        Preset {
-            name: "artifact",
-            meaning: "the run script of HPCC's public artifact: every step multiplicative, rates from 1Gbps on",
-            params: Self::artifact,
-        },
-        Preset {
-            name: "unsmoothed",
-            meaning: "Figure 8a of OSCAR, NSDI'26: without smoothing of the utilisation, every step multiplicative",
-            params: Self::unsmoothed,
-        },
-        Preset {
-            name: "synchronised",
-            meaning: "Figure 8b of OSCAR, NSDI'26: unsmoothed, with OSCAR's reference, the window at the packet's sending",
-            params: Self::synchronised,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "hpcc",
+        title: "HPCC",
+        summary: "steps to a target utilisation measured by in-band telemetry",
+        family: Family::Telemetry,
+        needs: "switches that write telemetry into packets (programmable switches: 2017); network cards that read it (FPGA: 2019)",
+        kernel: Some(Kernel::new("incast_hpcc", Signals::INT)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "eta",

@@ -24,7 +24,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 use crate::swift::{self, Law, Swift, SwiftDerived, SwiftParams, law};
 
 choice! {
@@ -50,14 +50,6 @@ pub struct LSwiftParams {
 }
 
 impl LSwiftParams {
-    pub(crate) fn paper() -> Self {
-        Self { swift: SwiftParams::median(), trigger: 5, run: Run::Successive }
-    }
-
-    fn ltcp() -> Self {
-        Self { trigger: 2, ..Self::paper() }
-    }
-
     /// The signals that it needs.
     pub(crate) fn signals(&self) -> Signals {
         match self.run {
@@ -67,9 +59,17 @@ impl LSwiftParams {
     }
 }
 
-impl Default for LSwiftParams {
-    fn default() -> Self {
-        Self::paper()
+presets! {
+    impl LSwiftParams {
+        "paper": "the baseline of the median paper (2026), which prints no values: target 1us above the base RTT",
+        pub(crate) fn paper() -> Self {
+            Self { swift: SwiftParams::median(), trigger: 5, run: Run::Successive }
+        }
+
+        "ltcp": "the same with the trigger of Lazy TCP (2015)",
+        fn ltcp() -> Self {
+            Self { trigger: 2, ..Self::paper() }
+        }
     }
 }
 
@@ -108,20 +108,14 @@ macro_rules! lazy {
 pub(crate) use lazy;
 
 impl Described for LSwiftParams {
-    const NAME: &'static str = "lswift";
-    const TITLE: &'static str = "LSwift";
-    const SUMMARY: &'static str = "Swift that takes five successive delayed packets for a loss, and not one";
-    const FAMILY: Family = Family::Spraying;
-    const NEEDS: &'static str =
-        "timestamps and selective acknowledgements of network cards (a simulation: 2026)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "the baseline of the median paper (2026), which prints no values: target 1us above the base RTT",
-            params: Self::paper,
-        },
-        Preset { name: "ltcp", meaning: "the same with the trigger of Lazy TCP (2015)", params: Self::ltcp },
-    ];
+    const ABOUT: About = About {
+        name: "lswift",
+        title: "LSwift",
+        summary: "Swift that takes five successive delayed packets for a loss, and not one",
+        family: Family::Spraying,
+        needs: "timestamps and selective acknowledgements of network cards (a simulation: 2026)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = lazy!([]);
 }
 

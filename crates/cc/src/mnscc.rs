@@ -16,7 +16,7 @@ use incast_units::{Rate, Time};
 
 use crate::Fixed;
 use crate::nscc::{Filter, Law, LawParams, parameters};
-use crate::params::{Described, Family, Kind, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Kind, Param, Value, param, presets};
 
 /// Most delays that the median can be over.
 const MOST: u64 = 4;
@@ -87,41 +87,29 @@ pub type MnsccParams = LawParams<Median>;
 /// MNSCC, the state of one flow: 152 bytes.
 pub type Mnscc = Law<Median>;
 
-impl MnsccParams {
-    fn paper() -> Self {
-        Self::median(Median { history: MOST, median_average: false })
-    }
+presets! {
+    impl MnsccParams {
+        "median": "the median paper (arXiv 2509.07907): target 1us, fast increase below half of it, first window 1 BDP",
+        fn paper() -> Self {
+            Self::median(Median { history: MOST, median_average: false })
+        }
 
-    fn with_uec() -> Self {
-        Self::uec(Median { history: MOST, median_average: false })
-    }
-}
-
-impl Default for MnsccParams {
-    fn default() -> Self {
-        Self::paper()
+        "uec": "the median with the UEC 1.0 defaults of uet-htsim, in a network without trimming",
+        fn with_uec() -> Self {
+            Self::uec(Median { history: MOST, median_average: false })
+        }
     }
 }
 
 impl Described for MnsccParams {
-    const NAME: &'static str = "mnscc";
-    const TITLE: &'static str = "MNSCC";
-    const SUMMARY: &'static str = "NSCC by the median of the last delays";
-    const FAMILY: Family = Family::Spraying;
-    const NEEDS: &'static str =
-        "as NSCC, and a median of four delays in the network card (a research proposal: 2025)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "median",
-            meaning: "the median paper (arXiv 2509.07907): target 1us, fast increase below half of it, first window 1 BDP",
-            params: Self::paper,
-        },
-        Preset {
-            name: "uec",
-            meaning: "the median with the UEC 1.0 defaults of uet-htsim, in a network without trimming",
-            params: Self::with_uec,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "mnscc",
+        title: "MNSCC",
+        summary: "NSCC by the median of the last delays",
+        family: Family::Spraying,
+        needs: "as NSCC, and a median of four delays in the network card (a research proposal: 2025)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = parameters!(
         Param {
             name: "history",

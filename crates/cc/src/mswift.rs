@@ -28,7 +28,7 @@ use crate::contract::{
 };
 use crate::lswift::{LSwift, LSwiftParams, lazy};
 use crate::order::Order;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 use crate::swift::{self, Law, SwiftDerived, law, smoothed};
 
 /// Most samples that are kept.
@@ -48,28 +48,27 @@ pub struct MSwiftParams {
     pub age_limit: Fixed,
 }
 
-impl MSwiftParams {
-    fn paper() -> Self {
-        Self {
-            lswift: LSwiftParams::paper(),
-            percentile: 50,
-            history: Fixed::ratio(1, 2),
-            age_limit: Fixed::ZERO,
+presets! {
+    impl MSwiftParams {
+        "paper": "MSwift, 2026, whose paper prints no values of Swift's: target 1us above the base RTT",
+        fn paper() -> Self {
+            Self {
+                lswift: LSwiftParams::paper(),
+                percentile: 50,
+                history: Fixed::ratio(1, 2),
+                age_limit: Fixed::ZERO,
+            }
         }
-    }
 
-    fn p10() -> Self {
-        Self { percentile: 10, ..Self::paper() }
-    }
+        "p10": "MSwift-P10 of the paper, Figure 12: the 10th percentile",
+        fn p10() -> Self {
+            Self { percentile: 10, ..Self::paper() }
+        }
 
-    fn p90() -> Self {
-        Self { percentile: 90, ..Self::paper() }
-    }
-}
-
-impl Default for MSwiftParams {
-    fn default() -> Self {
-        Self::paper()
+        "p90": "MSwift-P90 of the paper, Figure 12: the 90th percentile",
+        fn p90() -> Self {
+            Self { percentile: 90, ..Self::paper() }
+        }
     }
 }
 
@@ -82,30 +81,14 @@ impl Parameters for MSwiftParams {
 }
 
 impl Described for MSwiftParams {
-    const NAME: &'static str = "mswift";
-    const TITLE: &'static str = "MSwift";
-    const SUMMARY: &'static str = "LSwift that decides by the median delay of the last half window";
-    const FAMILY: Family = Family::Spraying;
-    const NEEDS: &'static str =
-        "timestamps and selective acknowledgements of network cards (a simulation: 2026)";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_mswift", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "MSwift, 2026, whose paper prints no values of Swift's: target 1us above the base RTT",
-            params: Self::paper,
-        },
-        Preset {
-            name: "p10",
-            meaning: "MSwift-P10 of the paper, Figure 12: the 10th percentile",
-            params: Self::p10,
-        },
-        Preset {
-            name: "p90",
-            meaning: "MSwift-P90 of the paper, Figure 12: the 90th percentile",
-            params: Self::p90,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "mswift",
+        title: "MSwift",
+        summary: "LSwift that decides by the median delay of the last half window",
+        family: Family::Spraying,
+        needs: "timestamps and selective acknowledgements of network cards (a simulation: 2026)",
+        kernel: Some(Kernel::new("incast_mswift", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = lazy!(
         [lswift.],
         param!(

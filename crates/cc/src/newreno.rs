@@ -17,7 +17,7 @@ use crate::contract::{
     Signals,
 };
 use crate::limits::ssthresh_after_timeout;
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Param, Value, param, presets};
 
 /// Parameters of [`NewReno`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +31,18 @@ pub struct NewRenoParams {
     pub initial_window: u64,
 }
 
-impl NewRenoParams {
-    fn rfc() -> Self {
-        Self { increase: Fixed::ONE, slow_start: true, initial_window: 10 }
-    }
+presets! {
+    impl NewRenoParams {
+        "rfc": "RFC 6582, RFC 5681 and RFC 6928: from ten packets by slow start",
+        fn rfc() -> Self {
+            Self { increase: Fixed::ONE, slow_start: true, initial_window: 10 }
+        }
 
-    /// As the other algorithms start: with one base BDP.
-    pub(crate) fn avoidance() -> Self {
-        Self { slow_start: false, ..Self::rfc() }
-    }
-}
-
-impl Default for NewRenoParams {
-    fn default() -> Self {
-        Self::rfc()
+        "avoidance": "starts in congestion avoidance with one base BDP, as in the median paper (2026), Theorem 1",
+        /// As the other algorithms start: with one base BDP.
+        pub(crate) fn avoidance() -> Self {
+            Self { slow_start: false, ..Self::rfc() }
+        }
     }
 }
 
@@ -90,23 +88,14 @@ macro_rules! reno {
 pub(crate) use reno;
 
 impl Described for NewRenoParams {
-    const NAME: &'static str = "newreno";
-    const TITLE: &'static str = "New Reno";
-    const SUMMARY: &'static str = "halves the window at a loss, grows by a packet per round trip";
-    const FAMILY: Family = Family::Loss;
-    const NEEDS: &'static str = "nothing of switches (TCP: 1988; partial acknowledgements: 1999)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "rfc",
-            meaning: "RFC 6582, RFC 5681 and RFC 6928: from ten packets by slow start",
-            params: Self::rfc,
-        },
-        Preset {
-            name: "avoidance",
-            meaning: "starts in congestion avoidance with one base BDP, as in the median paper (2026), Theorem 1",
-            params: Self::avoidance,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "newreno",
+        title: "New Reno",
+        summary: "halves the window at a loss, grows by a packet per round trip",
+        family: Family::Loss,
+        needs: "nothing of switches (TCP: 1988; partial acknowledgements: 1999)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = reno!([]);
 }
 

@@ -32,7 +32,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Sent,
     Setup, Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Param, Value, param, presets};
 
 /// Filter between the measured queueing delays and the law.
 pub trait Filter: Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
@@ -168,23 +168,22 @@ impl<F> LawParams<F> {
     }
 }
 
-impl NsccParams {
-    fn without_trimming() -> Self {
-        Self::uec(Latest)
-    }
+presets! {
+    impl NsccParams {
+        "uec": "the UEC 1.0 defaults of uet-htsim, in a network without trimming",
+        fn without_trimming() -> Self {
+            Self::uec(Latest)
+        }
 
-    fn trimming() -> Self {
-        Self { target_share: Fixed::ratio(3, 4), ..Self::uec(Latest) }
-    }
+        "trimming": "the same, in a network with trimming",
+        fn trimming() -> Self {
+            Self { target_share: Fixed::ratio(3, 4), ..Self::uec(Latest) }
+        }
 
-    fn of_median_paper() -> Self {
-        Self::median(Latest)
-    }
-}
-
-impl Default for NsccParams {
-    fn default() -> Self {
-        Self::without_trimming()
+        "median": "as compared with in the median paper (arXiv 2509.07907): target 1us, fast increase below half of it, first window 1 BDP",
+        fn of_median_paper() -> Self {
+            Self::median(Latest)
+        }
     }
 }
 
@@ -456,25 +455,14 @@ macro_rules! parameters {
 pub(crate) use parameters;
 
 impl Described for NsccParams {
-    const NAME: &'static str = "nscc";
-    const TITLE: &'static str = "NSCC";
-    const SUMMARY: &'static str = "Ultra Ethernet's answer to mark and delay of each sprayed packet";
-    const FAMILY: Family = Family::Spraying;
-    const NEEDS: &'static str =
-        "Ultra Ethernet network cards (1.0: 2025), switches that mark above a threshold (ECN: 2001)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "uec",
-            meaning: "the UEC 1.0 defaults of uet-htsim, in a network without trimming",
-            params: Self::without_trimming,
-        },
-        Preset { name: "trimming", meaning: "the same, in a network with trimming", params: Self::trimming },
-        Preset {
-            name: "median",
-            meaning: "as compared with in the median paper (arXiv 2509.07907): target 1us, fast increase below half of it, first window 1 BDP",
-            params: Self::of_median_paper,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "nscc",
+        title: "NSCC",
+        summary: "Ultra Ethernet's answer to mark and delay of each sprayed packet",
+        family: Family::Spraying,
+        needs: "Ultra Ethernet network cards (1.0: 2025), switches that mark above a threshold (ECN: 2001)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = parameters!();
 }
 

@@ -19,7 +19,7 @@ use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
     /// From when a flow that begins is counted.
@@ -45,20 +45,17 @@ pub struct OracleParams {
     pub window_cap: Fixed,
 }
 
-impl OracleParams {
-    fn oscar() -> Self {
-        Self {
-            delay: Time::from_us(50),
-            begins: Begins::Sent,
-            inflight: Fixed::whole(2),
-            window_cap: Fixed::ONE,
+presets! {
+    impl OracleParams {
+        "oscar": "OSCAR, NSDI'26, section 3.2 and Figure 3: 50us late, one base BDP in flight and one queued",
+        fn oscar() -> Self {
+            Self {
+                delay: Time::from_us(50),
+                begins: Begins::Sent,
+                inflight: Fixed::whole(2),
+                window_cap: Fixed::ONE,
+            }
         }
-    }
-}
-
-impl Default for OracleParams {
-    fn default() -> Self {
-        Self::oscar()
     }
 }
 
@@ -69,18 +66,14 @@ impl Parameters for OracleParams {
 }
 
 impl Described for OracleParams {
-    const NAME: &'static str = "oracle";
-    const TITLE: &'static str = "Oracle";
-    const SUMMARY: &'static str =
-        "an equal share by the number of flows at the receiver, known a fixed time late";
-    const FAMILY: Family = Family::Oracle;
-    const NEEDS: &'static str =
-        "what no network tells: the number of flows at the bottleneck (simulator only)";
-    const PRESETS: &'static [Preset<Self>] = &[Preset {
-        name: "oscar",
-        meaning: "OSCAR, NSDI'26, section 3.2 and Figure 3: 50us late, one base BDP in flight and one queued",
-        params: Self::oscar,
-    }];
+    const ABOUT: About = About {
+        name: "oracle",
+        title: "Oracle",
+        summary: "an equal share by the number of flows at the receiver, known a fixed time late",
+        family: Family::Oracle,
+        needs: "what no network tells: the number of flows at the bottleneck (simulator only)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Time "delay",

@@ -29,7 +29,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 
 /// Parameters of [`Oscar`].
 ///
@@ -73,60 +73,6 @@ pub struct OscarParams {
 }
 
 impl OscarParams {
-    fn paper() -> Self {
-        Self {
-            target: Fixed::ratio(3, 2),
-            target_queue: Bytes::ZERO,
-            tau: Fixed::ratio(1, 2),
-            tau_time: Time::ZERO,
-            u_hai: Fixed::ratio(1, 100),
-            u_ai: Fixed::ratio(1, 1000),
-            epsilon: Fixed::ratio(8, 100),
-            epsilon_time: Time::ZERO,
-            dead_band: Time::ZERO,
-            wide_batch: Fixed::ZERO,
-            steepest_fall: Fixed::ONE,
-            floor: Fixed::ZERO,
-            start_with_next: false,
-            one_way_delay: false,
-            three_points: false,
-            batched: true,
-        }
-    }
-
-    fn artifact() -> Self {
-        Self {
-            target: Fixed::ONE,
-            target_queue: Bytes::new(75_000),
-            tau: Fixed::ZERO,
-            tau_time: Time::from_us(5),
-            epsilon: Fixed::ZERO,
-            epsilon_time: Time::from_us(1),
-            dead_band: Time::from_ns(500),
-            wide_batch: Fixed::whole(3),
-            steepest_fall: Fixed::ratio(9, 10),
-            floor: Fixed::ratio(1, 1000),
-            start_with_next: true,
-            ..Self::paper()
-        }
-    }
-
-    fn artifact_hai() -> Self {
-        Self { u_hai: Fixed::ratio(1, 4), ..Self::artifact() }
-    }
-
-    fn owd() -> Self {
-        Self { one_way_delay: true, ..Self::paper() }
-    }
-
-    fn ackc() -> Self {
-        Self { three_points: true, ..Self::paper() }
-    }
-
-    fn unbatched() -> Self {
-        Self { batched: false, ..Self::paper() }
-    }
-
     /// D_target on this path.
     #[must_use]
     pub fn target_delay(&self, path: &Path) -> Time {
@@ -140,9 +86,67 @@ impl OscarParams {
     }
 }
 
-impl Default for OscarParams {
-    fn default() -> Self {
-        Self::paper()
+presets! {
+    impl OscarParams {
+        "paper": "OSCAR, NSDI'26, section 4.4",
+        fn paper() -> Self {
+            Self {
+                target: Fixed::ratio(3, 2),
+                target_queue: Bytes::ZERO,
+                tau: Fixed::ratio(1, 2),
+                tau_time: Time::ZERO,
+                u_hai: Fixed::ratio(1, 100),
+                u_ai: Fixed::ratio(1, 1000),
+                epsilon: Fixed::ratio(8, 100),
+                epsilon_time: Time::ZERO,
+                dead_band: Time::ZERO,
+                wide_batch: Fixed::ZERO,
+                steepest_fall: Fixed::ONE,
+                floor: Fixed::ZERO,
+                start_with_next: false,
+                one_way_delay: false,
+                three_points: false,
+                batched: true,
+            }
+        }
+
+        "artifact": "the public artifact: target base RTT plus 75KB of queue, batches of 5us; its figures set u_ai themselves",
+        fn artifact() -> Self {
+            Self {
+                target: Fixed::ONE,
+                target_queue: Bytes::new(75_000),
+                tau: Fixed::ZERO,
+                tau_time: Time::from_us(5),
+                epsilon: Fixed::ZERO,
+                epsilon_time: Time::from_us(1),
+                dead_band: Time::from_ns(500),
+                wide_batch: Fixed::whole(3),
+                steepest_fall: Fixed::ratio(9, 10),
+                floor: Fixed::ratio(1, 1000),
+                start_with_next: true,
+                ..Self::paper()
+            }
+        }
+
+        "owd": "OSCAR-OWD, Appendix C.6: one-way delay instead of RTT",
+        fn owd() -> Self {
+            Self { one_way_delay: true, ..Self::paper() }
+        }
+
+        "ackc": "OSCAR-ACKC, Appendices A.1, C.5: the gradient from three acknowledgements a batch",
+        fn ackc() -> Self {
+            Self { three_points: true, ..Self::paper() }
+        }
+
+        "unbatched": "OSCAR (w/o BE) of Table 2, without batched estimator: an update with every acknowledgement",
+        fn unbatched() -> Self {
+            Self { batched: false, ..Self::paper() }
+        }
+
+        "artifact-hai": "the public artifact with the hyper increase of its class, which its shipped files override",
+        fn artifact_hai() -> Self {
+            Self { u_hai: Fixed::ratio(1, 4), ..Self::artifact() }
+        }
     }
 }
 
@@ -194,41 +198,14 @@ impl Parameters for OscarParams {
 }
 
 impl Described for OscarParams {
-    const NAME: &'static str = "oscar";
-    const TITLE: &'static str = "OSCAR";
-    const SUMMARY: &'static str =
-        "multiplicative steps from batched delay and delay gradient to a target delay";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "send times echoed in acknowledgements: software on DPDK, or timestamps of network cards (2015); nothing from switches";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset { name: "paper", meaning: "OSCAR, NSDI'26, section 4.4", params: Self::paper },
-        Preset {
-            name: "artifact",
-            meaning: "the public artifact: target base RTT plus 75KB of queue, batches of 5us; its figures set u_ai themselves",
-            params: Self::artifact,
-        },
-        Preset {
-            name: "owd",
-            meaning: "OSCAR-OWD, Appendix C.6: one-way delay instead of RTT",
-            params: Self::owd,
-        },
-        Preset {
-            name: "ackc",
-            meaning: "OSCAR-ACKC, Appendices A.1, C.5: the gradient from three acknowledgements a batch",
-            params: Self::ackc,
-        },
-        Preset {
-            name: "unbatched",
-            meaning: "OSCAR (w/o BE) of Table 2, without batched estimator: an update with every acknowledgement",
-            params: Self::unbatched,
-        },
-        Preset {
-            name: "artifact-hai",
-            meaning: "the public artifact with the hyper increase of its class, which its shipped files override",
-            params: Self::artifact_hai,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "oscar",
+        title: "OSCAR",
+        summary: "multiplicative steps from batched delay and delay gradient to a target delay",
+        family: Family::Delay,
+        needs: "send times echoed in acknowledgements: software on DPDK, or timestamps of network cards (2015); nothing from switches",
+        kernel: Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "target",

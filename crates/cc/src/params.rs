@@ -213,25 +213,69 @@ impl Kernel {
     }
 }
 
-/// An algorithm's entry in the catalogue.
-pub trait Described: Sized + 'static {
+/// An algorithm's names and place in lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
     /// Its name in scenario files, lower case: `oscar`, `theta-powertcp`.
-    const NAME: &'static str;
+    pub name: &'static str,
     /// Its name in text and pictures: `OSCAR`, `θ-PowerTCP`.
-    const TITLE: &'static str;
+    pub title: &'static str,
     /// One line for lists.
-    const SUMMARY: &'static str;
+    pub summary: &'static str,
     /// Its group in lists.
-    const FAMILY: Family;
+    pub family: Family,
     /// One line: what it needs from hosts and switches, and since when equipment has it.
-    const NEEDS: &'static str;
+    pub needs: &'static str,
+    /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
+    pub kernel: Option<Kernel>,
+}
+
+/// Named sets of an algorithm's parameters, as `presets!` declares them.
+pub trait Presets: Sized + 'static {
     /// The presets, the default first.
     const PRESETS: &'static [Preset<Self>];
+
+    /// Returns the parameters of the preset called `name`.
+    #[must_use]
+    fn preset(name: &str) -> Option<Self> {
+        Self::PRESETS.iter().find(|preset| preset.name == name).map(|preset| (preset.params)())
+    }
+}
+
+/// An algorithm's entry in the catalogue.
+pub trait Described: Presets {
+    /// Its names, and its place in lists.
+    const ABOUT: About;
     /// The parameters, in the order of the paper.
     const PARAMS: &'static [Param<Self>];
-    /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
-    const KERNEL: Option<Kernel> = None;
 }
+
+/// The presets of an algorithm's parameters. Each has a name in scenario files, a meaning with its source, and a function
+/// that returns the parameters; the first one is the default.
+macro_rules! presets {
+    (impl $params:ty {
+        $($name:literal: $meaning:literal, $(#[$attribute:meta])* $visibility:vis fn $function:ident() -> Self $values:block)+
+    }) => {
+        impl $params {
+            $($(#[$attribute])* $visibility fn $function() -> Self $values)+
+        }
+
+        impl $crate::params::Presets for $params {
+            const PRESETS: &'static [$crate::params::Preset<Self>] =
+                &[$($crate::params::Preset { name: $name, meaning: $meaning, params: Self::$function },)+];
+        }
+
+        impl Default for $params {
+            fn default() -> Self {
+                $crate::params::presets!(@first $($function)+)
+            }
+        }
+    };
+    (@first $first:ident $($other:ident)*) => {
+        Self::$first()
+    };
+}
+pub(crate) use presets;
 
 /// One [`Param`], from its kind, its name in scenario files, its field (or one of a field, as `law.ai`), its range,
 /// its meaning and its source.

@@ -21,7 +21,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
-use crate::params::{Described, Family, Preset, Value};
+use crate::params::{About, Described, Family, Value, presets};
 
 /// Parameters of [`PatchedTimely`], all of which [`crate::sqcc::Sqcc`] has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,31 +49,29 @@ pub struct PatchedTimelyParams {
     pub start: Fixed,
 }
 
-impl PatchedTimelyParams {
-    fn paper() -> Self {
-        Self {
-            alpha: Fixed::ratio(7, 8),
-            beta: Fixed::ratio(8, 1000),
-            t_low: Time::from_us(50),
-            t_high: Time::from_us(500),
-            min_rtt: Time::from_us(20),
-            delta: Rate::from_mbps(10),
-            segment: Bytes::new(16_000),
-            min_factor: Fixed::ratio(1, 2),
-            floor_rate: Rate::from_bps(100_000),
-            start: Fixed::ONE,
+presets! {
+    impl PatchedTimelyParams {
+        "paper": "ECN or Delay, CoNEXT 2016: segments of 16KB, at 10Gbps",
+        fn paper() -> Self {
+            Self {
+                alpha: Fixed::ratio(7, 8),
+                beta: Fixed::ratio(8, 1000),
+                t_low: Time::from_us(50),
+                t_high: Time::from_us(500),
+                min_rtt: Time::from_us(20),
+                delta: Rate::from_mbps(10),
+                segment: Bytes::new(16_000),
+                min_factor: Fixed::ratio(1, 2),
+                floor_rate: Rate::from_bps(100_000),
+                start: Fixed::ONE,
+            }
         }
-    }
 
-    /// As in the runs of the SQCC paper.
-    pub(crate) fn sqcc() -> Self {
-        Self { min_rtt: Time::from_us(5), segment: Bytes::new(64_000), ..Self::paper() }
-    }
-}
-
-impl Default for PatchedTimelyParams {
-    fn default() -> Self {
-        Self::paper()
+        "sqcc": "the baseline of the SQCC paper: segments of 64KB, a delay of 5us",
+        /// As in the runs of the SQCC paper.
+        pub(crate) fn sqcc() -> Self {
+            Self { min_rtt: Time::from_us(5), segment: Bytes::new(64_000), ..Self::paper() }
+        }
     }
 }
 
@@ -208,23 +206,14 @@ macro_rules! with_common_params {
 pub(crate) use with_common_params;
 
 impl Described for PatchedTimelyParams {
-    const NAME: &'static str = "patched-timely";
-    const TITLE: &'static str = "Patched TIMELY";
-    const SUMMARY: &'static str = "rate control by the RTT between two thresholds, weighed by its gradient";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "ECN or Delay, CoNEXT 2016: segments of 16KB, at 10Gbps",
-            params: Self::paper,
-        },
-        Preset {
-            name: "sqcc",
-            meaning: "the baseline of the SQCC paper: segments of 64KB, a delay of 5us",
-            params: Self::sqcc,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "patched-timely",
+        title: "Patched TIMELY",
+        summary: "rate control by the RTT between two thresholds, weighed by its gradient",
+        family: Family::Delay,
+        needs: "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)",
+        kernel: None,
+    };
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!([]);
 }
 

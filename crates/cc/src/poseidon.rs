@@ -29,7 +29,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -82,43 +82,42 @@ pub struct PoseidonParams {
     pub header: u64,
 }
 
-impl PoseidonParams {
-    fn oscar() -> Self {
-        Self {
-            p: Time::from_us(40),
-            k: Time::from_us(2),
-            m: Fixed::ratio(1, 4),
-            r_min: Fixed::ratio(1, 1000),
-            min_md: Fixed::ratio(4, 10),
-            max_md: Fixed::ratio(5, 2),
-            md: Decrease::PerRtt,
-            alpha: Alpha::Range,
-            start: Fixed::ONE,
-            max_cwnd: Fixed::ONE,
-            delay_unit: Time::from_ns(16),
-            header: 2,
+presets! {
+    impl PoseidonParams {
+        "oscar": "Equations 3 and 4 with the values of OSCAR's runs (NSDI'26), limits of the first author's simulator",
+        fn oscar() -> Self {
+            Self {
+                p: Time::from_us(40),
+                k: Time::from_us(2),
+                m: Fixed::ratio(1, 4),
+                r_min: Fixed::ratio(1, 1000),
+                min_md: Fixed::ratio(4, 10),
+                max_md: Fixed::ratio(5, 2),
+                md: Decrease::PerRtt,
+                alpha: Alpha::Range,
+                start: Fixed::ONE,
+                max_cwnd: Fixed::ONE,
+                delay_unit: Time::from_ns(16),
+                header: 2,
+            }
         }
-    }
 
-    fn author() -> Self {
-        Self { p: Time::from_us(42), r_min: Fixed::ratio(1, 100), md: Decrease::PerAck, ..Self::oscar() }
-    }
-
-    fn artifact() -> Self {
-        Self {
-            min_md: Fixed::ZERO,
-            max_md: Fixed::whole(100),
-            alpha: Alpha::Flow,
-            delay_unit: Time::from_us(1),
-            header: 12,
-            ..Self::oscar()
+        "author": "the values of the first author's simulator at 100Gbps, every step with an acknowledgement",
+        fn author() -> Self {
+            Self { p: Time::from_us(42), r_min: Fixed::ratio(1, 100), md: Decrease::PerAck, ..Self::oscar() }
         }
-    }
-}
 
-impl Default for PoseidonParams {
-    fn default() -> Self {
-        Self::oscar()
+        "artifact": "as in OSCAR's public artifact: the flow's own ln(r_max/r) as α, so a flow at line rate has the factor 1; whole microseconds, 12B",
+        fn artifact() -> Self {
+            Self {
+                min_md: Fixed::ZERO,
+                max_md: Fixed::whole(100),
+                alpha: Alpha::Flow,
+                delay_unit: Time::from_us(1),
+                header: 12,
+                ..Self::oscar()
+            }
+        }
     }
 }
 
@@ -162,30 +161,14 @@ impl Parameters for PoseidonParams {
 }
 
 impl Described for PoseidonParams {
-    const NAME: &'static str = "poseidon";
-    const TITLE: &'static str = "Poseidon";
-    const SUMMARY: &'static str =
-        "multiplicative steps to a delay of the busiest hop that depends on the flow's rate";
-    const FAMILY: Family = Family::Telemetry;
-    const NEEDS: &'static str =
-        "switches that write the largest queueing delay of a hop into 2 bytes (programmable switches: 2016)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "oscar",
-            meaning: "Equations 3 and 4 with the values of OSCAR's runs (NSDI'26), limits of the first author's simulator",
-            params: Self::oscar,
-        },
-        Preset {
-            name: "author",
-            meaning: "the values of the first author's simulator at 100Gbps, every step with an acknowledgement",
-            params: Self::author,
-        },
-        Preset {
-            name: "artifact",
-            meaning: "as in OSCAR's public artifact: the flow's own ln(r_max/r) as α, so a flow at line rate has the factor 1; whole microseconds, 12B",
-            params: Self::artifact,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "poseidon",
+        title: "Poseidon",
+        summary: "multiplicative steps to a delay of the busiest hop that depends on the flow's rate",
+        family: Family::Telemetry,
+        needs: "switches that write the largest queueing delay of a hop into 2 bytes (programmable switches: 2016)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Time "p",

@@ -26,7 +26,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Least, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -89,47 +89,46 @@ pub struct PowerTcpParams {
     pub floor_rate: Rate,
 }
 
-impl PowerTcpParams {
-    fn paper() -> Self {
-        Self {
-            gamma: Fixed::ratio(9, 10),
-            flows: Fixed::ratio(1000, 6),
-            target: Fixed::ONE,
-            arrival_floor: Fixed::ZERO,
-            last_term: LastTerm::Current,
-            pacing: Pacing::Window,
-            bounded_dt: true,
-            window_cap: Fixed::ONE,
-            floor: Fixed::ratio(1, 1000),
-            floor_rate: Rate::ZERO,
+presets! {
+    impl PowerTcpParams {
+        "paper": "PowerTCP, NSDI'22, Algorithm 1",
+        fn paper() -> Self {
+            Self {
+                gamma: Fixed::ratio(9, 10),
+                flows: Fixed::ratio(1000, 6),
+                target: Fixed::ONE,
+                arrival_floor: Fixed::ZERO,
+                last_term: LastTerm::Current,
+                pacing: Pacing::Window,
+                bounded_dt: true,
+                window_cap: Fixed::ONE,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+            }
         }
-    }
 
-    fn artifact() -> Self {
-        Self {
-            target: Fixed::ratio(95, 100),
-            arrival_floor: Fixed::ratio(1, 2),
-            last_term: LastTerm::Old,
-            floor: Fixed::ZERO,
-            floor_rate: Rate::from_mbps(100),
-            ..Self::paper()
+        "artifact": "the authors' public artifact: power/0.95, arrival rate at least half the port's",
+        fn artifact() -> Self {
+            Self {
+                target: Fixed::ratio(95, 100),
+                arrival_floor: Fixed::ratio(1, 2),
+                last_term: LastTerm::Old,
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_mbps(100),
+                ..Self::paper()
+            }
         }
-    }
 
-    fn oscar() -> Self {
-        Self {
-            target: Fixed::ratio(95, 100),
-            last_term: LastTerm::Old,
-            pacing: Pacing::Line,
-            bounded_dt: false,
-            ..Self::paper()
+        "oscar": "OSCAR's public artifact: power/0.95, window only, at most one base BDP",
+        fn oscar() -> Self {
+            Self {
+                target: Fixed::ratio(95, 100),
+                last_term: LastTerm::Old,
+                pacing: Pacing::Line,
+                bounded_dt: false,
+                ..Self::paper()
+            }
         }
-    }
-}
-
-impl Default for PowerTcpParams {
-    fn default() -> Self {
-        Self::paper()
     }
 }
 
@@ -161,25 +160,14 @@ impl Parameters for PowerTcpParams {
 }
 
 impl Described for PowerTcpParams {
-    const NAME: &'static str = "powertcp";
-    const TITLE: &'static str = "PowerTCP";
-    const SUMMARY: &'static str = "divides the window by the power measured by in-band telemetry";
-    const FAMILY: Family = Family::Telemetry;
-    const NEEDS: &'static str = "switches that write telemetry into packets (programmable switches: 2017); hosts that read it and pace";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Algorithm 1", params: Self::paper },
-        Preset {
-            name: "artifact",
-            meaning: "the authors' public artifact: power/0.95, arrival rate at least half the port's",
-            params: Self::artifact,
-        },
-        Preset {
-            name: "oscar",
-            meaning: "OSCAR's public artifact: power/0.95, window only, at most one base BDP",
-            params: Self::oscar,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "powertcp",
+        title: "PowerTCP",
+        summary: "divides the window by the power measured by in-band telemetry",
+        family: Family::Telemetry,
+        needs: "switches that write telemetry into packets (programmable switches: 2017); hosts that read it and pace",
+        kernel: Some(Kernel::new("incast_powertcp", Signals::INT)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "gamma",

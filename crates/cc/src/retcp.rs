@@ -15,7 +15,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::newreno::{NewReno, NewRenoParams, SSTHRESH, reno};
-use crate::params::{Described, Family, Param, Preset, Value, param};
+use crate::params::{About, Described, Family, Param, Value, param, presets};
 
 /// Parameters of [`ReTcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +29,17 @@ pub struct ReTcpParams {
     pub reno: NewRenoParams,
 }
 
-impl ReTcpParams {
-    fn powertcp() -> Self {
-        Self { up: Fixed::whole(4), down: Fixed::whole(4), reno: NewRenoParams::avoidance() }
-    }
+presets! {
+    impl ReTcpParams {
+        "powertcp": "for the network of PowerTCP, NSDI'22, section 5: circuits four times as fast",
+        fn powertcp() -> Self {
+            Self { up: Fixed::whole(4), down: Fixed::whole(4), reno: NewRenoParams::avoidance() }
+        }
 
-    fn module() -> Self {
-        Self { up: Fixed::whole(2), down: Fixed::whole(2), ..Self::powertcp() }
-    }
-}
-
-impl Default for ReTcpParams {
-    fn default() -> Self {
-        Self::powertcp()
+        "module": "the defaults of the kernel module of reTCP, NSDI'20: jumps by 2",
+        fn module() -> Self {
+            Self { up: Fixed::whole(2), down: Fixed::whole(2), ..Self::powertcp() }
+        }
     }
 }
 
@@ -55,23 +53,14 @@ impl Parameters for ReTcpParams {
 }
 
 impl Described for ReTcpParams {
-    const NAME: &'static str = "retcp";
-    const TITLE: &'static str = "reTCP";
-    const SUMMARY: &'static str = "New Reno whose window jumps when a circuit comes and goes";
-    const FAMILY: Family = Family::Loss;
-    const NEEDS: &'static str = "racks that announce circuits in packets (research emulator: 2020)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "powertcp",
-            meaning: "for the network of PowerTCP, NSDI'22, section 5: circuits four times as fast",
-            params: Self::powertcp,
-        },
-        Preset {
-            name: "module",
-            meaning: "the defaults of the kernel module of reTCP, NSDI'20: jumps by 2",
-            params: Self::module,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "retcp",
+        title: "reTCP",
+        summary: "New Reno whose window jumps when a circuit comes and goes",
+        family: Family::Loss,
+        needs: "racks that announce circuits in packets (research emulator: 2020)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = reno!(
         [reno.],
         param!(

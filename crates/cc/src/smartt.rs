@@ -28,7 +28,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Sent,
     Setup, Signals,
 };
-use crate::params::{Described, Family, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
     /// Reference of the fair decrease.
@@ -76,46 +76,45 @@ pub struct SmarttParams {
     pub initial_cwnd: Fixed,
 }
 
-impl SmarttParams {
-    fn median() -> Self {
-        Self {
-            target: Time::ZERO,
-            target_share: Fixed::ratio(1, 2),
-            mi: Fixed::whole(2),
-            md: Fixed::whole(2),
-            fi: Fixed::ratio(1, 4),
-            fd: Fixed::ratio(8, 10),
-            fd_of: Reference::Bdp,
-            fast_increase: Fixed::whole(4),
-            fast_increase_below: Time::from_us(1),
-            wait_to_decrease: false,
-            wait_threshold: Fixed::ratio(1, 4),
-            mark_weight: Fixed::ratio(5, 100),
-            quick_adapt: true,
-            max_cwnd: Fixed::ratio(5, 4),
-            initial_cwnd: Fixed::ONE,
+presets! {
+    impl SmarttParams {
+        "median": "as modelled in the median paper (arXiv 2509.07907, Appendix A): target 1.5 base RTTs, no waiting to decrease",
+        fn median() -> Self {
+            Self {
+                target: Time::ZERO,
+                target_share: Fixed::ratio(1, 2),
+                mi: Fixed::whole(2),
+                md: Fixed::whole(2),
+                fi: Fixed::ratio(1, 4),
+                fd: Fixed::ratio(8, 10),
+                fd_of: Reference::Bdp,
+                fast_increase: Fixed::whole(4),
+                fast_increase_below: Time::from_us(1),
+                wait_to_decrease: false,
+                wait_threshold: Fixed::ratio(1, 4),
+                mark_weight: Fixed::ratio(5, 100),
+                quick_adapt: true,
+                max_cwnd: Fixed::ratio(5, 4),
+                initial_cwnd: Fixed::ONE,
+            }
         }
-    }
 
-    fn fastflow() -> Self {
-        Self { wait_to_decrease: true, ..Self::median() }
-    }
-
-    fn htsim() -> Self {
-        Self {
-            target: Time::from_us(7),
-            md: Fixed::ONE,
-            fd_of: Reference::MaxCwnd,
-            wait_threshold: Fixed::ratio(3, 10),
-            initial_cwnd: Fixed::ratio(5, 4),
-            ..Self::median()
+        "fastflow": "the same with wait to decrease, which FastFlow has: the window shrinks only while over a quarter is marked",
+        fn fastflow() -> Self {
+            Self { wait_to_decrease: true, ..Self::median() }
         }
-    }
-}
 
-impl Default for SmarttParams {
-    fn default() -> Self {
-        Self::median()
+        "htsim": "the defaults of uet-htsim's EQDS: target 7us, md 1, fair decrease relative to the largest window",
+        fn htsim() -> Self {
+            Self {
+                target: Time::from_us(7),
+                md: Fixed::ONE,
+                fd_of: Reference::MaxCwnd,
+                wait_threshold: Fixed::ratio(3, 10),
+                initial_cwnd: Fixed::ratio(5, 4),
+                ..Self::median()
+            }
+        }
     }
 }
 
@@ -161,29 +160,14 @@ impl Parameters for SmarttParams {
 }
 
 impl Described for SmarttParams {
-    const NAME: &'static str = "smartt";
-    const TITLE: &'static str = "SMaRTT";
-    const SUMMARY: &'static str = "moves the window with mark and RTT of each sprayed packet (FastFlow)";
-    const FAMILY: Family = Family::Spraying;
-    const NEEDS: &'static str =
-        "timestamps of network cards (2015), switches that mark above a threshold (ECN: 2001)";
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "median",
-            meaning: "as modelled in the median paper (arXiv 2509.07907, Appendix A): target 1.5 base RTTs, no waiting to decrease",
-            params: Self::median,
-        },
-        Preset {
-            name: "fastflow",
-            meaning: "the same with wait to decrease, which FastFlow has: the window shrinks only while over a quarter is marked",
-            params: Self::fastflow,
-        },
-        Preset {
-            name: "htsim",
-            meaning: "the defaults of uet-htsim's EQDS: target 7us, md 1, fair decrease relative to the largest window",
-            params: Self::htsim,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "smartt",
+        title: "SMaRTT",
+        summary: "moves the window with mark and RTT of each sprayed packet (FastFlow)",
+        family: Family::Spraying,
+        needs: "timestamps of network cards (2015), switches that mark above a threshold (ECN: 2001)",
+        kernel: None,
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Time "target",

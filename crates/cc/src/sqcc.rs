@@ -20,7 +20,7 @@ use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{Described, Family, Kernel, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Value, choice, param, presets};
 use crate::patched_timely::{
     ErrorFunction, Law, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams, coarse, fine,
     with_common_params,
@@ -101,14 +101,17 @@ pub struct SqccParams {
     pub capacity: Fixed,
 }
 
-impl Default for SqccParams {
-    fn default() -> Self {
-        Self {
-            common: PatchedTimelyParams::sqcc(),
-            stage: Stage::Full,
-            count: Count::Receiver,
-            rounding: Rounding::Figures,
-            capacity: Fixed::ONE,
+presets! {
+    impl SqccParams {
+        "paper": "SQCC, section IV, at 10Gbps: error function, adaptive δ and T_low",
+        fn paper() -> Self {
+            Self {
+                common: PatchedTimelyParams::sqcc(),
+                stage: Stage::Full,
+                count: Count::Receiver,
+                rounding: Rounding::Figures,
+                capacity: Fixed::ONE,
+            }
         }
     }
 }
@@ -132,17 +135,14 @@ impl Parameters for SqccParams {
 }
 
 impl Described for SqccParams {
-    const NAME: &'static str = "sqcc";
-    const TITLE: &'static str = "SQCC";
-    const SUMMARY: &'static str = "rate control by the RTT, with thresholds and steps by the number of flows";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str = "timestamps of network cards, receivers that write their number of flows into acknowledgements (simulations)";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_sqcc", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[Preset {
-        name: "paper",
-        meaning: "SQCC, section IV, at 10Gbps: error function, adaptive δ and T_low",
-        params: Self::default,
-    }];
+    const ABOUT: About = About {
+        name: "sqcc",
+        title: "SQCC",
+        summary: "rate control by the RTT, with thresholds and steps by the number of flows",
+        family: Family::Delay,
+        needs: "timestamps of network cards, receivers that write their number of flows into acknowledgements (simulations)",
+        kernel: Some(Kernel::new("incast_sqcc", Signals::NONE)),
+    };
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!(
         [common]
         param!(

@@ -30,7 +30,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -84,77 +84,6 @@ pub struct SwiftParams {
 }
 
 impl SwiftParams {
-    fn paper() -> Self {
-        Self {
-            base_target: Time::from_us(20),
-            base_rtt_share: Fixed::ZERO,
-            hop: Time::from_ns(3_050),
-            fs_range: Time::from_us(100),
-            fs_min: Fixed::ratio(1, 10),
-            fs_max: Fixed::whole(100),
-            ai: Fixed::ONE,
-            beta: Fixed::ratio(8, 10),
-            max_mdf: Fixed::ratio(1, 2),
-            min_cwnd: Fixed::ratio(1, 100),
-            max_cwnd: Fixed::whole(1000),
-            retx_reset: 5,
-            unit: Unit::Packet,
-            grow_unused: false,
-            ai_below_packet: false,
-            smoothed_rtt: false,
-            whole_packets: false,
-        }
-    }
-
-    fn htsim() -> Self {
-        Self {
-            hop: Time::ZERO,
-            min_cwnd: Fixed::ratio(1, 400),
-            grow_unused: true,
-            smoothed_rtt: true,
-            whole_packets: true,
-            ..Self::paper()
-        }
-    }
-
-    /// For the fabric of the median paper, also under LSwift and MSwift.
-    pub(crate) fn median() -> Self {
-        Self {
-            base_target: Time::from_us(1),
-            base_rtt_share: Fixed::ONE,
-            hop: Time::ZERO,
-            fs_range: Time::from_us(5),
-            ..Self::paper()
-        }
-    }
-
-    fn bolt() -> Self {
-        Self {
-            base_target: Time::from_us(25),
-            hop: Time::from_us(1),
-            fs_max: Fixed::whole(256),
-            min_cwnd: Fixed::ratio(15, 1000),
-            max_cwnd: Fixed::whole(256),
-            ..Self::paper()
-        }
-    }
-
-    fn oscar() -> Self {
-        Self {
-            base_target: Time::from_us(25),
-            base_rtt_share: Fixed::ONE,
-            hop: Time::ZERO,
-            fs_max: Fixed::ONE,
-            ai: Fixed::ratio(1, 1000),
-            min_cwnd: Fixed::ratio(1, 10_000),
-            max_cwnd: Fixed::ONE,
-            unit: Unit::Bdp,
-            grow_unused: true,
-            ai_below_packet: true,
-            ..Self::paper()
-        }
-    }
-
     /// α and β of flow scaling (section 3.5), for a range of one. Without a span between `fs_min`
     /// and `fs_max` there is no scaling.
     fn scaling(&self) -> (Fixed, Fixed) {
@@ -167,9 +96,83 @@ impl SwiftParams {
     }
 }
 
-impl Default for SwiftParams {
-    fn default() -> Self {
-        Self::paper()
+presets! {
+    impl SwiftParams {
+        "paper": "Swift, SIGCOMM 2020, with the values of the simulator csg-htsim where it prints none",
+        fn paper() -> Self {
+            Self {
+                base_target: Time::from_us(20),
+                base_rtt_share: Fixed::ZERO,
+                hop: Time::from_ns(3_050),
+                fs_range: Time::from_us(100),
+                fs_min: Fixed::ratio(1, 10),
+                fs_max: Fixed::whole(100),
+                ai: Fixed::ONE,
+                beta: Fixed::ratio(8, 10),
+                max_mdf: Fixed::ratio(1, 2),
+                min_cwnd: Fixed::ratio(1, 100),
+                max_cwnd: Fixed::whole(1000),
+                retx_reset: 5,
+                unit: Unit::Packet,
+                grow_unused: false,
+                ai_below_packet: false,
+                smoothed_rtt: false,
+                whole_packets: false,
+            }
+        }
+
+        "htsim": "as in csg-htsim: its hop term has no effect, a smoothed RTT guards decreases, unused windows grow",
+        fn htsim() -> Self {
+            Self {
+                hop: Time::ZERO,
+                min_cwnd: Fixed::ratio(1, 400),
+                grow_unused: true,
+                smoothed_rtt: true,
+                whole_packets: true,
+                ..Self::paper()
+            }
+        }
+
+        "oscar": "as compared with in OSCAR, NSDI'26 (public artifact): target 25us above the base RTT, window up to the base BDP",
+        fn oscar() -> Self {
+            Self {
+                base_target: Time::from_us(25),
+                base_rtt_share: Fixed::ONE,
+                hop: Time::ZERO,
+                fs_max: Fixed::ONE,
+                ai: Fixed::ratio(1, 1000),
+                min_cwnd: Fixed::ratio(1, 10_000),
+                max_cwnd: Fixed::ONE,
+                unit: Unit::Bdp,
+                grow_unused: true,
+                ai_below_packet: true,
+                ..Self::paper()
+            }
+        }
+
+        "bolt": "the ns-3 code beside Bolt, NSDI'23, marked as Google's: target 25us and 1us per hop, windows up to 256 packets",
+        fn bolt() -> Self {
+            Self {
+                base_target: Time::from_us(25),
+                hop: Time::from_us(1),
+                fs_max: Fixed::whole(256),
+                min_cwnd: Fixed::ratio(15, 1000),
+                max_cwnd: Fixed::whole(256),
+                ..Self::paper()
+            }
+        }
+
+        "median": "for the fabric of the median paper (2026), which prints no values: target 1us above the base RTT",
+        /// For the fabric of the median paper, also under LSwift and MSwift.
+        pub(crate) fn median() -> Self {
+            Self {
+                base_target: Time::from_us(1),
+                base_rtt_share: Fixed::ONE,
+                hop: Time::ZERO,
+                fs_range: Time::from_us(5),
+                ..Self::paper()
+            }
+        }
     }
 }
 
@@ -376,40 +379,14 @@ macro_rules! law {
 pub(crate) use law;
 
 impl Described for SwiftParams {
-    const NAME: &'static str = "swift";
-    const TITLE: &'static str = "Swift";
-    const SUMMARY: &'static str = "additive increase, multiplicative decrease around a target delay";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str =
-        "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "Swift, SIGCOMM 2020, with the values of the simulator csg-htsim where it prints none",
-            params: Self::paper,
-        },
-        Preset {
-            name: "htsim",
-            meaning: "as in csg-htsim: its hop term has no effect, a smoothed RTT guards decreases, unused windows grow",
-            params: Self::htsim,
-        },
-        Preset {
-            name: "oscar",
-            meaning: "as compared with in OSCAR, NSDI'26 (public artifact): target 25us above the base RTT, window up to the base BDP",
-            params: Self::oscar,
-        },
-        Preset {
-            name: "bolt",
-            meaning: "the ns-3 code beside Bolt, NSDI'23, marked as Google's: target 25us and 1us per hop, windows up to 256 packets",
-            params: Self::bolt,
-        },
-        Preset {
-            name: "median",
-            meaning: "for the fabric of the median paper (2026), which prints no values: target 1us above the base RTT",
-            params: Self::median,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "swift",
+        title: "Swift",
+        summary: "additive increase, multiplicative decrease around a target delay",
+        family: Family::Delay,
+        needs: "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches",
+        kernel: Some(Kernel::new("incast_swift", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = law!([]);
 }
 

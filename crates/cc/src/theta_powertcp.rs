@@ -22,7 +22,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::limits::least_share;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::powertcp::{Pacing, limited};
 use crate::{Divisor, Fixed};
 
@@ -66,46 +66,45 @@ pub struct ThetaPowerTcpParams {
     pub floor_rate: Rate,
 }
 
-impl ThetaPowerTcpParams {
-    fn paper() -> Self {
-        Self {
-            gamma: Fixed::ratio(9, 10),
-            flows: Fixed::ratio(1000, 6),
-            margin: Fixed::ONE,
-            gradient_floor: Fixed::ZERO,
-            negative_power: false,
-            update: Update::Rtt,
-            update_beyond: false,
-            track_base_rtt: false,
-            pacing: Pacing::Window,
-            window_cap: Fixed::ONE,
-            floor: Fixed::ratio(1, 1000),
-            floor_rate: Rate::ZERO,
+presets! {
+    impl ThetaPowerTcpParams {
+        "paper": "PowerTCP, NSDI'22, Appendix D, Algorithm 2",
+        fn paper() -> Self {
+            Self {
+                gamma: Fixed::ratio(9, 10),
+                flows: Fixed::ratio(1000, 6),
+                margin: Fixed::ONE,
+                gradient_floor: Fixed::ZERO,
+                negative_power: false,
+                update: Update::Rtt,
+                update_beyond: false,
+                track_base_rtt: false,
+                pacing: Pacing::Window,
+                window_cap: Fixed::ONE,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+            }
         }
-    }
 
-    fn artifact() -> Self {
-        Self {
-            gamma: Fixed::ratio(7, 10),
-            margin: Fixed::ratio(105, 100),
-            gradient_floor: Fixed::ratio(1, 2),
-            update: Update::Ack,
-            update_beyond: true,
-            track_base_rtt: true,
-            floor: Fixed::ZERO,
-            floor_rate: Rate::from_mbps(100),
-            ..Self::paper()
+        "artifact": "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
+        fn artifact() -> Self {
+            Self {
+                gamma: Fixed::ratio(7, 10),
+                margin: Fixed::ratio(105, 100),
+                gradient_floor: Fixed::ratio(1, 2),
+                update: Update::Ack,
+                update_beyond: true,
+                track_base_rtt: true,
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_mbps(100),
+                ..Self::paper()
+            }
         }
-    }
 
-    fn oscar() -> Self {
-        Self { negative_power: true, update_beyond: true, pacing: Pacing::Line, ..Self::paper() }
-    }
-}
-
-impl Default for ThetaPowerTcpParams {
-    fn default() -> Self {
-        Self::paper()
+        "oscar": "OSCAR's public artifact: window only, power may be negative, the window then the largest",
+        fn oscar() -> Self {
+            Self { negative_power: true, update_beyond: true, pacing: Pacing::Line, ..Self::paper() }
+        }
     }
 }
 
@@ -137,26 +136,14 @@ impl Parameters for ThetaPowerTcpParams {
 }
 
 impl Described for ThetaPowerTcpParams {
-    const NAME: &'static str = "theta-powertcp";
-    const TITLE: &'static str = "θ-PowerTCP";
-    const SUMMARY: &'static str = "divides the window by the power estimated from round-trip times";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str =
-        "send times and round-trip times from timestamps of network cards (2015); nothing from switches";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset { name: "paper", meaning: "PowerTCP, NSDI'22, Appendix D, Algorithm 2", params: Self::paper },
-        Preset {
-            name: "artifact",
-            meaning: "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
-            params: Self::artifact,
-        },
-        Preset {
-            name: "oscar",
-            meaning: "OSCAR's public artifact: window only, power may be negative, the window then the largest",
-            params: Self::oscar,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "theta-powertcp",
+        title: "θ-PowerTCP",
+        summary: "divides the window by the power estimated from round-trip times",
+        family: Family::Delay,
+        needs: "send times and round-trip times from timestamps of network cards (2015); nothing from switches",
+        kernel: Some(Kernel::new("incast_theta", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "gamma",

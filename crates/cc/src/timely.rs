@@ -21,7 +21,7 @@ use crate::contract::{
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
-use crate::params::{Described, Family, Kernel, Param, Preset, Value, choice, param};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -70,44 +70,42 @@ pub struct TimelyParams {
     pub window: RateWindow,
 }
 
-impl TimelyParams {
-    fn paper() -> Self {
-        Self {
-            alpha: Fixed::ratio(7, 8),
-            beta: Fixed::ratio(8, 10),
-            t_low: Time::from_us(50),
-            t_high: Time::from_us(500),
-            min_rtt: Time::from_us(20),
-            delta: Rate::from_mbps(10),
-            delta_share: Fixed::ZERO,
-            hai_from: 5,
-            hai_steps: 5,
-            hai_below_low: false,
-            update: Update::Segment,
-            segment: Bytes::new(64_000),
-            floor: Fixed::ratio(1, 1000),
-            floor_rate: Rate::ZERO,
-            window: RateWindow::None,
+presets! {
+    impl TimelyParams {
+        "paper": "TIMELY, SIGCOMM 2015, at 10Gbps, with the values of ECN or Delay, CoNEXT 2016",
+        fn paper() -> Self {
+            Self {
+                alpha: Fixed::ratio(7, 8),
+                beta: Fixed::ratio(8, 10),
+                t_low: Time::from_us(50),
+                t_high: Time::from_us(500),
+                min_rtt: Time::from_us(20),
+                delta: Rate::from_mbps(10),
+                delta_share: Fixed::ZERO,
+                hai_from: 5,
+                hai_steps: 5,
+                hai_below_low: false,
+                update: Update::Segment,
+                segment: Bytes::new(64_000),
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+                window: RateWindow::None,
+            }
         }
-    }
 
-    fn hpcc() -> Self {
-        Self {
-            delta: Rate::ZERO,
-            delta_share: Fixed::ratio(1, 1000),
-            hai_from: 6,
-            hai_below_low: true,
-            update: Update::RoundTrip,
-            floor: Fixed::ZERO,
-            floor_rate: Rate::from_gbps(1),
-            ..Self::paper()
+        "hpcc": "the run script of HPCC's public artifact: updates once per RTT, steps in proportion to the line rate, rates from 1Gbps on; with window = rate its timely_vwin",
+        fn hpcc() -> Self {
+            Self {
+                delta: Rate::ZERO,
+                delta_share: Fixed::ratio(1, 1000),
+                hai_from: 6,
+                hai_below_low: true,
+                update: Update::RoundTrip,
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_gbps(1),
+                ..Self::paper()
+            }
         }
-    }
-}
-
-impl Default for TimelyParams {
-    fn default() -> Self {
-        Self::paper()
     }
 }
 
@@ -140,25 +138,14 @@ impl Parameters for TimelyParams {
 }
 
 impl Described for TimelyParams {
-    const NAME: &'static str = "timely";
-    const TITLE: &'static str = "TIMELY";
-    const SUMMARY: &'static str = "rate control by the gradient of the RTT between two thresholds";
-    const FAMILY: Family = Family::Delay;
-    const NEEDS: &'static str =
-        "round-trip times of segments from timestamps of network cards (2015); nothing from switches";
-    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_timely", Signals::NONE));
-    const PRESETS: &'static [Preset<Self>] = &[
-        Preset {
-            name: "paper",
-            meaning: "TIMELY, SIGCOMM 2015, at 10Gbps, with the values of ECN or Delay, CoNEXT 2016",
-            params: Self::paper,
-        },
-        Preset {
-            name: "hpcc",
-            meaning: "the run script of HPCC's public artifact: updates once per RTT, steps in proportion to the line rate, rates from 1Gbps on; with window = rate its timely_vwin",
-            params: Self::hpcc,
-        },
-    ];
+    const ABOUT: About = About {
+        name: "timely",
+        title: "TIMELY",
+        summary: "rate control by the gradient of the RTT between two thresholds",
+        family: Family::Delay,
+        needs: "round-trip times of segments from timestamps of network cards (2015); nothing from switches",
+        kernel: Some(Kernel::new("incast_timely", Signals::NONE)),
+    };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
             Ratio "alpha",

@@ -94,7 +94,7 @@ fn throughput<C: CongestionControl>(
 }
 
 fn preset<P: Described>(name: &str) -> P {
-    (P::PRESETS.iter().find(|preset| preset.name == name).expect("a preset").params)()
+    P::preset(name).expect("a preset")
 }
 
 /// Theorem 4 with alpha = T_s/base RTT = 1.25: packets per T_avg.

@@ -6,7 +6,7 @@
 use incast_cc::dcqcn::Dcqcn;
 use incast_cc::hpcc::Hpcc;
 use incast_cc::oscar::Oscar;
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::poseidon::Poseidon;
 use incast_cc::powertcp::PowerTcp;
 use incast_cc::swift::Swift;
@@ -38,11 +38,10 @@ struct Flow<C: CongestionControl> {
 
 impl<C: CongestionControl> Flow<C>
 where
-    C::Params: Described,
+    C::Params: Presets,
 {
     fn start(preset: &str, path: Path) -> Self {
-        let preset = C::Params::PRESETS.iter().find(|p| p.name == preset).expect("a preset");
-        let setup = Setup::new((preset.params)(), path);
+        let setup = Setup::new(C::Params::preset(preset).expect("a preset"), path);
         let state = C::new(&setup, Time::ZERO);
         Self { setup, state }
     }

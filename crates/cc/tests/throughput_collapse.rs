@@ -10,7 +10,7 @@ use incast_cc::dctcp::{Dctcp, DctcpParams};
 use incast_cc::lswift::{LSwift, LSwiftParams};
 use incast_cc::mswift::{MSwift, MSwiftParams};
 use incast_cc::newreno::{NewReno, NewRenoParams};
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::swift::{Swift, SwiftParams};
 use incast_cc::{CongestionControl, Fixed};
 use incast_units::Time;
@@ -37,8 +37,7 @@ fn mswift(max_cwnd: u64) -> MSwiftParams {
 
 /// New Reno from congestion avoidance: its preset for the theorem.
 fn newreno() -> NewRenoParams {
-    let preset = NewRenoParams::PRESETS.iter().find(|preset| preset.name == "avoidance").expect("a preset");
-    (preset.params)()
+    NewRenoParams::preset("avoidance").expect("a preset")
 }
 
 /// As LSwift and MSwift are meant to be used: repair waits.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use bottleneck::{Both, Twin, check_twin, every_option_matters, path, run, script};
 use floats::{real, us};
 use incast_cc::ccc::{Ccc, CccParams, Logarithm, Window};
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 

@@ -7,7 +7,7 @@ use bottleneck::{Host, LINE, Script, Twin, check_twin, every_option_matters, pat
 use floats::real;
 use incast_cc::dcqcn::{Dcqcn, DcqcnParams, Feedback, Flavour};
 use incast_cc::limits::RateWindow;
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 
@@ -222,7 +222,7 @@ fn every_option_changes_something() {
     let quick =
         DcqcnParams { recovery: 1, byte_counter: Bytes::new(50_000), rate_timer: Time::from_us(20), ..paper };
     let high = DcqcnParams { floor: Fixed::ratio(1, 5), ..paper };
-    let mellanox = (DcqcnParams::PRESETS[1].params)();
+    let mellanox = DcqcnParams::preset("mellanox").expect("a preset");
     let cases = [
         (paper, "flavour", Value::Choice(1)),
         (paper, "feedback", Value::Choice(1)),

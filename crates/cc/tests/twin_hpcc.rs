@@ -10,7 +10,7 @@ use bottleneck::{
 };
 use floats::real;
 use incast_cc::hpcc::{Hpcc, HpccParams, Reference};
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
 use incast_units::{Rate, Time};
 
@@ -114,7 +114,7 @@ fn presets() -> impl Iterator<Item = (&'static str, HpccParams)> {
 }
 
 fn named(name: &str) -> HpccParams {
-    (HpccParams::PRESETS.iter().find(|p| p.name == name).expect("a preset").params)()
+    HpccParams::preset(name).expect("a preset")
 }
 
 /// The bound is 2^-32 of resolution times what the algorithm amplifies: a step divides by U, which

@@ -6,7 +6,7 @@ mod swift_law;
 
 use floats::{real, us};
 use incast_cc::lswift::{LSwift, LSwiftParams, Run};
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::swift::SwiftParams;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use floats::{real, us};
 use incast_cc::mswift::{MOST, MSwift, MSwiftParams};
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Setup};
 use incast_units::Time;
 use swift_law::{Twin, difference, fabric, loss};

@@ -13,7 +13,7 @@ use bottleneck::{Both, Script, Twin, path, run, script};
 use floats::{real, us};
 use incast_cc::mnscc::{Mnscc, MnsccParams};
 use incast_cc::nscc::{Filter, Latest, Law, LawParams, Nscc, NsccParams};
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 use nacks::{Nacks, every_option_matters};
@@ -340,8 +340,7 @@ fn the_twin_steps_by_hand() {
     is(twin.cwnd, 21_024.0);
 
     // a = 625,344/150,000, target 1 us.
-    let preset = NsccParams::PRESETS.iter().find(|preset| preset.name == "median").expect("a preset");
-    let params = (preset.params)();
+    let params = NsccParams::preset("median").expect("a preset");
     let mut twin = by_hand(params, 800, Time::from_ps(6_253_440), 300_000.0);
     is(twin.a, 4.168_96);
     is(twin.maxwnd, 938_016.0);

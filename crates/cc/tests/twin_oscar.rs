@@ -6,7 +6,7 @@ mod signals;
 
 use floats::{real, us};
 use incast_cc::oscar::{Oscar, OscarParams};
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Described, Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
 

@@ -5,7 +5,7 @@ mod floats;
 mod signals;
 
 use floats::{real, us};
-use incast_cc::params::Described;
+use incast_cc::params::{Described, Presets};
 use incast_cc::poseidon::{Alpha, Decrease, Poseidon, PoseidonParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
@@ -98,7 +98,7 @@ fn the_twin_has_the_numbers_by_hand() {
     let near = |value: f64, by_hand: f64, off: f64| {
         assert!((value / by_hand - 1.0).abs() <= off, "{value} is not {by_hand}");
     };
-    let preset = |name| (PoseidonParams::PRESETS.iter().find(|p| p.name == name).unwrap().params)();
+    let preset = |name| PoseidonParams::preset(name).unwrap();
     // Rates in Gbps: 12.5 packets of 1000 B per us are 100 Gbps.
     for (name, targets, factors) in [
         (

@@ -5,7 +5,7 @@ mod floats;
 
 use bottleneck::{Alone, Script, Twin, check_twin, every_option_matters, path, run, script, seconds};
 use floats::real;
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::{LastTerm, Pacing, PowerTcp, PowerTcpParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
 use incast_units::{Rate, Time};

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use bottleneck::{Both, Script, Twin, path, run, script};
 use floats::{real, us};
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::smartt::{Reference, Smartt, SmarttParams};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Time};

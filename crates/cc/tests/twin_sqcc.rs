@@ -5,7 +5,7 @@ mod floats;
 mod signals;
 
 use floats::{real, us};
-use incast_cc::params::Described;
+use incast_cc::params::{Described, Presets};
 use incast_cc::patched_timely::{PatchedTimely, PatchedTimelyParams};
 use incast_cc::sqcc::{Count, Rounding, Sqcc, SqccParams, Stage};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};

@@ -6,7 +6,7 @@ mod signals;
 mod swift_law;
 
 use floats::{real, us};
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::swift::{Swift, SwiftParams};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
@@ -133,8 +133,7 @@ fn targets_worked_by_hand() {
 /// Targets of the presets for other public code at a window of 16 packets on four links.
 #[test]
 fn targets_of_the_presets_worked_by_hand() {
-    let preset =
-        |name| SwiftParams::PRESETS.iter().find(|p| p.name == name).map(|p| (p.params)()).expect("a preset");
+    let preset = |name| SwiftParams::preset(name).expect("a preset");
     // bolt: 25 + 4 · 1 + 6.0488 µs. median: 8 + 1 + 0.2449 µs. paper: 20 + 4 · 3.05 + 4.8983 µs.
     for (name, by_hand) in [("bolt", 35.0488), ("median", 9.2449), ("paper", 37.0983)] {
         let setup = Setup::new(preset(name), starting_with(16_000));

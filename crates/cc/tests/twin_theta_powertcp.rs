@@ -5,7 +5,7 @@ mod floats;
 
 use bottleneck::{Twin, check_twin, every_option_matters, path, script, seconds};
 use floats::real;
-use incast_cc::params::{Described, Value};
+use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::Pacing;
 use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams, Update};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
@@ -108,7 +108,7 @@ fn agrees_with_its_twin() {
 fn every_option_changes_something() {
     let paper = ThetaPowerTcpParams::default();
     let high = ThetaPowerTcpParams { floor: Fixed::ratio(1, 5), ..paper };
-    let artifact = (ThetaPowerTcpParams::PRESETS[1].params)();
+    let artifact = ThetaPowerTcpParams::preset("artifact").expect("a preset");
     let cases = [
         (paper, "gamma", Value::Ratio(Fixed::ratio(7, 10))),
         (paper, "flows", Value::Ratio(Fixed::whole(10))),

@@ -6,7 +6,7 @@ mod signals;
 
 use floats::{real, us};
 use incast_cc::limits::RateWindow;
-use incast_cc::params::Described;
+use incast_cc::params::Presets;
 use incast_cc::timely::{Timely, TimelyParams, Update};
 use incast_cc::{Ack, CongestionControl, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};

@@ -103,7 +103,7 @@ impl Visitor for Logging {
         C: CongestionControl + Copy + core::fmt::Debug,
         C::Params: Described + Copy,
     {
-        Algorithm::new::<Logged<C>>(C::Params::NAME, *params)
+        Algorithm::new::<Logged<C>>(C::Params::ABOUT.name, *params)
     }
 }
 

@@ -80,7 +80,7 @@ impl Sides {
 mod tests {
     use super::*;
     use crate::contract::{CongestionControl, Setup};
-    use crate::params::Described;
+    use crate::params::Presets;
     use crate::swift::Swift;
     use crate::testing::PATH;
 
