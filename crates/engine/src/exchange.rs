@@ -19,6 +19,8 @@ use super::model::Hold;
 pub(crate) struct Report {
     /// The earliest event. (ps)
     pub(crate) next: u64,
+    /// The latest event that was handled. (ps)
+    pub(crate) last: u64,
     pub(crate) counts: Counts,
     /// Records that wait for a flush.
     pub(crate) records: u64,
@@ -30,17 +32,25 @@ pub(crate) struct Report {
 
 impl Report {
     /// The state of a partition without nodes.
-    pub(crate) const NOTHING: Self =
-        Self { next: u64::MAX, counts: Counts::NOTHING, records: 0, interrupted: false, flush: false };
+    pub(crate) const NOTHING: Self = Self {
+        next: u64::MAX,
+        last: 0,
+        counts: Counts::NOTHING,
+        records: 0,
+        interrupted: false,
+        flush: false,
+    };
 
-    /// The state of a partition with this tally, whose next event is at `next`.
-    pub(crate) fn new(next: u64, tally: &Tally) -> Self {
-        Self { next, counts: tally.counts, records: tally.records.count() as u64, ..Self::NOTHING }
+    /// The state of a partition with this tally, which has handled its events up to `last`, and whose next event is
+    /// at `next`.
+    pub(crate) fn new(last: u64, next: u64, tally: &Tally) -> Self {
+        Self { next, last, counts: tally.counts, records: tally.records.count() as u64, ..Self::NOTHING }
     }
 
     /// Merges the state of another partition.
     fn join(&mut self, other: &Self) {
         self.next = self.next.min(other.next);
+        self.last = self.last.max(other.last);
         self.counts.join(&other.counts);
         self.records += other.records;
         self.interrupted |= other.interrupted;

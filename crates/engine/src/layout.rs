@@ -77,6 +77,15 @@ impl Layout {
         Self { units: groups.into_values().collect(), inner, lookahead }
     }
 
+    /// The unit of every node.
+    pub(crate) fn units_of_nodes(&self) -> Vec<u32> {
+        let mut units = vec![0; self.units.iter().map(Vec::len).sum()];
+        for (unit, nodes) in (0..).zip(&self.units) {
+            nodes.iter().for_each(|node| units[*node] = unit);
+        }
+        units
+    }
+
     /// The partition of every unit: each tier of the network (hosts, then switches by their distance
     /// from hosts) is distributed evenly, neighbours together.
     fn assign(&self, model: &impl Model, partitions: usize) -> Vec<u16> {
@@ -100,15 +109,12 @@ impl Layout {
             }
             line = next;
         }
-        let mut unit_of = vec![0; ports.len()];
-        for (unit, nodes) in self.units.iter().enumerate() {
-            nodes.iter().for_each(|n| unit_of[*n] = unit);
-        }
+        let unit_of = self.units_of_nodes();
         let mut assigned = vec![u16::MAX; self.units.len()];
         let mut seen = vec![false; self.units.len()];
         // `order` goes tier by tier.
         for nodes in order.chunk_by(|a, b| tier[*a] == tier[*b]) {
-            let units = nodes.iter().map(|node| unit_of[*node]);
+            let units = nodes.iter().map(|node| unit_of[*node] as usize);
             let here: Vec<usize> = units.filter(|unit| !std::mem::replace(&mut seen[*unit], true)).collect();
             let n = here.len();
             for (i, unit) in here.into_iter().enumerate() {

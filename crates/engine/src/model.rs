@@ -28,6 +28,10 @@ pub trait Model: View + Sync + Sized {
     /// Returns whether everything has happened that the run waits for.
     fn is_complete(&self, counts: &Counts) -> bool;
 
+    /// Returns a time before which the run will not be complete, given the counts of everything before `now`. From
+    /// one window after `now` on all times are alike.
+    fn earliest_end(&self, counts: &Counts, now: u64) -> u64;
+
     /// Returns whether something has begun that is to make progress.
     fn is_active(&self, counts: &Counts) -> bool;
 
@@ -96,6 +100,24 @@ pub struct Limits {
     pub stall_after: u64,
     /// Time between two searches for deadlocks; the pauses of a deadlock have lasted that long. [`u64::MAX`] for never.
     pub deadlock_after: u64,
+}
+
+impl Limits {
+    /// Returns when the run is given up if there is no progress after `progress`. (ps)
+    pub(super) fn given_up(&self, progress: u64) -> u64 {
+        progress.saturating_add(self.stall_after.max(1))
+    }
+
+    /// Returns the time of the search for deadlocks that is due, if the next event is at `next`, and sets the time of
+    /// the one after it. Searches are at multiples of [`Self::deadlock_after`].
+    pub(super) fn deadlock_check(&self, next: u64, check_at: &mut u64) -> Option<u64> {
+        if next < *check_at {
+            return None;
+        }
+        let at = next - (next - *check_at) % self.deadlock_after.max(1);
+        *check_at = at.saturating_add(self.deadlock_after.max(1));
+        Some(at)
+    }
 }
 
 /// Reason for which a run has ended.

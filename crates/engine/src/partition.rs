@@ -63,6 +63,8 @@ struct Fabric {
     outboxes: Vec<Mail>,
     /// The earliest packet in the outboxes. (ps)
     posted: u64,
+    /// The latest event handled. (ps)
+    last: u64,
     tally: Tally,
 }
 
@@ -164,6 +166,7 @@ impl<N> Partition<N> {
             ready: Ready::new(&[]),
             outboxes: (0..partitions).map(|_| Mail::default()).collect(),
             posted: u64::MAX,
+            last: 0,
             tally: Tally::default(),
         };
         let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
@@ -193,7 +196,7 @@ impl<N> Partition<N> {
 
     /// The state of this partition between two windows.
     pub(crate) fn report(&self) -> Report {
-        Report::new(self.next(), &self.fabric.tally)
+        Report::new(self.fabric.last, self.next(), &self.fabric.tally)
     }
 
     /// A time before which nothing happens here, nor elsewhere because of packets sent from here in the
@@ -278,6 +281,7 @@ impl<N> Partition<N> {
         let (mut packet, mut int) = (Packet::blank(Kind::Data), IntRecords::default());
         let mut arriving = arrivals.iter().map(|a| event_of(*a));
         let mut arrival = arriving.next().unwrap_or(Event::NEVER);
+        let mut last = 0;
         loop {
             let due = events.peek().map_or(Event::NEVER, |e| e.0);
             if arrival < due {
@@ -295,11 +299,13 @@ impl<N> Partition<N> {
                     break;
                 }
                 events.pop();
+                last = due.time();
                 let mut effects = NodeEffects { fabric, events, base };
                 node.handle(due, model, &mut effects);
             }
         }
         let Fabric { inboxes, rings, pool, .. } = fabric;
+        fabric.last = fabric.last.max(last).max(arrivals.last().map_or(0, |a| start + (a >> 16)));
         let mut next = events.peek().map_or(u64::MAX, |e| e.0.time());
         inboxes[index].active.retain(|&port| {
             let first = rings[base as usize + usize::from(port)].next(pool);

@@ -1,7 +1,7 @@
 //! The reference engine: one heap of events for the whole network, handled one at a time.
 //!
 //! It shares the nodes with the windowed engine, but none of its code for ordering, batching and
-//! transporting events. Every scenario of the tests must have the same fingerprint on both.
+//! transporting events, nor for finding the end of a run: it looks for that before every event. Every scenario of the tests must have the same fingerprint on both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,10 +15,11 @@ use incast_net::record::tally::Tally;
 use incast_units::Time;
 
 use super::event::{Effects, Event, Rank};
-use super::exchange::Report;
-use super::layout::Layout;
 use super::model::{Cause, Limits, Model, Node, RunState};
-use super::windows::{Judge, holds};
+use super::windows::holds;
+
+/// Number of events between two looks at the clock.
+const LOOK_EVERY: u64 = 1024;
 
 /// An event somewhere in the network.
 #[derive(Debug)]
@@ -91,7 +92,6 @@ pub fn run<M: Model>(
     mut nodes: Vec<M::Node>,
     sink: &mut dyn Sink,
 ) -> (Cause, u64, RunState<M::Node>) {
-    let judge = Judge::new(model, limits, Layout::new(model).lookahead);
     let mut tally = Tally::default();
     let mut heap: BinaryHeap<Reverse<Due>> = nodes
         .iter()
@@ -101,32 +101,38 @@ pub fn run<M: Model>(
     let mut sequence = 0;
     let mut interrupted = false;
     let mut last = Instant::now();
-    let (mut last_end, mut end) = (0, 0);
     let mut check_at = limits.deadlock_after;
+    let (mut now, mut events) = (0, 0_u64);
     let (cause, now) = loop {
         let next = heap.peek().map_or(u64::MAX, |d| d.0.event.time());
-        if next >= end {
-            // Between two windows, as the other engine counts them, it is decided whether to go on.
-            let report = Report { interrupted, ..Report::new(next, &tally) };
-            match judge.decide(&report) {
-                Ok(window) => end = window,
-                Err(Cause::Finished) => break (Cause::Finished, tally.counts.last_finish),
-                Err(Cause::TimeLimit) => break (Cause::TimeLimit, limits.until),
-                Err(cause) => break (cause, end),
-            }
-            if next >= check_at {
-                if model.is_deadlock(holds(nodes.iter(), next - limits.deadlock_after)) {
-                    break (Cause::Stalled, last_end);
-                }
-                check_at = next.saturating_add(limits.deadlock_after);
-            }
-            last_end = end;
-            if last.elapsed() > Duration::from_millis(100) {
-                last = Instant::now();
-                let progress = model.progress(Time::from_ps(next), &tally.counts);
-                interrupted = sink.progress(&progress) == ControlFlow::Break(());
-            }
+        let counts = &tally.counts;
+        let given_up = limits.given_up(counts.progress);
+        // Every event of the instant at which the run is complete is part of it; of another end, those before it.
+        if model.is_complete(counts) && next > counts.last_finish {
+            break (Cause::Finished, counts.last_finish);
+        } else if interrupted {
+            break (Cause::Interrupted, now);
+        } else if next == u64::MAX {
+            break (Cause::Stalled, now);
+        } else if next >= limits.until {
+            break (Cause::TimeLimit, limits.until);
+        } else if model.is_active(counts) && next >= given_up {
+            break (Cause::Stalled, given_up);
         }
+        if next >= check_at {
+            let at = next / limits.deadlock_after * limits.deadlock_after;
+            if model.is_deadlock(holds(nodes.iter(), at - limits.deadlock_after)) {
+                break (Cause::Stalled, at);
+            }
+            check_at = at.saturating_add(limits.deadlock_after);
+        }
+        events += 1;
+        if events.is_multiple_of(LOOK_EVERY) && last.elapsed() > Duration::from_millis(100) {
+            last = Instant::now();
+            let progress = model.progress(Time::from_ps(next), counts);
+            interrupted = sink.progress(&progress) == ControlFlow::Break(());
+        }
+        now = next;
         let Some(Reverse(due)) = heap.pop() else { continue };
         let mut effects = NodeEffects {
             node: due.node,

@@ -20,7 +20,7 @@ const MANY_RECORDS: u64 = 1 << 18;
 
 /// Decides when a run ends.
 #[derive(Debug)]
-pub(crate) struct Judge<'a, M> {
+struct Judge<'a, M> {
     model: &'a M,
     limits: Limits,
     /// Length of a window. (ps)
@@ -28,31 +28,45 @@ pub(crate) struct Judge<'a, M> {
 }
 
 impl<'a, M: Model> Judge<'a, M> {
-    pub(crate) fn new(model: &'a M, limits: Limits, lookahead: u64) -> Self {
+    fn new(model: &'a M, limits: Limits, lookahead: u64) -> Self {
         Self { model, limits, lookahead }
     }
 
-    /// The end of the next window, or why there is none, from what all partitions know together. Both
-    /// engines ask this, so that they end at the same event.
-    pub(crate) fn decide(&self, s: &Report) -> Result<u64, Cause> {
-        if self.model.is_complete(&s.counts) {
-            return Err(Cause::Finished);
+    /// The end of the next window, or why and when the run has ended, from what all partitions know together.
+    ///
+    /// A run ends at the same event whatever its windows are: no window goes beyond an instant at which the run may
+    /// end. Of a run that finishes, every event of its last instant is part; of one that ends without that, every event
+    /// before its end.
+    fn decide(&self, s: &Report) -> Result<u64, (Cause, u64)> {
+        let until = self.limits.until;
+        if self.model.is_complete(&s.counts) && s.next > s.counts.last_finish {
+            return Err((Cause::Finished, s.counts.last_finish));
         }
         if s.interrupted {
-            return Err(Cause::Interrupted);
+            return Err((Cause::Interrupted, s.last));
         }
         if s.next == u64::MAX {
-            return Err(Cause::Stalled);
+            return Err((Cause::Stalled, s.last));
         }
-        if s.next >= self.limits.until {
-            return Err(Cause::TimeLimit);
+        if s.next >= until {
+            return Err((Cause::TimeLimit, until));
         }
-        let idle = s.next.saturating_sub(s.counts.progress);
-        if self.model.is_active(&s.counts) && idle > self.limits.stall_after {
-            return Err(Cause::Stalled);
+        // What becomes active in this window makes progress then.
+        let progress = if self.model.is_active(&s.counts) { s.counts.progress } else { s.next };
+        let given_up = self.limits.given_up(progress);
+        if s.next >= given_up {
+            return Err((Cause::Stalled, given_up));
         }
-        Ok(self.limits.until.min(s.next.saturating_add(self.lookahead)))
+        let earliest_end = self.model.earliest_end(&s.counts, s.next).max(s.next + 1);
+        let end = s.next.saturating_add(self.lookahead).min(earliest_end);
+        Ok(end.min(until).min(given_up))
     }
+}
+
+/// Returns for each node the number of the unit in which it is processed. A packet from one unit to another is on
+/// links for the length of a window or longer.
+pub fn units(model: &impl Model) -> Vec<u32> {
+    Layout::new(model).units_of_nodes()
 }
 
 /// Additional task of the first thread: it passes progress and records to the sink.
@@ -152,7 +166,6 @@ fn run_partition<M: Model>(
     mut reporter: Option<Reporter<'_>>,
 ) -> (Cause, u64, Partition<M::Node>) {
     let Judge { model, limits, .. } = *judge;
-    let mut last_end = 0;
     let mut check_at = limits.deadlock_after;
     for round in 0_u64.. {
         let mut mine = partition.report();
@@ -164,21 +177,13 @@ fn run_partition<M: Model>(
         exchange.collect(|mail| partition.deliver(mail));
         let end = match judge.decide(&all) {
             Ok(end) => end,
-            Err(cause) => {
-                let now = match cause {
-                    Cause::Finished => all.counts.last_finish,
-                    Cause::TimeLimit => limits.until,
-                    Cause::Interrupted | Cause::Stalled => last_end,
-                };
-                return (cause, now, partition);
-            }
+            Err((cause, now)) => return (cause, now, partition),
         };
-        if all.next >= check_at {
-            let holds = holds(partition.nodes(), all.next - limits.deadlock_after);
+        if let Some(at) = limits.deadlock_check(all.next, &mut check_at) {
+            let holds = holds(partition.nodes(), at - limits.deadlock_after);
             if model.is_deadlock(exchange.share(holds)) {
-                return (Cause::Stalled, last_end, partition);
+                return (Cause::Stalled, at, partition);
             }
-            check_at = all.next.saturating_add(limits.deadlock_after);
         }
         if let Some(reporter) = &mut reporter {
             // Reading the clock costs as much as a packet: not in every short window.
@@ -188,8 +193,7 @@ fn run_partition<M: Model>(
             partition.catch_up(all.next, model);
             exchange.hand_over(&mut partition.tally().records);
         }
-        partition.process(end, model);
-        last_end = end;
+        partition.process(end.min(check_at), model);
         partition.post(&mut exchange);
     }
     unreachable!("the rounds only end from within")

@@ -621,6 +621,36 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Adds two switches that no host reaches and a cable between them: another median of all delays, shorter windows, or
+/// nodes that are processed together. Nothing may change.
+fn check_idle(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
+    let mut sim = case.simulation();
+    let mut kept = Kept::default();
+    let Ok(outcome) = incast_sim::run(&sim, &mut kept) else { return Ok(()) };
+    reached.ran += 1;
+    reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
+    let idle = ["first", "second"].map(|name| sim.network.add_switch(name));
+    let delay = Time::from_ns([1, 30, 400, 20_000][case.until_us as usize % 4]);
+    sim.network.add_link(idle[0], idle[1], Rate::from_gbps(100), delay);
+    let mut beside = Kept::default();
+    let mut other =
+        incast_sim::run(&sim, &mut beside).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let (added, rest): (Vec<_>, Vec<_>) =
+        other.ports.iter().copied().partition(|port| idle.contains(&port.node));
+    prop_assert!(added.iter().map(|port| port.packets).eq([0, 0]));
+    (other.ports, other.fingerprint) = (rest, outcome.fingerprint);
+    prop_assert_eq!(other, outcome);
+    prop_assert_eq!(beside, kept);
+    Ok(())
+}
+
+#[test]
+fn an_idle_part_of_the_network_changes_nothing() {
+    let mut reached = Reached::default();
+    for_each_case(0..150, &mut reached, check_idle);
+    assert!(reached.ran > 120 && reached.stalls > 3, "{reached:?}");
+}
+
 /// Returns the seeds to run: `DIFFERENTIAL_SEEDS`, written like `0..100000`, or the first 250.
 fn seeds() -> Range<u64> {
     let Ok(text) = std::env::var("DIFFERENTIAL_SEEDS") else { return 0..250 };

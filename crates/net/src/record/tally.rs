@@ -30,6 +30,12 @@ pub struct Counts {
     pub started: u64,
     /// Flows that are done.
     pub finished: u64,
+    /// Distant flows that have started: those that are done one window or more after their last byte has arrived.
+    pub distant_started: u64,
+    /// Distant flows whose last byte has arrived.
+    pub distant_arrived: u64,
+    /// Other flows whose last byte has arrived.
+    pub near_arrived: u64,
     /// Operations that have ended.
     pub ended: u64,
     /// Flows that are left out.
@@ -38,7 +44,7 @@ pub struct Counts {
     pub operations_left_out: u64,
     /// Time at which a flow last started or a receiver last received something new. (ps)
     pub progress: u64,
-    /// Time at which the last flow was done or the last operation ended. (ps)
+    /// Time at which the last flow was done, or the last operation ended or was left out. (ps)
     pub last_finish: u64,
 }
 
@@ -53,6 +59,9 @@ impl Counts {
         trimmed: 0,
         started: 0,
         finished: 0,
+        distant_started: 0,
+        distant_arrived: 0,
+        near_arrived: 0,
         ended: 0,
         flows_left_out: 0,
         operations_left_out: 0,
@@ -71,6 +80,9 @@ impl Counts {
             trimmed,
             started,
             finished,
+            distant_started,
+            distant_arrived,
+            near_arrived,
             ended,
             flows_left_out,
             operations_left_out,
@@ -85,6 +97,9 @@ impl Counts {
         self.trimmed += trimmed;
         self.started += started;
         self.finished += finished;
+        self.distant_started += distant_started;
+        self.distant_arrived += distant_arrived;
+        self.near_arrived += near_arrived;
         self.ended += ended;
         self.flows_left_out += flows_left_out;
         self.operations_left_out += operations_left_out;

@@ -12,6 +12,7 @@ use incast_net::record::FlowRecord;
 use incast_net::routing::route::{Sizes, describe_path, ideal_time};
 use incast_units::{Bytes, Time};
 
+use super::ending::Ending;
 use super::fabric::Fabric;
 
 /// The flows on their network as transports see them, constant over the run.
@@ -23,6 +24,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) balancing: balancing::Settings,
     pub(crate) seed: u64,
     pub(crate) fabric: Fabric,
+    /// Set before a run begins.
+    pub(crate) ending: Ending,
     sizes: Vec<Sizes>,
     /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
     base_rtts: Vec<Option<Time>>,
@@ -70,6 +73,7 @@ impl<'a> FlowFacts<'a> {
             balancing: simulation.balancing,
             seed: simulation.seed,
             fabric,
+            ending: Ending::default(),
             sizes,
             base_rtts,
             plain,

@@ -23,6 +23,8 @@ pub(crate) struct Graph {
     by_host: Vec<Vec<u32>>,
     /// Position of each operation among the operations of its host.
     places: Vec<u32>,
+    /// Whether each operation may be left out.
+    optional: Vec<bool>,
 }
 
 impl Graph {
@@ -40,6 +42,7 @@ impl Graph {
             ends: vec![[NONE; 2]; flows.len()],
             by_host: vec![Vec::new(); network.hosts as usize],
             places: Vec::with_capacity(operations.len()),
+            optional: vec![false; operations.len()],
         };
         for (operation, index) in operations.iter().zip(0_u32..) {
             let fail = |problem: String| Err(format!("operation {index} {problem}"));
@@ -77,19 +80,19 @@ impl Graph {
             }
         }
         let order = graph.order(operations).map_err(|cycle| said(&cycle))?;
-        graph.check_left_out(operations, &order)?;
+        graph.find_optional(operations, &order)?;
         Ok(graph)
     }
 
-    /// Refuses an operation that may be left out at one host while another, which does not learn of it, waits
-    /// for it.
-    fn check_left_out(&self, operations: &[Operation], order: &[u32]) -> Result<(), String> {
-        let mut may = vec![false; operations.len()];
+    /// Finds the operations that may be left out. Refuses one if another host, which does not learn of it, waits for
+    /// it.
+    fn find_optional(&mut self, operations: &[Operation], order: &[u32]) -> Result<(), String> {
         for index in order.iter().filter(|event| **event % 2 == 0).map(|event| event / 2) {
             let operation = &operations[index as usize];
             let mut others = operation.after.iter().chain(&operation.after_start);
-            let left_out = operation.start_before != Time::NEVER || others.any(|other| may[*other as usize]);
-            may[index as usize] = left_out;
+            let left_out =
+                operation.start_before != Time::NEVER || others.any(|other| self.optional[*other as usize]);
+            self.optional[index as usize] = left_out;
             if let (true, What::Send { flow }) = (left_out, operation.what)
                 && let Some(receiver) = self.receiver(flow)
             {
@@ -99,6 +102,11 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Returns for each operation whether it may be left out.
+    pub(crate) fn optional(&self) -> &[bool] {
+        &self.optional
     }
 
     /// The operation that sends a flow.

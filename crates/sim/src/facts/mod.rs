@@ -7,6 +7,7 @@
 mod check;
 pub(crate) mod circuits;
 pub(crate) mod edges;
+pub(crate) mod ending;
 pub(crate) mod fabric;
 pub(crate) mod flows;
 pub(crate) mod graph;

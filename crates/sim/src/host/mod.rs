@@ -128,7 +128,9 @@ fn start<E: Effects>(
 ) {
     let Some(step) = program.step(index) else { return };
     let tally = cx.effects.tally();
+    let distant = cx.facts.ending.is_distant(&cx.facts.flows[step.flow as usize]);
     tally.counts.started += 1;
+    tally.counts.distant_started += u64::from(distant);
     tally.counts.progress = tally.counts.progress.max(now);
     transport.start(now, index, step, cx);
 }

@@ -148,7 +148,7 @@ impl Work {
             let Reverse(place) = self.ready.pop()?;
             let Local { operation, what, .. } = self.operations[place as usize];
             if now >= facts.operations[operation as usize].start_before.ps() {
-                self.leave_out(place, effects);
+                self.leave_out(now, place, effects);
                 continue;
             }
             match what {
@@ -171,7 +171,7 @@ impl Work {
     }
 
     /// An operation will not start, nor will what depends on it.
-    fn leave_out<E: Effects>(&mut self, place: u32, effects: &mut E) {
+    fn leave_out<E: Effects>(&mut self, now: u64, place: u32, effects: &mut E) {
         let mut places = vec![place];
         while let Some(place) = places.pop() {
             let local = &mut self.operations[place as usize];
@@ -180,6 +180,7 @@ impl Work {
             }
             let tally = effects.tally();
             tally.counts.operations_left_out += 1;
+            tally.counts.last_finish = tally.counts.last_finish.max(now);
             tally.counts.flows_left_out += u64::from(matches!(local.what, What::Send { .. }));
             places.extend(self.after.of(place).iter().chain(self.after_start.of(place)));
         }

@@ -11,14 +11,16 @@ mod slot;
 mod stall;
 
 use incast_cc::Path;
-use incast_engine::model::Limits;
+use incast_engine::model::{Limits, Model};
 use incast_engine::{reference, windows};
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
+use incast_net::describe::network::NodeId;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink};
 
 use crate::facts::Facts;
+use crate::facts::ending::Ending;
 
 pub use bound::job_bounds;
 
@@ -27,7 +29,7 @@ pub use bound::job_bounds;
 /// # Errors
 /// When the description is inconsistent; nothing has run then.
 pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
-    let facts = Facts::new(simulation)?;
+    let facts = prepare(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;
     let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
     let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, sink);
@@ -85,6 +87,21 @@ pub fn run_reference(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Out
     let nodes = build::nodes(&facts, simulation)?;
     let ended = reference::run(&facts, limits(simulation, &facts), nodes, sink);
     Ok(outcome::outcome(ended, simulation, &facts, Flusher::default(), sink))
+}
+
+/// Returns the facts of a run on the windowed engine.
+fn prepare(simulation: &Simulation) -> Result<Facts<'_>, Invalid> {
+    let mut facts = Facts::new(simulation)?;
+    let units = windows::units(&facts);
+    let links =
+        (0..facts.hosts()).flat_map(|host| facts.ports()[host].iter().zip(0..).map(move |at| (host, at)));
+    let ends = links.flat_map(|(host, (out, port))| {
+        let back = &facts.ports()[out.node as usize][usize::from(out.port)];
+        [facts.shortest_delay(host as NodeId, port, out), facts.shortest_delay(out.node, out.port, back)]
+    });
+    let shortest = ends.min().unwrap_or_default();
+    facts.hosts.flows.ending = Ending::new(&simulation.flows, &facts.hosts.work, units, shortest);
+    Ok(facts)
 }
 
 /// Returns when a run ends at the latest.

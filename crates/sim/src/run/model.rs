@@ -30,6 +30,10 @@ impl Model for Facts<'_> {
             && counts.ended + counts.operations_left_out == self.hosts.work.operations.len() as u64
     }
 
+    fn earliest_end(&self, counts: &Counts, now: u64) -> u64 {
+        self.flows().ending.earliest(counts, now)
+    }
+
     fn is_active(&self, counts: &Counts) -> bool {
         counts.started > counts.finished
     }

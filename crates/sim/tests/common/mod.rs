@@ -292,11 +292,11 @@ pub fn run_to_end(simulation: &Simulation) -> (Outcome, Kept) {
     (outcome, kept)
 }
 
-/// Runs it on one to seven threads and on the plain engine, which must agree; no invariant is violated.
+/// Runs it on one to eight threads and on the plain engine, which must agree; no invariant is violated.
 pub fn run_everywhere(simulation: &Simulation) -> (Outcome, Kept) {
     let mut simulation = simulation.clone();
     let first = run(&simulation);
-    for threads in 2..=7 {
+    for threads in 2..=8 {
         simulation.threads = threads;
         assert_eq!(run(&simulation), first, "on {threads} threads");
     }

@@ -105,6 +105,12 @@ impl<E: Effects> Context<'_, E> {
 
     /// The last byte of a flow to this host that was missing has arrived.
     pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
+        let counts = &mut self.effects.tally().counts;
+        if self.facts.ending.is_distant(&self.facts.flows[flow as usize]) {
+            counts.distant_arrived += 1;
+        } else {
+            counts.near_arrived += 1;
+        }
         if let Some(work) = &mut self.work {
             work.received(now, flow, self.operations, self.effects);
         }
