@@ -20,9 +20,10 @@ from models.plain import START, Clock, Outcome, Wire, duration
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
 """Events at a host after starts at the same instant."""
 
-COUNTED = ("grant", "request", "ack", "given up", "waiting", "capped", "oldest")
+COUNTED = ("grant", "request", "ack", "given up", "waiting", "capped", "oldest", "told to wait", "excused")
 """Counts of hosts: control packets, messages given up, how often a message had to wait for others, or for the
-cap, when grants were chosen, and how often the oldest message was granted its share."""
+cap, when grants were chosen, how often the oldest message was granted its share, how often a message was told
+that it waits, and how often it was not taken for lost since messages before it arrived."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +268,18 @@ class Incoming:
         self.level = self.plan.levels - 1
         self.known = self.given_up = False
         self.expiries = self.last = self.began = 0
+        self.heard = -1
+        self.armed: int | None = None
+        self.occupied_then = 0
         self.delivered: int | None = None
+
+    def ungranted(self) -> int:
+        """Bytes that its sender may not send yet."""
+        return max(0, self.outgoing.flow.size - self.limit * self.plan.payload)
+
+    def touch(self) -> None:
+        """Begins its timeout anew."""
+        self.last, self.occupied_then = self.host.clock.now, self.host.occupied
 
     def outstanding(self) -> int:
         """Packets that may be sent and have not arrived."""
@@ -276,6 +288,7 @@ class Incoming:
     def receive(self, packet: Packet) -> None:
         """Takes a data packet."""
         now, number = self.host.clock.now, packet.first
+        self.host.occupied += duration(packet.size, self.host.rate)
         if self.delivered is not None:
             if number == 0:
                 self.reply("ack")
@@ -283,18 +296,23 @@ class Incoming:
         if not self.known:
             self.known, self.began = True, now
         if self.given_up:
-            self.given_up, self.expiries, self.last = False, 0, now
+            self.given_up, self.expiries = False, 0
+            self.touch()
         if number in self.arrived:
             if number == 0:
                 self.reply("grant", end=self.limit, level=self.level)
         else:
             self.arrived.add(number)
             self.missing -= packet.payload
-            self.expiries, self.last = 0, now
+            self.expiries, self.heard = 0, now
+            self.touch()
             if self.missing == 0:
                 self.known, self.delivered = False, now
                 self.reply("ack")
             self.host.grant()
+            if self.limit == self.plan.at_once == len(self.arrived) < self.outgoing.packets:
+                self.reply("grant", end=self.limit, level=self.level)
+                self.host.counts["told to wait"] += 1
         self.watch()
 
     def reply(self, kind: str, first: int = 0, end: int = 0, level: int = 0) -> None:
@@ -316,17 +334,35 @@ class Incoming:
 
     def deadline(self) -> int | None:
         """Returns the time at which the timer expires, as things are."""
-        return self.last + self.plan.homa.resend_timeout if self.outstanding() > 0 else None
+        if self.outstanding() == 0:
+            return None
+        now, timeout = self.host.clock.now, self.plan.homa.resend_timeout
+        before = [
+            other.heard
+            for other in self.host.incoming
+            if (other.missing, other.index) < (self.missing, self.index)
+        ]
+        idle = max(0, now - self.last - (self.host.occupied - self.occupied_then))
+        return min(max(self.last, *before, 0) + timeout, now + max(0, timeout - idle))
 
     def watch(self) -> None:
         """Sets the timer again."""
         deadline = self.deadline()
-        if deadline is not None:
+        if deadline is not None and (self.armed is None or deadline < self.armed):
+            self.armed = deadline
             self.host.clock.at(deadline, RECEIVER_TIMER, self.index, self.expired)
 
     def expired(self) -> None:
         """The timer may have expired."""
-        if self.deadline() != self.host.clock.now:
+        now = self.host.clock.now
+        if self.armed != now:
+            return
+        self.armed = None
+        deadline = self.deadline()
+        if deadline is None or deadline > now:
+            excused = deadline is not None and self.last + self.plan.homa.resend_timeout <= now
+            self.host.counts["excused"] += excused
+            self.watch()
             return
         if self.expiries == self.plan.homa.resend_tries:
             self.given_up = True
@@ -334,7 +370,7 @@ class Incoming:
             self.host.grant()
             return
         self.expiries += 1
-        self.last = self.host.clock.now
+        self.touch()
         lacking = set(range(self.limit)) - self.arrived
         firsts = sorted(number for number in lacking if number - 1 not in lacking)
         ends = sorted(number + 1 for number in lacking if number + 1 not in lacking)
@@ -352,6 +388,7 @@ class Host:
         self.started: list[Outgoing] = []
         self.incoming: list[Incoming] = []
         self.finished = 0
+        self.rate, self.occupied = link.rate, 0
         self.counts = dict.fromkeys(COUNTED, 0)
         self.since_oldest = 0
 
@@ -399,7 +436,9 @@ class Host:
             if message.known and not message.given_up and message.outgoing.packets > self.plan.at_once
         ]
         active: list[Incoming] = []
-        for message in sorted(candidates, key=lambda message: (message.missing, message.index)):
+        for message in sorted(
+            candidates, key=lambda message: (message.ungranted(), message.outgoing.flow.size, message.index)
+        ):
             senders = {other.outgoing.host for other in active}
             if message.outgoing.host not in senders and len(active) < self.plan.homa.overcommitment:
                 active.append(message)
@@ -431,7 +470,8 @@ class Host:
         more = limit - message.limit
         if more <= 0:
             return 0
-        message.limit, message.last, message.level = limit, self.clock.now, level
+        message.limit, message.level = limit, level
+        message.touch()
         message.reply("grant", end=limit, level=level)
         message.watch()
         return more

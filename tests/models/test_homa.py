@@ -39,6 +39,8 @@ def test_messages_wait_for_grants_and_as_much_is_lost_as_in_the_model(
     assert min(met["drops"], met["timeouts"]) > 0.2 * len(SEEDS)
     assert min(met["given up"], met["capped"]) > 0.05 * len(SEEDS)
     assert met["oldest"] > 0.2 * len(SEEDS)
+    assert met["told to wait"] > 0.2 * len(SEEDS)
+    assert met["excused"] > 0.05 * len(SEEDS)
 
 
 def test_timers_of_senders_come_before_those_of_receivers() -> None:

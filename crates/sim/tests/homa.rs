@@ -246,9 +246,9 @@ fn what_is_dropped_is_requested_once() {
     let second = if sim.flows[0].source == 0 { 1 } else { 0 };
     assert_eq!((ends[1 - second], ends[second]), ((10, 0, 0), (15, 5, 0)));
     // Packet 4 of the second message is the tenth of all at the receiver, at 1 us + ten packets after the first
-    // could leave the switch. A millisecond later its receiver requests the rest; then the request's time, and
-    // five packets.
-    let last = 1_000_000 + PACKET + 10 * PACKET + 1_000_000;
+    // could leave the switch. Five packets of the first message follow, of which less is missing. A millisecond
+    // later its receiver requests the rest; then the request's time, and five packets.
+    let last = 1_000_000 + PACKET + 15 * PACKET + 1_000_000;
     let again = last + 1_000_000_000 + CONTROL;
     assert_eq!(records[second].finish, Time::from_ps(again + 4 * PACKET + DATA + CONTROL));
     let packets = captured(&sim, &[(1, 0), (2, 0)]);
@@ -319,8 +319,8 @@ fn a_receiver_gives_up_after_its_tries_and_goes_on_with_others() {
     assert!(requests.windows(2).all(|two| two[1] - two[0] == Time::from_ms(1)));
     let of_long = packets.iter().filter(|p| p.kind.name() == "grant" && p.flow == Some(long));
     let first: Vec<_> = of_long.map(|p| (p.time, p.sequence)).take(2).collect();
-    // After two milliseconds without a word its sender sends packet 0 again, and is told that it is known.
-    assert_eq!(first[0], (Time::from_ps(9 * PACKET + 2_000_000_000 + DATA), 10_000));
+    // When the last of the twenty packets has arrived, its sender learns that it is known.
+    assert_eq!(first[0], (Time::from_ps(19 * PACKET + DATA), 10_000));
     assert_eq!(first[1], (requests[4] + Time::from_ms(1), 20_000));
 }
 
@@ -426,4 +426,47 @@ fn everything_agrees_under_losses_and_spraying() {
         let resent: u64 = records.iter().map(|record| record.resent).sum();
         assert!(resent >= outcome.dropped, "{resent} of {}", outcome.dropped);
     }
+}
+
+#[test]
+fn a_message_that_better_ones_hold_back_is_not_taken_for_lost() {
+    // Three messages of 5 MB to one host, all granted. The first has the highest level and fills the link for 5,000
+    // packets, 421 us; the others wait in the switch, with a timeout of 100 us.
+    let mut sim = homa(4, &[(0, 3, 5_000_000, 0), (1, 3, 5_000_000, 0), (2, 3, 5_000_000, 0)]);
+    sim.transport.homa.rtt_bytes = None;
+    sim.transport.homa.overcommitment = 3;
+    sim.transport.homa.resend_timeout = us(100);
+    let (outcome, records) = completed(&sim);
+    assert_eq!(
+        (outcome.sent, records.iter().map(|r| r.resent + u64::from(r.timeouts)).sum::<u64>()),
+        (15_000, 0)
+    );
+    // The link is never idle: the last one is complete after the time of all packets.
+    let last = records.iter().map(|record| record.finish).max();
+    assert_eq!(last, Some(Time::from_ps(14_999 * PACKET + DATA + CONTROL)));
+}
+
+#[test]
+fn what_is_lost_is_requested_when_the_link_was_idle_for_the_timeout() {
+    // The first message comes at half the rate of the receiver's link, since its sender has 50 Gbps. The second,
+    // longer, loses the packets that are on its sender's link when it fails for 100 ns. Of its 100 packets without a
+    // grant the others arrive. From then on half of the time is idle at the receiver: with a timeout of 20 us it
+    // requests the lost ones 40 us later, give or take a packet of the first, which still arrives.
+    let mut sim = homa(3, &[(0, 2, 2_000_000, 0), (1, 2, 3_000_000, 0)]);
+    sim.network.links[0].rate = gbps(50);
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(100_000));
+    sim.transport.homa.resend_timeout = us(20);
+    down(&mut sim, 1, 1_500_000, Some(1_600_000));
+    let (outcome, records) = completed(&sim);
+    let long = usize::from(sim.flows[0].source == 0);
+    assert_eq!((records[1 - long].resent, records[long].resent), (0, outcome.lost));
+    assert!(outcome.lost > 5);
+    let packets = captured(&sim, &[(3, 2), (2, 0)]);
+    let of_long = |p: &&PacketRecord| p.flow == Some(long as u32);
+    let requests: Vec<_> = packets.iter().filter(of_long).filter(|p| p.kind.name() == "resend").collect();
+    assert_eq!(requests.len(), 1);
+    let data = packets.iter().filter(of_long).filter(|p| p.kind == PacketKind::Data && p.time < us(30));
+    let arrived = data.map(|p| p.time + Time::from_ps(PACKET + 1_000_000)).max().unwrap();
+    let waited = (requests[0].time - arrived).ps();
+    assert!(waited.abs_diff(40_000_000) <= 2 * PACKET, "{waited}");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Kind, NO_INT, Packet};
+use incast_units::{Bytes, Rate};
 
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
@@ -24,17 +25,23 @@ pub(super) struct Receivers {
     /// State of the messages that have begun to arrive and have not yet arrived completely.
     messages: Vec<Message>,
     free: Vec<u32>,
-    /// Those of them that need or needed grants and are not given up: by bytes that have not arrived, index,
-    /// and position.
-    scheduled: BTreeSet<(u64, u32, u32)>,
+    /// Those of them that need or needed grants and are not given up, in the order in which they are granted.
+    scheduled: BTreeSet<Key>,
     /// Packets that may be sent, granted or unscheduled, and have not arrived, of messages that are not given
     /// up.
     outstanding: u64,
     /// Packets granted to active messages since the oldest one was last granted its share.
     since_oldest: u64,
-    /// Scratch: the active messages, by bytes that have not arrived.
+    /// Time that data packets have taken on the links to this host. (ps)
+    busy: u64,
+    /// Time at which a message last arrived completely. (ps)
+    last_complete: u64,
+    /// Scratch: the active messages, in order.
     active: Vec<u32>,
 }
+
+/// The order of grants: bytes that are not granted, size, index; and the position of the message.
+type Key = (u64, u64, u32, u32);
 
 /// A message to this host, before, while and after it arrives.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +62,8 @@ struct Message {
     /// The sending host.
     source: u32,
     size: u64,
+    /// Payload of a full packet.
+    payload: u64,
     packets: u32,
     arrived: Ranges,
     /// Number of packets that have arrived, and their payload.
@@ -66,8 +75,12 @@ struct Message {
     began: u64,
     /// The level in its last grant.
     level: u8,
-    /// Time at which a new packet of it last arrived or it was last granted or requested again.
+    /// Time at which a new packet of it last arrived. (ps)
+    heard: u64,
+    /// Time at which a new packet of it last arrived or it was last granted or requested again, and what
+    /// [`Receivers::busy`] was then. (ps)
     touched: u64,
+    busy: u64,
     /// Time of the valid pending [`rank::RECEIVER`].
     timer: u64,
     /// Requests since a new packet last arrived.
@@ -82,13 +95,28 @@ impl Message {
     }
 
     /// Its place in the order of the messages that need grants.
-    fn key(&self, place: u32) -> (u64, u32, u32) {
-        (self.size - self.bytes, self.slot, place)
+    fn key(&self, place: u32) -> Key {
+        let granted = u64::from(self.limit) * self.payload;
+        (self.size.saturating_sub(granted), self.size, self.slot, place)
+    }
+
+    /// Returns its place in the order of the messages of which the least is missing.
+    fn rest(&self) -> (u64, u32) {
+        (self.size - self.bytes, self.slot)
+    }
+
+    /// Starts its timeout anew.
+    fn touch(&mut self, now: u64, busy: u64) {
+        (self.touched, self.busy) = (now, busy);
     }
 
     /// Ensures that an event is pending no later than the end of its timeout, if packets are outstanding.
     fn arm<E: Effects>(&mut self, priorities: &Priorities, effects: &mut E) {
-        let due = self.touched.saturating_add(priorities.resend_timeout);
+        self.arm_at(self.touched.saturating_add(priorities.resend_timeout), effects);
+    }
+
+    /// Ensures that an event is pending no later than `due`, if packets are outstanding.
+    fn arm_at<E: Effects>(&mut self, due: u64, effects: &mut E) {
         if self.outstanding() > 0 && !self.given_up && due < self.timer {
             self.timer = due;
             effects.schedule(Event::new(due, rank::RECEIVER, self.slot));
@@ -120,6 +148,7 @@ impl Receivers {
         let incoming = self.incoming[data.slot as usize];
         let payload = cx.facts.sizes(cx.facts.flows[incoming.flow as usize].algorithm).payload;
         let number = (data.sequence / payload) as u32;
+        self.busy += link_time(packet.size, cx);
         if incoming.completed != NEVER {
             if number == 0 {
                 acknowledge(now, incoming.completed, incoming.completed, &incoming, cx);
@@ -144,12 +173,14 @@ impl Receivers {
         }
         let tally = cx.effects.tally();
         tally.counts.progress = tally.counts.progress.max(now);
-        self.scheduled.remove(&message.key(place));
         message.count += 1;
         message.bytes += u64::from(data.payload);
-        (message.touched, message.tries) = (now, 0);
+        (message.heard, message.tries) = (now, 0);
+        message.touch(now, self.busy);
         self.outstanding -= 1;
         if message.count == message.packets {
+            self.scheduled.remove(&message.key(place));
+            self.last_complete = now;
             let incoming = &mut self.incoming[data.slot as usize];
             (incoming.completed, incoming.place) = (now, NOWHERE);
             self.free.push(place);
@@ -159,17 +190,21 @@ impl Receivers {
             self.grant(now, priorities, cx);
             return;
         }
-        if message.packets > priorities.rtt_packets {
-            self.scheduled.insert(message.key(place));
-        }
         self.grant(now, priorities, cx);
-        self.messages[place as usize].arm(priorities, cx.effects);
+        let message = &mut self.messages[place as usize];
+        message.arm(priorities, cx.effects);
+        if message.count == priorities.rtt_packets && message.limit == message.count {
+            // It waits for its turn. Its sender need not find out whether anything has arrived.
+            let control = message.control(now, incoming.peer);
+            send(now, Packet { body: control.body(), ..Packet::own(GRANT) }, incoming.flow, cx);
+        }
     }
 
     /// A packet of a message that was given up has arrived.
     fn resume<E: Effects>(&mut self, now: u64, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let message = &mut self.messages[place as usize];
-        (message.given_up, message.touched, message.tries) = (false, now, 0);
+        (message.given_up, message.tries) = (false, 0);
+        message.touch(now, self.busy);
         self.outstanding += message.outstanding();
         if message.packets > priorities.rtt_packets {
             self.scheduled.insert(message.key(place));
@@ -193,6 +228,7 @@ impl Receivers {
             slot: data.slot,
             source: facts.flows[incoming.flow as usize].source,
             size: data.size,
+            payload,
             packets,
             arrived: Ranges::default(),
             count: 0,
@@ -200,13 +236,18 @@ impl Receivers {
             limit,
             began: now,
             level: priorities.levels - 1,
-            touched: 0,
+            heard: now,
+            touched: now,
+            busy: self.busy,
             timer: NEVER,
             tries: 0,
             given_up: false,
         };
         self.outstanding += message.outstanding();
         let place = self.free.pop().unwrap_or(self.messages.len() as u32);
+        if packets > priorities.rtt_packets {
+            self.scheduled.insert(message.key(place));
+        }
         if let Some(free) = self.messages.get_mut(place as usize) {
             *free = message;
         } else {
@@ -216,12 +257,12 @@ impl Receivers {
         place
     }
 
-    /// Chooses the active messages and grants what they lack, the one with the fewest bytes left first; then the
-    /// oldest one its share, if it is time for that.
+    /// Chooses the active messages and grants what they lack, the one with the fewest bytes to be granted first;
+    /// then the oldest one its share, if it is time for that.
     fn grant<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let mut active = std::mem::take(&mut self.active);
         active.clear();
-        for &(_, _, place) in &self.scheduled {
+        for &(.., place) in &self.scheduled {
             let source = self.messages[place as usize].source;
             if active.iter().all(|other| self.messages[*other as usize].source != source) {
                 active.push(place);
@@ -251,7 +292,7 @@ impl Receivers {
             message.limit < message.packets && message.outstanding() <= u64::from(priorities.rtt_packets)
         };
         let waiting =
-            self.scheduled.iter().map(|&(_, slot, place)| (slot, place, &self.messages[place as usize]));
+            self.scheduled.iter().map(|&(.., slot, place)| (slot, place, &self.messages[place as usize]));
         let oldest = waiting.filter(|(.., message)| may(message)).min_by_key(|(slot, _, m)| (m.began, *slot));
         if let Some((_, place, message)) = oldest {
             let more = u64::from(message.packets - message.limit).min(priorities.oldest_step);
@@ -275,14 +316,29 @@ impl Receivers {
             return 0;
         }
         let message = &mut self.messages[place as usize];
+        self.scheduled.remove(&message.key(place));
         message.limit += more as u32;
+        self.scheduled.insert(message.key(place));
         self.outstanding += more;
         message.level = level;
-        message.touched = now;
+        message.touch(now, self.busy);
         let Incoming { flow, peer, .. } = self.incoming[message.slot as usize];
         send(now, Packet { body: message.control(now, peer).body(), ..Packet::own(GRANT) }, flow, cx);
         message.arm(priorities, cx.effects);
         more
+    }
+
+    /// Returns the end of the timeout of a message, if nothing more arrives.
+    ///
+    /// A message is not taken for lost while its packets may wait for messages that go before it: until the
+    /// timeout has passed since one of these last arrived, or until the links to this host were idle for as long.
+    fn deadline(&self, now: u64, message: &Message, priorities: &Priorities) -> u64 {
+        let timeout = priorities.resend_timeout;
+        let before = self.messages.iter().filter(|other| other.rest() < message.rest());
+        let before = before.map(|other| other.heard).fold(self.last_complete, u64::max);
+        let used = (now - message.touched).saturating_sub(self.busy - message.busy);
+        let idle = now.saturating_add(timeout.saturating_sub(used));
+        message.touched.max(before).saturating_add(timeout).min(idle)
     }
 
     /// The timer of a message: if nothing new has arrived for the timeout, what is missing is requested again.
@@ -294,19 +350,20 @@ impl Receivers {
         cx: &mut Context<'_, E>,
     ) {
         let Incoming { flow, peer, place, .. } = self.incoming[slot as usize];
-        let Some(message) = self.messages.get_mut(place as usize) else { return };
-        if message.timer != now {
+        let Some(message) = self.messages.get(place as usize).filter(|message| message.timer == now) else {
             return;
-        }
+        };
+        let due = self.deadline(now, message, priorities);
+        let message = &mut self.messages[place as usize];
         message.timer = NEVER;
         if message.outstanding() == 0 {
             return;
         }
-        if message.touched.saturating_add(priorities.resend_timeout) > now {
-            message.arm(priorities, cx.effects);
+        if due > now {
+            message.arm_at(due, cx.effects);
         } else if message.tries < priorities.resend_tries {
             message.tries += 1;
-            message.touched = now;
+            message.touch(now, self.busy);
             let control = message.control(now, peer);
             for (first, limit) in message.arrived.gaps(message.limit) {
                 let body = Control { first, limit, ..control }.body();
@@ -320,6 +377,13 @@ impl Receivers {
             self.grant(now, priorities, cx);
         }
     }
+}
+
+/// Returns the time that a packet takes on the links to the host together. (ps)
+fn link_time<E>(size: u16, cx: &Context<'_, E>) -> u64 {
+    let links = &cx.facts.fabric.routes.ports[cx.host as usize];
+    let rate = links.iter().map(|link| link.rate.bps()).fold(0, u64::saturating_add);
+    Rate::from_bps(rate).time_for(Bytes::new(u64::from(size))).ps()
 }
 
 /// Sends the acknowledgement of a message whose last packet left at `sent` and arrived at `completed`.
@@ -372,7 +436,7 @@ mod tests {
     use incast_net::describe::{Simulation, flow};
     use incast_net::packet::IntRecords;
     use incast_net::record::tally::Tally;
-    use incast_units::{Bytes, Rate, Time};
+    use incast_units::Time;
 
     /// Keeps the packets that are sent.
     #[derive(Default)]
@@ -446,7 +510,6 @@ mod tests {
             let message = &mut receivers.messages[place as usize];
             (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
             receivers.outstanding -= 10;
-            receivers.scheduled.insert(message.key(place));
         }
         receivers.grant(1, &priorities, &mut cx);
         let limits = |receivers: &Receivers| receivers.messages.iter().map(|m| m.limit).collect();
