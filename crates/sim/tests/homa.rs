@@ -470,3 +470,25 @@ fn what_is_lost_is_requested_when_the_link_was_idle_for_the_timeout() {
     let waited = (requests[0].time - arrived).ps();
     assert!(waited.abs_diff(40_000_000) <= 2 * PACKET, "{waited}");
 }
+
+#[test]
+fn equal_messages_are_granted_one_after_another() {
+    // Ten messages of 2 MB to one host at 25 Gbps, two of them granted, 88 packets each: RTTbytes are 87.5 KB. The
+    // round trip of a full packet and its grant is 4 us and four times 337.28 ns and 20.48 ns in all, in which
+    // 14.03 packets pass. So 2 · 88 − 14 = 162 packets wait in the switch. What was sent without a grant has left after
+    // 880 packets, 297 us, and the eighth message is complete after 5.4 ms.
+    let messages: Vec<_> = (0..10).map(|host| (host, 10, 2_000_000, 0)).collect();
+    let mut sim = homa(11, &messages);
+    sim.network = star(11, gbps(25), us(1));
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(87_500));
+    sim.transport.homa.overcommitment = 2;
+    sim.probes.ports = vec![(11, 10)];
+    sim.probes.port_interval = us(10);
+    let (_, kept) = run(&sim);
+    let steady = kept.ports.iter().filter(|sample| sample.time > us(400) && sample.time < us(5_000));
+    let mut queues: Vec<u64> = steady.map(|sample| sample.queue.get() / 1054).collect();
+    queues.sort_unstable();
+    // Less only while the next one takes the place of one that is complete.
+    let (median, most) = (queues[queues.len() / 2], queues[queues.len() - 1]);
+    assert!(queues.len() > 400 && median.abs_diff(162) <= 1 && most <= 163, "{median}, {most}");
+}
