@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -298,3 +300,41 @@ def test_a_library_that_was_compiled_again_is_the_new_one(tmp_path: Path) -> Non
         incast.load_plugin(compiled(source, tmp_path))
         ends.append(scenario("again").run().flow_times().fct_ps.max())
     assert ends[0] > 2 * ends[1]
+
+
+FLUSHES = """
+#include <stdint.h>
+#include "incast_cc.h"
+/* As crtfastmath.o, with which compilers link what is built with -Ofast: small numbers become zero. */
+__attribute__((constructor)) static void flush(void)
+{
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the mode of x86-64")
+def test_a_plugin_built_with_ofast_does_not_change_arithmetic(tmp_path: Path) -> None:
+    source = tmp_path / "flushes.c"
+    source.write_text(FLUSHES + EXAMPLE.read_text().replace('"target-in-c"', '"flushes-in-c"'))
+    library = compiled(source, tmp_path, "flushes", "-Ofast")
+    # The least normal number of IEEE 754 is 2^-1022; half of it has one significant bit less and is no zero.
+    code = (
+        "import ctypes, sys, threading, incast\n"
+        "half = lambda: float(sys.float_info.min) / len('ab')\n"
+        "assert half() > 0\n"
+        "open_library = incast.load_plugin if sys.argv[2] == 'plugin' else ctypes.CDLL\n"
+        "open_library(sys.argv[1])\n"
+        "found = [half()]\n"
+        "thread = threading.Thread(target=lambda: found.append(half()))\n"
+        "thread.start(); thread.join()\n"
+        "print([number > 0 for number in found])\n"
+    )
+
+    def said(how: str) -> str:
+        command = [sys.executable, "-c", code, str(library), how]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    # The library alone does change it.
+    assert said("alone") == "[False, False]"
+    assert said("plugin") == "[True, True]"

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from incast._terminal import cells
+from incast._terminal import cells, short
 from incast.cli.table import Column, number, table
 from incast.progress import (
     Failure,
@@ -45,6 +45,21 @@ class Terminal(io.StringIO):
 )
 def test_numbers_keep_three_digits(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (404.0, 2, "400"),
+        (999.6, 3, "1000"),
+        (0.012345, 3, "0.0123"),
+        (1.5, 3, "1.5"),
+        (12345.0, 3, "12300"),
+        (0.0, 3, "0"),
+    ],
+)
+def test_short_numbers_have_no_exponent(value: float, digits: int, text: str) -> None:
+    assert short(value, digits) == text
 
 
 def test_a_table_aligns_numbers_right_and_text_left_under_their_units() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import signal
 import socket
@@ -20,7 +21,7 @@ import pytest
 from helpers import Incast, lacking_for_namespaces, wait_until
 from incast import ScenarioError, kernel, wire
 from incast._core import read_quantity
-from incast.cli.wire import Line, place, rate, receiving, sending, size
+from incast.cli.wire import Line, changed, place, rate, receiving, seconds, sending, size
 from incast.real.kernel import KernelError, machine
 from incast.real.wire import Route, WireError
 from namespaces import ADDRESS, Network, network
@@ -350,6 +351,64 @@ def test_a_file_that_becomes_shorter_is_named(receive: Start, tmp_path: Path) ->
     assert "the other side failed" in waiting.end()[2]
 
 
+def test_a_file_that_grows_is_sent_as_it_was(incast: Incast, receive: Start, tmp_path: Path) -> None:
+    file, content = tmp_path / "sent", message(2_000_000)
+    file.write_bytes(content)
+    waiting = receive("--out", "arrived")
+    # 2 MB at 20 Mbps take 0.8 s.
+    path = ("--cc", "constant", "--rtt", "1ms", "--rate", "20Mbps")
+    process = incast.start("send", "sent", f"127.0.0.1:{waiting.port}", *path)
+    wait_until(lambda: (tmp_path / ".arrived.incast-part").stat().st_size > 100_000, process)
+    with file.open("ab") as end:
+        end.write(b"more")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (
+        0,
+        "incast: sent had 2,000,000B at the beginning, which were sent, and now has 2,000,004B\n",
+    )
+    assert out.startswith("sent: 2MB in ")
+    code, out, errors = waiting.end()
+    assert (code, errors) == (0, "")
+    assert out.startswith("arrived: 2MB from ")
+    assert (tmp_path / "arrived").read_bytes() == content
+    # One that is written to in place.
+    waiting = receive("--out", "arrived", "--replace")
+
+    def write(now: wire.Sending) -> None:
+        with file.open("r+b") as start:
+            start.write(b"other")
+
+    done = wire.send(file, "127.0.0.1", waiting.port, "swift", ROUTE, report=write)
+    assert (done.size_bytes, done.changed_to_bytes) == (2_000_004, 2_000_004)
+    assert waiting.end()[0] == 0
+    assert "can have old and new parts" in changed(5, 5)
+
+
+@pytest.mark.parametrize("name", ["/proc/cpuinfo", "/sys/kernel/mm/transparent_hugepage/enabled"])
+def test_a_file_whose_reported_size_is_wrong_arrives_whole(
+    incast: Incast, receive: Start, tmp_path: Path, name: str
+) -> None:
+    try:
+        content = Path(name).read_bytes()
+    except OSError:
+        pytest.skip(f"there is no {name}")
+    assert Path(name).stat().st_size != len(content) > 0
+    waiting = receive("--out", "arrived")
+    done = incast.here("send", name, f"127.0.0.1:{waiting.port}", "--cc", "swift", *PATH)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert waiting.end()[0] == 0
+    arrived = (tmp_path / "arrived").read_bytes()
+    # The frequencies of processors change.
+    varying = b"cpu MHz"
+    lines = [[line for line in one.splitlines() if varying not in line] for one in (content, arrived)]
+    assert lines[0] == lines[1]
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "no regular file" in refused(lambda: wire.send(tmp_path / "pipe", "127.0.0.1", 9, "swift", ROUTE))
+
+
 def test_a_report_that_raises_stops_the_transfer(receive: Start, tmp_path: Path) -> None:
     file = tmp_path / "sent"
     file.write_bytes(message(2_000_000))
@@ -369,6 +428,8 @@ def test_places_rates_and_sizes() -> None:
     assert place("[fe80::1%eth0]:80") == ("fe80::1%eth0", 80)
     assert [rate(125_000, 1), rate(1, 1), rate(10**9, 2), rate(5, 0)] == ["1Mbps", "8bps", "4Gbps", "0bps"]
     assert [size(999), size(12_345), size(7 * 10**9)] == ["999B", "12.3KB", "7GB"]
+    # Never with an exponent.
+    assert (rate(999_600_000, 8), size(999_999), seconds(0.9999)) == ("1000Mbps", "1000KB", "1000ms")
 
 
 @pytest.mark.parametrize("wrong", ["::1", "a:b", "a:1:2", "", "a:123456"])

@@ -1271,6 +1271,9 @@ class Sending:
     @property
     def timeouts(self) -> int:
         """Expiries of the retransmission timer."""
+    @property
+    def changed_to_bytes(self) -> int | None:
+        """Bytes that the file has at the end, if it changed during the transfer; None if it did not."""
 
 class Receiving:
     """Progress of receiving a file, also at its end."""

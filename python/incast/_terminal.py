@@ -1,8 +1,9 @@
-"""Widths of texts on a terminal."""
+"""Texts on a terminal: their widths, and short numbers."""
 
 from __future__ import annotations
 
 import unicodedata
+from decimal import Decimal
 
 WIDTH = 80
 """Columns that every table and line fits in."""
@@ -20,3 +21,8 @@ def shortened(text: str, width: int) -> str:
     while cells(text) > width:
         text = text[:-1]
     return text
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A number of a few significant digits, never with an exponent: ``0.0123``, ``400``."""
+    return format(Decimal(f"{value:.{digits}g}"), "f")

@@ -16,6 +16,7 @@
 pub mod abi;
 mod crash;
 mod description;
+mod floats;
 mod flow;
 mod library;
 mod names;

@@ -14,7 +14,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use crate::abi::incast_plugin;
 use crate::crash::{self, Site};
 use crate::description::Description;
-use crate::flow;
+use crate::{floats, flow};
 
 /// Largest number of plugins in a library; a longer list is taken for one without an end.
 const MOST_PLUGINS: usize = 64;
@@ -91,8 +91,10 @@ pub fn load(path: &Path, code: Option<String>) -> Result<Vec<String>, LoadError>
 fn open(place: &Path) -> Result<Library, String> {
     static OPENED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: code that runs when the library is opened is as trusted as the rest of it.
-    let dlopen = |path: &Path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(reason);
+    let dlopen = |path: &Path| {
+        // SAFETY: code that runs when the library is opened is as trusted as the rest of it.
+        floats::kept(|| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }).map_err(reason)
+    };
     if opened.insert(place.to_owned()) {
         return dlopen(place);
     }

@@ -4,11 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use incast_units::{Bytes, Rate, Time};
-use incast_wire::{Error, Failure, ReceiveJob, ReceiverConfig, SendJob, Sink, Source, udp, xdp};
+use incast_wire::{Error, Failure, FromFile, ReceiveJob, ReceiverConfig, SendJob, Sink, udp, xdp};
 use pyo3::prelude::*;
 
 use crate::error::WireError;
@@ -42,6 +41,8 @@ pub(crate) struct Sending {
     marked: u64,
     /// Expiries of the retransmission timer.
     timeouts: u64,
+    /// Bytes that the file has at the end, if it changed during the transfer; none if it did not.
+    changed_to_bytes: Option<u64>,
 }
 
 impl From<&incast_wire::Sending> for Sending {
@@ -60,6 +61,7 @@ impl From<&incast_wire::Sending> for Sending {
             resent: state.resent,
             marked: state.marked,
             timeouts: state.timeouts,
+            changed_to_bytes: None,
         }
     }
 }
@@ -104,20 +106,6 @@ impl From<&incast_wire::Receiving> for Receiving {
     }
 }
 
-/// A file to send.
-struct FromFile(File);
-
-impl Source for FromFile {
-    fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(into, at).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::other("the file has become shorter during the transfer")
-            }
-            _ => error,
-        })
-    }
-}
-
 /// A file to write.
 struct ToFile(BufWriter<File>);
 
@@ -155,7 +143,7 @@ pub(crate) fn send_file(
     };
     py.detach(|| {
         incast_wire::supported(&params).map_err(|unsupported| WireError::new_err(unsupported.to_string()))?;
-        let (file, length) = opened(&path)?;
+        let mut file = FromFile::open(&path).map_err(|error| named(&path, &error))?;
         let job = SendJob {
             to: resolved(&host, port)?,
             params,
@@ -164,7 +152,7 @@ pub(crate) fn send_file(
             line_rate: Rate::from_bps(line_rate_bps),
             packet: Bytes::new(packet_bytes),
             hops,
-            length,
+            length: file.length(),
             patience: Time::from_ps(patience_ps),
         };
         let mut stop = None;
@@ -172,12 +160,12 @@ pub(crate) fn send_file(
             told(&report, &mut stop, |py| Bound::new(py, Sending::from(now)).map(Bound::into_any))
         };
         let done = match interface {
-            None => udp::send(&job, &mut FromFile(file), &mut tell),
-            Some(interface) => xdp::send(&job, &interface, &mut FromFile(file), &mut tell),
+            None => udp::send(&job, &mut file, &mut tell),
+            Some(interface) => xdp::send(&job, &interface, &mut file, &mut tell),
         };
         match (done, stop) {
             (_, Some(stop)) => Err(stop),
-            (Ok(done), None) => Ok(Sending::from(&done)),
+            (Ok(done), None) => Ok(Sending { changed_to_bytes: file.changed(), ..Sending::from(&done) }),
             (Err(error), None) => Err(refused(&error, &path)),
         }
     })
@@ -199,7 +187,7 @@ pub(crate) fn receive_file(
 ) -> PyResult<Receiving> {
     py.detach(|| {
         let file = OpenOptions::new().write(true).truncate(true).open(&path);
-        let file = file.map_err(|error| WireError::new_err(format!("{}: {error}", path.display())))?;
+        let file = file.map_err(|error| named(&path, &error))?;
         let job = ReceiveJob {
             at: resolved(&address, port)?,
             config: ReceiverConfig { patience: Time::from_ps(patience_ps), ..ReceiverConfig::default() },
@@ -257,22 +245,15 @@ fn told(
 
 /// The exception; one about reading or writing names the file.
 fn refused(error: &Error, path: &Path) -> PyErr {
-    WireError::new_err(match error {
-        Error::Failed(Failure::Io(error), _) => format!("{}: {error}", path.display()),
-        other => other.to_string(),
-    })
+    match error {
+        Error::Failed(Failure::Io(error), _) => named(path, error),
+        other => WireError::new_err(other.to_string()),
+    }
 }
 
-/// A file to read, and its size.
-fn opened(path: &Path) -> PyResult<(File, u64)> {
-    let named = |error: io::Error| WireError::new_err(format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(named)?;
-    let about = file.metadata().map_err(named)?;
-    if !about.is_file() {
-        let what = "it is no regular file, and only those have a known size";
-        return Err(WireError::new_err(format!("{}: {what}", path.display())));
-    }
-    Ok((file, about.len()))
+/// The exception about a file.
+fn named(path: &Path, error: &io::Error) -> PyErr {
+    WireError::new_err(format!("{}: {error}", path.display()))
 }
 
 /// The first address of a host.

@@ -16,6 +16,8 @@ mod control;
 #[cfg(target_os = "linux")]
 mod drive;
 mod failure;
+#[cfg(target_os = "linux")]
+mod file;
 pub mod format;
 mod pace;
 mod receiver;
@@ -31,5 +33,7 @@ pub use control::{Unsupported, supported};
 #[cfg(target_os = "linux")]
 pub use drive::{Error, ReceiveJob, Received, Receiving, SendJob, Sending};
 pub use failure::Failure;
+#[cfg(target_os = "linux")]
+pub use file::FromFile;
 pub use receiver::{Receiver, ReceiverConfig, Sink, answer_stranger};
 pub use sender::{Sender, SenderConfig, Source, State};

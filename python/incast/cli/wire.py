@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from incast._terminal import WIDTH, shortened
+from incast._terminal import WIDTH, short, shortened
 from incast.catalogue import read_quantity, write_quantity
 from incast.cli.options import parameters_option
 from incast.progress import REDRAW_AFTER, duration
@@ -137,7 +137,16 @@ def send(options: argparse.Namespace) -> int:
         f"smoothed RTT {written('time', done.smoothed_rtt_ps)}; {done.packets:,} packets, "
         f"{done.resent:,} of them sent again, {done.timeouts:,} timeouts, {done.marked:,} marked"
     )
+    if done.changed_to_bytes is not None:
+        print(f"incast: {options.file} {changed(done.size_bytes, done.changed_to_bytes)}", file=sys.stderr)
     return 0
+
+
+def changed(sent: int, now: int) -> str:
+    """Describes a file that was written to while it was sent."""
+    if now == sent:
+        return "was written to during the transfer: the receiver can have old and new parts of it"
+    return f"had {sent:,}B at the beginning, which were sent, and now has {now:,}B"
 
 
 def receive(options: argparse.Namespace) -> int:
@@ -267,7 +276,7 @@ def rate(size_bytes: int, span: float) -> str:
     bits = 8 * size_bytes / span if span > 0 else 0.0
     for unit, factor in (("Gbps", 1e9), ("Mbps", 1e6), ("Kbps", 1e3)):
         if bits >= factor:
-            return f"{bits / factor:.3g}{unit}"
+            return f"{short(bits / factor)}{unit}"
     return f"{bits:.0f}bps"
 
 
@@ -275,13 +284,13 @@ def size(count: int) -> str:
     """A size in three digits."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if count >= factor:
-            return f"{count / factor:.3g}{unit}"
+            return f"{short(count / factor)}{unit}"
     return f"{count}B"
 
 
 def seconds(span: float) -> str:
     """A span of time in three digits, as on a stop watch."""
-    return f"{span:.3g}s" if span >= 1 else f"{1000 * span:.3g}ms"
+    return f"{short(span)}s" if span >= 1 else f"{short(1000 * span)}ms"
 
 
 def written(kind: str, value: int) -> str:

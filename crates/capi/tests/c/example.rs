@@ -11,7 +11,7 @@ use incast_cc::{Ack, CongestionControl, IntStack, Setup};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::tools::{
-    C, CHECKS, CPP, built, compile, compilers, file, folder, has_checks, libraries, run, tools,
+    C, CHECKS, CPP, built, compile, compilers, file, folder, has_checks, libraries, links, run, tools,
 };
 
 /// Returns the output that examples/flow.c must have, from the algorithm called in Rust.
@@ -139,6 +139,13 @@ fn the_page_is_right() {
         shell.current_dir(&folder).env("PREFIX", &prefix).env("CFLAGS", C.join(" "));
         let printed = run(shell.arg("-euc").arg(&commands));
         assert_eq!(printed, block(&page, "It prints", "text"));
+        if links("cc", &["-static"], &folder) {
+            let whole = block(&page, "A program without any shared library", "sh");
+            let mut shell = Command::new("sh");
+            shell.current_dir(&folder).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+            let printed = run(shell.arg("-euc").arg(format!("{whole}\n./first")));
+            assert_eq!(printed, block(&page, "It prints", "text"));
+        }
     }
     // With DESTDIR everything lies below it, and the description speaks of the prefix alone.
     let stage = folder.join("stage");

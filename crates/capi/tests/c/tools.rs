@@ -26,11 +26,16 @@ pub(crate) const CHECKS: [&str; 2] = ["-fsanitize=undefined,address", "-fno-sani
 
 /// Whether a compiler has what programs with these checks need; clang has it in a package of its own.
 pub(crate) fn has_checks(compiler: &str, folder: &Path) -> bool {
+    links(compiler, &CHECKS, folder)
+}
+
+/// Whether a compiler links a program with flags, for which a library may be missing.
+pub(crate) fn links(compiler: &str, flags: &[&str], folder: &Path) -> bool {
     let (source, program) = (folder.join("empty.c"), folder.join("empty"));
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
-    let linked = compile(compiler, &CHECKS, &source, &program).output().unwrap().status.success();
+    let linked = compile(compiler, flags, &source, &program).output().unwrap().status.success();
     if !linked {
-        println!("left out: {compiler} has no {}", CHECKS[0]);
+        println!("left out: {compiler} has no {}", flags[0]);
     }
     linked
 }

@@ -21,6 +21,7 @@ from types import FrameType
 
 from incast import _core
 from incast._build import build
+from incast._terminal import short
 from incast.progress import Progress
 from incast.real import kernel
 from incast.real.kernel import KernelError
@@ -287,7 +288,7 @@ class _Run:
         share = 100 * done.late / max(done.delivered, 1)
         self.notes.append(
             f"{share:.1f} % of packets left the switch more than 0.1 ms late, {done.very_late:,} of "
-            f"{done.delivered:,} more than 1 ms, and none more than {done.latest_ps / 1e9:.2g} ms"
+            f"{done.delivered:,} more than 1 ms, and none more than {short(done.latest_ps / 1e9, 2)} ms"
         )
         if done.refused:
             self.notes.append(f"{done.refused:,} packets were lost between the switch and hosts")
@@ -397,7 +398,7 @@ class _Run:
                 )
         if late := sorted(measured.work.late_ps()):
             usual, most = late[(len(late) - 1) // 2] / 1e9, late[-1] / 1e9
-            times = f"{usual:.2g} ms (median) to {most:.2g} ms"
+            times = f"{short(usual, 2)} ms (median) to {short(most, 2)} ms"
             self.notes.append(f"flows of operations started {times} after the operations that they wait for")
 
     def _ports(self) -> None:
