@@ -322,13 +322,16 @@ fn the_sample_by_the_cumulative_number_misleads_those_who_measure_delay_alone() 
 #[test]
 fn flows_of_different_policies_share_a_network() {
     let mut flows: Vec<Flow> = Vec::new();
+    // A host on each leaf for every policy.
+    let hosts = Balancing::ALL.len() as u32;
     for (i, &(policy, ..)) in Balancing::ALL.iter().enumerate() {
         let i = i as u32;
-        let mut one = balanced(flow(i, 6 + (i + 1) % 6, 300_000, Time::from_ns(u64::from(i))), policy);
+        let to = hosts + (i + 1) % hosts;
+        let mut one = balanced(flow(i, to, 300_000, Time::from_ns(u64::from(i))), policy);
         one.key = mix(u64::from(i));
         flows.push(one);
     }
-    let mut simulation = spraying(spines(6, gbps(100), &[us(1), us(2), us(1)]), flows);
+    let mut simulation = spraying(spines(hosts, gbps(100), &[us(1), us(2), us(1)]), flows);
     simulation.transport.repair = Repair::Threshold;
     simulation.switch.buffer = Buffer::PerPort(Bytes::new(30_000));
     simulation.transport.rto = us(100);

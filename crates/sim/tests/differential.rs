@@ -464,6 +464,10 @@ fn spread() -> impl Strategy<Value = (Vec<Balancing>, balancing::Settings)> {
     let policies = prop_oneof![1 => Just(vec![Balancing::Ecmp]), 2 => vec(select(policies), 1..4)];
     let thresholds = [1..5_000_u64, 1..20_000_u64, 1..40_000_u64];
     let settings = (0..9_u32, option::of(1..100_000_u64), any::<bool>(), thresholds, 0..2_000_u64);
+    #[allow(
+        clippy::needless_update,
+        reason = "the key of a further policy has its default until it is drawn here"
+    )]
     let settings =
         settings.prop_map(|(paths, freeze, balanced, [low, more, most], interval)| balancing::Settings {
             paths: 1 << paths,
@@ -471,6 +475,7 @@ fn spread() -> impl Strategy<Value = (Vec<Balancing>, balancing::Settings)> {
             acknowledgements: if balanced { Acknowledgements::Balanced } else { Acknowledgements::OnePath },
             thresholds: [low, low + more, low + more + most].map(Bytes::new),
             interval: Time::from_ns(interval),
+            ..balancing::Settings::default()
         });
     (policies, settings)
 }
