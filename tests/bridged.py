@@ -7,13 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import lacking_for_namespaces
 
-__all__ = ["Pair", "Passed", "bridged", "joined", "lacking"]
+__all__ = ["Pair", "Passed", "Start", "bridged", "joined", "lacking"]
+
+Start = Callable[..., subprocess.Popen[str]]
+"""Starts `incast` with words, entering a namespace: the fixture ``start``."""
 
 SENDER, RECEIVER = "10.78.0.1", "10.78.0.2"
 

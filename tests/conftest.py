@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bridged import Start
 from helpers import SMALL, Incast, wait_until
 from incast import kernel
 from loading import lacking
@@ -22,6 +24,32 @@ def incast(tmp_path: Path) -> Iterator[Incast]:
     command = Incast(tmp_path)
     yield command
     command.stop()
+
+
+@pytest.fixture
+def start(incast: Incast, tmp_path: Path) -> Iterator[Start]:
+    """Starts `incast` in a namespace; a receiver has begun to wait when this returns."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(enter: list[str], *words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*enter, *incast.words(*words)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        if words[0] == "receive":
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith("waiting at "), line + process.stderr.read()
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import incast
 from blocks import block, joined, traffic
 
@@ -101,6 +103,25 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None 
     while not ready():
         assert process is None or process.poll() is None, process.communicate()
         time.sleep(0.02)
+
+
+def refusal(file: Path, old: str, new: str, read: Callable[[], object]) -> str:
+    """Writes another text into a file, and returns the message with which it is then refused.
+
+    Args:
+        file: The file.
+        old: A part of its text.
+        new: The part in its place.
+        read: Reads the file.
+    """
+    from incast.ledger import LedgerError
+
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    with pytest.raises(LedgerError) as wrong:
+        read()
+    return str(wrong.value)
 
 
 class Incast:

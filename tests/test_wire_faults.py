@@ -13,35 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from bridged import RECEIVER, Pair, joined
+from bridged import RECEIVER, Pair, Start, joined
 from bridged import lacking as lacking_for_xdp
-from helpers import Incast, lacking_for_namespaces, wait_until
+from helpers import lacking_for_namespaces, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sockets use calls of Linux")
-
-Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def start(incast: Incast, tmp_path: Path) -> Iterator[Start]:
-    """Starts `incast` in a namespace; a receiver has begun to wait when this returns."""
-    started: list[subprocess.Popen[str]] = []
-
-    def run(enter: list[str], *words: str) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        command = [*enter, *incast.words(*words)]
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True)
-        started.append(process)
-        if words[0] == "receive":
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            assert line.startswith("waiting at "), line + process.stderr.read()
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 def run(*words: str, given: str | None = None) -> None:

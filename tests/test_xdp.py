@@ -7,12 +7,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from bridged import RECEIVER, SENDER, Pair, bridged, joined, lacking
+from bridged import RECEIVER, SENDER, Pair, Start, bridged, joined, lacking
 from helpers import Incast, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="AF_XDP is a part of Linux")
@@ -20,40 +19,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="AF_XDP is a par
 PATH = ("--rtt", "2ms", "--rate", "20Mbps")
 RIGHTS = "AF_XDP needs root, or CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF, and a container that allows it"
 
-Start = Callable[..., subprocess.Popen[str]]
-
 
 @pytest.fixture
 def xdp() -> None:
     """The right to use AF_XDP, and network namespaces."""
     if missing := lacking():
         pytest.skip(missing)
-
-
-@pytest.fixture
-def start(incast: Incast, tmp_path: Path) -> Iterator[Start]:
-    """Starts `incast` in a namespace; a receiver has begun to wait when this returns."""
-    started: list[subprocess.Popen[str]] = []
-
-    def run(enter: list[str], *words: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [*enter, *incast.words(*words)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        if words[0] == "receive":
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            assert line.startswith("waiting at "), line + process.stderr.read()
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 def receiving(start: Start, pair: Pair, *words: str) -> subprocess.Popen[str]:

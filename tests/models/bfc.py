@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from incast import Scenario
 from models import plain, spreading
-from models.cases import US, Case, Flow, Link, Shared, lossless_star, sprayed
+from models.cases import US, Case, Flow, Link, Shared, lossless_star, sprayed, tiny_packets
 from models.plain import Clock, Host, Outcome, Packet, Wire, duration
 from models.schedulers import DeficitRoundRobin, RoundRobin
 
@@ -489,14 +489,7 @@ def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
 
 def _small(draw: random.Random, case: BfcCase) -> BfcCase:
     """Changes a case to packets of 8 to 200 bytes, with thresholds to match, and longer flows."""
-    header = draw.randrange(8, 40)
-    transport = replace(
-        case.transport,
-        payload=draw.randrange(1, 160),
-        header=header,
-        ack_extra=draw.randrange(8),
-        smallest=draw.randrange(1, header + 1),
-    )
+    transport = tiny_packets(draw, case.transport, 160)
     flows = tuple(
         replace(flow, size=draw.randrange(1, draw.choice([10, 100]) * transport.payload))
         for flow in case.flows

@@ -394,18 +394,23 @@ def paused(seed: int) -> Case:
     return Case(tuple(links), flows, transport, buffer, pfc)
 
 
-def tiny(seed: int) -> Case:
-    """Draws a case with packets of 8 to 102 bytes, and thresholds so low that PFC frames wait and cancel."""
-    case = paused(seed)
-    draw = random.Random(f"tiny {seed}")
+def tiny_packets(draw: random.Random, transport: Transport, payload: int) -> Transport:
+    """Draws the sizes of small packets, of less than ``payload`` bytes of payload."""
     header = draw.randrange(8, 40)
-    transport = replace(
-        case.transport,
-        payload=draw.randrange(1, 64),
+    return replace(
+        transport,
+        payload=draw.randrange(1, payload),
         header=header,
         ack_extra=draw.randrange(8),
         smallest=draw.randrange(1, header + 1),
     )
+
+
+def tiny(seed: int) -> Case:
+    """Draws a case with packets of 8 to 102 bytes, and thresholds so low that PFC frames wait and cancel."""
+    case = paused(seed)
+    draw = random.Random(f"tiny {seed}")
+    transport = tiny_packets(draw, case.transport, 64)
     full = transport.data(transport.payload)
     flows = tuple(replace(flow, size=draw.randrange(1, 400 * transport.payload)) for flow in case.flows)
     pfc = Pfc(xon_offset=draw.choice([0, full]), headroom=0, xoff=full * draw.randint(1, 4))

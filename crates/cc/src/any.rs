@@ -43,8 +43,8 @@ impl Info {
     /// The entry of the algorithm `C`.
     #[must_use]
     pub const fn of<C: CongestionControl<Params: Described>>() -> Self {
-        let About { name, title, summary, family, needs, kernel } = C::Params::ABOUT;
-        let (state_bytes, internals) = (size_of::<C>(), C::INTERNALS);
+        let About { name, title, summary, family, needs } = C::Params::ABOUT;
+        let (state_bytes, internals, kernel) = (size_of::<C>(), C::INTERNALS, C::Params::KERNEL);
         Self { name, title, summary, family, needs, state_bytes, internals, kernel }
     }
 }

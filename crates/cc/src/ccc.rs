@@ -191,7 +191,6 @@ impl Described for CccParams {
         summary: "rate by regions of queueing delay and its change: computed where delays can be trusted, else probed",
         family: Family::Delay,
         needs: "round-trip times to well below a microsecond: timestamps of network cards (RDMA cards: 2015)",
-        kernel: Some(Kernel::new("incast_ccc", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -305,6 +304,7 @@ impl Described for CccParams {
             "CCC states none; OSCAR's public artifact: 0.001 for all algorithms"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_ccc", Signals::NONE));
 }
 
 /// A region of the plane of q and q_v (Figure 4).

@@ -39,7 +39,6 @@ impl Described for ConstantParams {
         summary: "no control: a fixed rate and a fixed window",
         family: Family::Fixed,
         needs: "nothing",
-        kernel: Some(Kernel::new("incast_constant", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         Param {
@@ -67,6 +66,7 @@ impl Described for ConstantParams {
             },
         },
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_constant", Signals::NONE));
 }
 
 /// The (empty) state of a flow without control.

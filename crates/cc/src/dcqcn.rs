@@ -159,7 +159,6 @@ impl Described for DcqcnParams {
         summary: "cuts the rate by the marked share, recovers by timer and byte counter",
         family: Family::Ecn,
         needs: "switches that mark by a RED curve (ECN: 2001); network cards that answer marks with notifications (RDMA cards: 2015)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -518,15 +517,7 @@ impl CongestionControl for Dcqcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
-    fn flow(params: &DcqcnParams) -> Dcqcn {
-        Dcqcn::new(&Setup::new(*params, PATH), Time::ZERO)
-    }
+    use crate::testing::{PATH, ack, close, flow, us};
 
     /// Sends `bytes` at once; one packet of any size is one call.
     fn send(flow: &mut Dcqcn, params: &DcqcnParams, bytes: u64) {
@@ -537,7 +528,7 @@ mod tests {
     #[test]
     fn runs_at_line_rate_without_timers_until_the_first_notification() {
         let params = DcqcnParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         assert_eq!(flow.deadline(), Time::NEVER);
         send(&mut flow, &params, 20_000_000);
         assert_eq!((flow.bytes, flow.by_bytes), (0, 0));
@@ -565,7 +556,7 @@ mod tests {
         // α = 1 however late the first notification comes. R_T = 1, R_C = 1 · (1 − 1/2) = 0.5,
         // α = 255/256 + 1/256 = 1 (section 3.1, Equation 1).
         let params = DcqcnParams { r_ai: Fixed::ratio(1, 100), ..DcqcnParams::default() };
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         flow.on_cnp(&Setup::new(params, PATH), us(10_000));
         close(flow.rate, 0.5);
         close(flow.target, 1.0);
@@ -604,7 +595,7 @@ mod tests {
             recovery: 1,
             ..DcqcnParams::default()
         };
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         flow.on_cnp(&Setup::new(params, PATH), us(100));
         flow.target = Fixed::ratio(1, 2);
         flow.rate = Fixed::ratio(1, 2);
@@ -632,7 +623,7 @@ mod tests {
     #[test]
     fn the_byte_counter_keeps_its_remainder_and_a_cut_clears_it() {
         let params = DcqcnParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         flow.on_cnp(&Setup::new(params, PATH), us(100));
         send(&mut flow, &params, 9_999_000);
         assert_eq!(flow.by_bytes, 0);
@@ -647,7 +638,7 @@ mod tests {
     #[test]
     fn the_timer_rests_at_line_rate() {
         let params = DcqcnParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         flow.on_cnp(&Setup::new(params, PATH), us(0));
         let mut ticks = 0;
         while flow.deadline() != Time::NEVER {
@@ -661,7 +652,7 @@ mod tests {
     #[test]
     fn never_below_the_floor() {
         let params = DcqcnParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         for n in 0..20 {
             flow.on_cnp(&Setup::new(params, PATH), us(50 * n));
         }
@@ -691,7 +682,7 @@ mod tests {
     fn mellanox_remembers_and_cuts_on_its_grid() {
         // Marks at 100 us and 101.5 us; α's ticks at 101, 102, ...; cuts at 104, 108, ... us.
         let params = DcqcnParams::mellanox();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         let marked = |at: Time| Ack { marked: 1, ..ack(at, us(12), 1000, 2000) };
         flow.on_ack(&Setup::new(params, PATH), &marked(us(100)), &IntStack::EMPTY);
         close(flow.rate, 1.0);
@@ -733,7 +724,7 @@ mod tests {
     fn mellanox_recovers_once_adds_once_then_hyper() {
         // F = 1, R_AI = 0.0002, R_HAI = 0.002.
         let params = DcqcnParams::mellanox();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dcqcn>(&params);
         let marked = Ack { marked: 1, ..ack(us(100), us(12), 1000, 2000) };
         flow.on_ack(&Setup::new(params, PATH), &marked, &IntStack::EMPTY);
         flow.on_timer(&Setup::new(params, PATH), us(104));

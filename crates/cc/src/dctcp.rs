@@ -90,7 +90,6 @@ impl Described for DctcpParams {
         summary: "cuts the window by the marked share, grows by a packet per round trip",
         family: Family::Ecn,
         needs: "switches that mark above a threshold (ECN: 2001); hosts that echo each mark (Linux 3.18: 2014)",
-        kernel: Some(Kernel::new("incast_dctcp", Signals::ECN)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -148,6 +147,7 @@ impl Described for DctcpParams {
             "RFC 8257 section 3.5, as TCP: 0.5"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_dctcp", Signals::ECN));
 }
 
 /// The state of one flow under DCTCP: 80 bytes.
@@ -306,15 +306,7 @@ impl CongestionControl for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
-    fn flow(params: &DctcpParams) -> Dctcp {
-        Dctcp::new(&Setup::new(*params, PATH), Time::ZERO)
-    }
+    use crate::testing::{PATH, ack, close, flow, lost, us};
 
     /// Delivers an acknowledgement up to `sequence` with `next_sequence` sent, marked or not.
     fn acked(flow: &mut Dctcp, params: &DctcpParams, sequence: u64, next_sequence: u64, marked: bool) {
@@ -322,16 +314,11 @@ mod tests {
         flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
     }
 
-    fn lost(flow: &mut Dctcp, params: &DctcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
-        flow.on_loss(&Setup::new(*params, PATH), &loss);
-    }
-
     #[test]
     fn starts_with_one_bdp_at_line_rate() {
         let params = DctcpParams::default();
         let full = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
-        assert_eq!(flow(&params).allowance(&Setup::new(params, PATH)), full);
+        assert_eq!(flow::<Dctcp>(&params).allowance(&Setup::new(params, PATH)), full);
         assert_eq!(Dctcp::signals(&params), Signals::ECN);
         assert_eq!(size_of::<Dctcp>(), 80);
     }
@@ -341,7 +328,7 @@ mod tests {
         // The first ack ends the (empty) first window unmarked: α = 15/16. The second is marked:
         // 150 KB · (1 − 15/32), once, after 1000 · 1000/150000 of growth with the first.
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         acked(&mut flow, &params, 1000, 100_000, false);
         close(flow.alpha, 0.9375);
         let near = |flow: &Dctcp, bytes: f64| {
@@ -367,11 +354,11 @@ mod tests {
     fn a_mark_counts_from_the_first_ack_on() {
         // A duplicate acknowledgement (the first packet is missing) with a mark: half of it, as α is 1.
         let params = DctcpParams::default();
-        let mut first = flow(&params);
+        let mut first = flow::<Dctcp>(&params);
         acked(&mut first, &params, 0, 150_000, true);
         close(first.window, 75_000.0);
         // If the first acknowledgement advances, its one packet of one is a share of 1: α stays 1.
-        let mut first = flow(&params);
+        let mut first = flow::<Dctcp>(&params);
         acked(&mut first, &params, 1000, 150_000, true);
         close(first.alpha, 1.0);
         close(first.window, 75_000.0);
@@ -381,7 +368,7 @@ mod tests {
     fn grows_by_one_packet_in_a_round_trip() {
         // 150 acks of 1000 B at 150 KB: nearly 1000 B (the window grows meanwhile).
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         for n in 1..=150 {
             acked(&mut flow, &params, 1000 * n, 1000 * n + 150_000, false);
         }
@@ -392,7 +379,7 @@ mod tests {
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         let idle = Ack { inflight_now: Bytes::new(40_000), ..ack(us(100), us(12), 1000, 41_000) };
         flow.on_ack(&Setup::new(params, PATH), &idle, &IntStack::EMPTY);
         close(flow.window, 150_000.0);
@@ -409,7 +396,7 @@ mod tests {
     #[test]
     fn a_hole_halves_once_for_each_window() {
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         lost(&mut flow, &params, LossKind::Hole, 5000);
         close(flow.window, 75_000.0);
         lost(&mut flow, &params, LossKind::Hole, 299_000);
@@ -423,11 +410,11 @@ mod tests {
     fn a_hole_may_take_another_share_or_none() {
         // A quarter; with none the window grows on: 1000 · 1000/150000 B. A timeout and a trimmed packet are losses.
         let params = DctcpParams { hole_cut: Fixed::ratio(1, 4), ..DctcpParams::default() };
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         lost(&mut flow, &params, LossKind::Hole, 5000);
         close(flow.window, 112_500.0);
         let params = DctcpParams { hole_cut: Fixed::ZERO, ..params };
-        let mut flow = self::flow(&params);
+        let mut flow = self::flow::<Dctcp>(&params);
         lost(&mut flow, &params, LossKind::Hole, 5000);
         acked(&mut flow, &params, 6000, 300_000, false);
         assert!((crate::testing::float(flow.window) - 150_006.666_667).abs() < 1e-5, "{}", flow.window);
@@ -438,7 +425,7 @@ mod tests {
     #[test]
     fn a_timeout_leaves_one_packet() {
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         lost(&mut flow, &params, LossKind::Timeout, 5000);
         close(flow.window, 1000.0);
         assert_eq!(flow.allowance(&Setup::new(params, PATH)).rate, Rate::from_gbps(100));
@@ -464,7 +451,7 @@ mod tests {
         // A cut until 300 000, then a timeout: the next acknowledgement grows the window by its 1000 B,
         // although what was sent before the cut is still coming back.
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         acked(&mut flow, &params, 1000, 300_000, true);
         lost(&mut flow, &params, LossKind::Timeout, 1000);
         acked(&mut flow, &params, 2000, 300_000, false);
@@ -475,7 +462,7 @@ mod tests {
     fn a_second_timeout_of_the_same_segment_leaves_ssthresh_alone() {
         // RFC 5681, section 3.1: nothing but that segment is in flight then.
         let params = DctcpParams::default();
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         let mut timeout = |sequence, next_sequence| {
             let loss = Loss { now: us(100), kind: LossKind::Timeout, sequence, next_sequence, ..Loss::BLANK };
             flow.on_loss(&Setup::new(params, PATH), &loss);
@@ -493,7 +480,7 @@ mod tests {
     #[test]
     fn slow_start_ends_with_the_first_mark() {
         let params = DctcpParams { slow_start: true, ..DctcpParams::default() };
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         assert_eq!(flow.allowance(&Setup::new(params, PATH)).window, Bytes::new(10_000));
         // There is no threshold to show before the first mark.
         let setup = Setup::new(params, PATH);
@@ -512,7 +499,7 @@ mod tests {
     fn below_one_packet_it_is_paced() {
         // A quarter of a packet in a round trip of 12 us: 250 B / 12 us = 166.67 Mbps.
         let params = DctcpParams { min_window: Fixed::ratio(1, 4), ..DctcpParams::default() };
-        let mut flow = flow(&params);
+        let mut flow = flow::<Dctcp>(&params);
         flow.window = Fixed::whole(260);
         lost(&mut flow, &params, LossKind::Hole, 0);
         close(flow.window, 250.0);

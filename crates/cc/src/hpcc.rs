@@ -129,7 +129,6 @@ impl Described for HpccParams {
         summary: "steps to a target utilisation measured by in-band telemetry",
         family: Family::Telemetry,
         needs: "switches that write telemetry into packets (programmable switches: 2017); network cards that read it (FPGA: 2019)",
-        kernel: Some(Kernel::new("incast_hpcc", Signals::INT)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -186,6 +185,7 @@ impl Described for HpccParams {
             "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_hpcc", Signals::INT));
 }
 
 /// The state of one flow under HPCC: 208 bytes, of which 168 are the telemetry of the last
@@ -330,19 +330,13 @@ impl CongestionControl for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close, float, port, then};
+    use crate::testing::{self, PATH, ack, close, float, port, then, us};
 
     const RTT: Time = Time::from_us(12);
 
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
     /// A flow that has seen its first acknowledgement at `us(12)`, with an empty idle port.
     fn started(params: &HpccParams) -> Hpcc {
-        let mut hpcc = Hpcc::new(&Setup::new(*params, PATH), Time::ZERO);
-        hpcc.on_ack(&Setup::new(*params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), 0, 0));
-        hpcc
+        testing::started(params, &port(us(12), 0, 0))
     }
 
     #[test]

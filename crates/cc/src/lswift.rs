@@ -114,7 +114,6 @@ impl Described for LSwiftParams {
         summary: "Swift that takes five successive delayed packets for a loss, and not one",
         family: Family::Spraying,
         needs: "timestamps and selective acknowledgements of network cards (a simulation: 2026)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = lazy!([]);
 }

@@ -108,7 +108,6 @@ impl Described for MnsccParams {
         summary: "NSCC by the median of the last delays",
         family: Family::Spraying,
         needs: "as NSCC, and a median of four delays in the network card (a research proposal: 2025)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = parameters!(
         Param {
@@ -142,14 +141,10 @@ impl Described for MnsccParams {
 mod tests {
     use super::*;
     use crate::contract::{Ack, CongestionControl, IntStack, Path, Setup};
-    use crate::testing::{PATH, ack};
+    use crate::testing::{PATH, ack, us};
     use incast_units::Bytes;
 
     const PAPER: Median = Median { history: MOST, median_average: false };
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
 
     /// The median after each of these delays in us, at this window in packets.
     fn medians(last: &mut Last, window: Fixed, delays: &[u64]) -> [u64; 8] {

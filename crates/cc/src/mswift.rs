@@ -87,7 +87,6 @@ impl Described for MSwiftParams {
         summary: "LSwift that decides by the median delay of the last half window",
         family: Family::Spraying,
         needs: "timestamps and selective acknowledgements of network cards (a simulation: 2026)",
-        kernel: Some(Kernel::new("incast_mswift", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = lazy!(
         [lswift.],
@@ -116,6 +115,7 @@ impl Described for MSwiftParams {
             "median paper section III-A: 1 to 2 in practice; its evaluation: none"
         ),
     );
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_mswift", Signals::NONE));
 }
 
 /// The state of one flow. Size: 5,192 bytes, 10 for each of 512 samples.

@@ -94,7 +94,6 @@ impl Described for NewRenoParams {
         summary: "halves the window at a loss, grows by a packet per round trip",
         family: Family::Loss,
         needs: "nothing of switches (TCP: 1988; partial acknowledgements: 1999)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = reno!([]);
 }
@@ -230,25 +229,12 @@ impl CongestionControl for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close, float};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
-    fn flow(params: &NewRenoParams) -> NewReno {
-        NewReno::new(&Setup::new(*params, PATH), Time::ZERO)
-    }
+    use crate::testing::{PATH, ack, close, float, flow, lost, us};
 
     /// An acknowledgement up to `sequence` with `next_sequence` sent.
     fn acked(flow: &mut NewReno, params: &NewRenoParams, sequence: u64, next_sequence: u64) {
         let ack = ack(us(100), us(12), sequence, next_sequence);
         flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
-    }
-
-    fn lost(flow: &mut NewReno, kind: LossKind, sequence: u64) {
-        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
-        flow.on_loss(&Setup::new(NewRenoParams::rfc(), PATH), &loss);
     }
 
     /// A step is resolved to 2^-32 of a packet.
@@ -262,15 +248,18 @@ mod tests {
         assert_eq!(size_of::<NewReno>(), 40);
         for (params, window) in [(NewRenoParams::rfc(), 10_000), (NewRenoParams::avoidance(), 150_000)] {
             let start = Allowance { window: Bytes::new(window), rate: PATH.line_rate };
-            assert_eq!(flow(&params).allowance(&Setup::new(params, PATH)), start);
+            assert_eq!(flow::<NewReno>(&params).allowance(&Setup::new(params, PATH)), start);
         }
-        assert_eq!(flow(&NewRenoParams::rfc()).probe(&Setup::new(NewRenoParams::rfc(), PATH), 0), None);
+        assert_eq!(
+            flow::<NewReno>(&NewRenoParams::rfc()).probe(&Setup::new(NewRenoParams::rfc(), PATH), 0),
+            None
+        );
     }
 
     #[test]
     fn slow_start_adds_what_is_acknowledged_and_avoidance_a_packet_per_window() {
         let params = NewRenoParams::rfc();
-        let mut flow = flow(&params);
+        let mut flow = flow::<NewReno>(&params);
         acked(&mut flow, &params, 900, 20_000);
         close(flow.window, 11_000.0);
         // 10 packets: 1000 · 1000/10000 B; below ssthresh the whole packet.
@@ -289,13 +278,13 @@ mod tests {
     #[test]
     fn a_hole_halves_once_until_all_that_was_sent_before_is_acknowledged() {
         let params = NewRenoParams::avoidance();
-        let mut flow = flow(&params);
-        lost(&mut flow, LossKind::Hole, 5000);
+        let mut flow = flow::<NewReno>(&params);
+        lost(&mut flow, &NewRenoParams::rfc(), LossKind::Hole, 5000);
         close(flow.window, 75_000.0);
         // Partial acknowledgements: the next hole of the same flight does not halve, nothing grows.
         for sequence in [100_000, 299_999] {
             acked(&mut flow, &params, sequence, 310_000);
-            lost(&mut flow, LossKind::Hole, sequence);
+            lost(&mut flow, &NewRenoParams::rfc(), LossKind::Hole, sequence);
             close(flow.window, 75_000.0);
             assert_eq!(flow.probe(&Setup::new(params, PATH), 1), Some(Value::Flag(true)));
         }
@@ -304,10 +293,10 @@ mod tests {
         assert_eq!(flow.probe(&Setup::new(params, PATH), 1), Some(Value::Flag(false)));
         near(flow.window, 75_000.0 + 1e6 / 75_000.0);
         // A hole from there on is a new loss; two packets are the least.
-        lost(&mut flow, LossKind::Trim, 300_000);
+        lost(&mut flow, &NewRenoParams::rfc(), LossKind::Trim, 300_000);
         near(flow.window, 37_500.0 + 5e5 / 75_000.0);
         flow = NewReno { window: Fixed::whole(3000), recovering: false, ..flow };
-        lost(&mut flow, LossKind::Hole, 300_000);
+        lost(&mut flow, &NewRenoParams::rfc(), LossKind::Hole, 300_000);
         close(flow.window, 2000.0);
         assert_eq!(flow.probe(&Setup::new(params, PATH), 0), Some(Value::Bytes(Bytes::new(2000))));
     }
@@ -322,7 +311,7 @@ mod tests {
             (Ack { inflight_now: Bytes::new(147_999), ..full }, false),
             (Ack { acked: Bytes::ZERO, inflight_now: Bytes::new(200_000), ..full }, false),
         ] {
-            let mut flow = flow(&params);
+            let mut flow = flow::<NewReno>(&params);
             flow.on_ack(&setup, &ack, &IntStack::EMPTY);
             assert_eq!(flow.window > Fixed::whole(150_000), grows, "{ack:?}");
         }
@@ -332,9 +321,9 @@ mod tests {
     fn a_timeout_leaves_one_packet_and_slow_start_up_to_half_the_flight() {
         // 135,000 B of payload in flight, in packets of 900 in 1000 B: 150,000 B; half of them.
         let params = NewRenoParams::avoidance();
-        let mut flow = flow(&params);
-        lost(&mut flow, LossKind::Hole, 100_000);
-        lost(&mut flow, LossKind::Timeout, 165_000);
+        let mut flow = flow::<NewReno>(&params);
+        lost(&mut flow, &NewRenoParams::rfc(), LossKind::Hole, 100_000);
+        lost(&mut flow, &NewRenoParams::rfc(), LossKind::Timeout, 165_000);
         close(flow.window, 1000.0);
         close(flow.threshold, 75_000.0);
         // Another one of the same segment leaves ssthresh alone.

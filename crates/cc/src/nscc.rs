@@ -461,7 +461,6 @@ impl Described for NsccParams {
         summary: "Ultra Ethernet's answer to mark and delay of each sprayed packet",
         family: Family::Spraying,
         needs: "Ultra Ethernet network cards (1.0: 2025), switches that mark above a threshold (ECN: 2001)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = parameters!();
 }

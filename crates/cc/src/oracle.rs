@@ -72,7 +72,6 @@ impl Described for OracleParams {
         summary: "an equal share by the number of flows at the receiver, known a fixed time late",
         family: Family::Oracle,
         needs: "what no network tells: the number of flows at the bottleneck (simulator only)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -229,11 +228,7 @@ impl CongestionControl for Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
+    use crate::testing::{PATH, ack, us};
 
     /// An acknowledgement of a packet that arrived at `received` us and is here 6 us later.
     fn hears(flow: &mut Oracle, setup: &Setup<OracleParams>, received: u64, flows: u32) {

@@ -204,7 +204,6 @@ impl Described for OscarParams {
         summary: "multiplicative steps from batched delay and delay gradient to a target delay",
         family: Family::Delay,
         needs: "send times echoed in acknowledgements: software on DPDK, or timestamps of network cards (2015); nothing from switches",
-        kernel: Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -328,6 +327,7 @@ impl Described for OscarParams {
             "OSCAR Table 2: without BE"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY));
 }
 
 /// The state of one flow. Size: 104 bytes.

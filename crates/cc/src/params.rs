@@ -226,8 +226,6 @@ pub struct About {
     pub family: Family,
     /// One line: what it needs from hosts and switches, and since when equipment has it.
     pub needs: &'static str,
-    /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
-    pub kernel: Option<Kernel>,
 }
 
 /// Named sets of an algorithm's parameters, as `presets!` declares them.
@@ -248,6 +246,8 @@ pub trait Described: Presets {
     const ABOUT: About;
     /// The parameters, in the order of the paper.
     const PARAMS: &'static [Param<Self>];
+    /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
+    const KERNEL: Option<Kernel> = None;
 }
 
 /// The presets of an algorithm's parameters. Each has a name in scenario files, a meaning with its source, and a function

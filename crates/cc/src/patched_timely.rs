@@ -212,7 +212,6 @@ impl Described for PatchedTimelyParams {
         summary: "rate control by the RTT between two thresholds, weighed by its gradient",
         family: Family::Delay,
         needs: "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)",
-        kernel: None,
     };
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!([]);
 }

@@ -167,7 +167,6 @@ impl Described for PoseidonParams {
         summary: "multiplicative steps to a delay of the busiest hop that depends on the flow's rate",
         family: Family::Telemetry,
         needs: "switches that write the largest queueing delay of a hop into 2 bytes (programmable switches: 2016)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(

@@ -166,7 +166,6 @@ impl Described for PowerTcpParams {
         summary: "divides the window by the power measured by in-band telemetry",
         family: Family::Telemetry,
         needs: "switches that write telemetry into packets (programmable switches: 2017); hosts that read it and pace",
-        kernel: Some(Kernel::new("incast_powertcp", Signals::INT)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -246,6 +245,7 @@ impl Described for PowerTcpParams {
             "PowerTCP's public artifact: 100Mbps"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
 }
 
 /// The state of one flow under PowerTCP: 208 bytes, of which 168 are the telemetry of the last
@@ -370,19 +370,13 @@ impl CongestionControl for PowerTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close, port, then};
+    use crate::testing::{self, PATH, ack, close, port, then, us};
 
     const RTT: Time = Time::from_us(12);
 
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
     /// A flow after its first acknowledgement at `us(12)`, from a port with `queue` bytes.
     fn started(params: &PowerTcpParams, queue: u64) -> PowerTcp {
-        let mut flow = PowerTcp::new(&Setup::new(*params, PATH), Time::ZERO);
-        flow.on_ack(&Setup::new(*params, PATH), &ack(us(12), RTT, 1000, 150_000), &port(us(12), queue, 0));
-        flow
+        testing::started(params, &port(us(12), queue, 0))
     }
 
     #[test]

@@ -59,7 +59,6 @@ impl Described for ReTcpParams {
         summary: "New Reno whose window jumps when a circuit comes and goes",
         family: Family::Loss,
         needs: "racks that announce circuits in packets (research emulator: 2020)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = reno!(
         [reno.],
@@ -152,20 +151,12 @@ mod tests {
 
     use super::*;
     use crate::contract::LossKind;
-    use crate::testing::{PATH, ack, close};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
+    use crate::testing::{PATH, ack, close, flow, lost, us};
 
     /// Without growth.
     fn still() -> ReTcpParams {
         let usual = ReTcpParams::default();
         ReTcpParams { reno: NewRenoParams { increase: Fixed::ZERO, ..usual.reno }, ..usual }
-    }
-
-    fn flow(params: &ReTcpParams) -> ReTcp {
-        ReTcp::new(&Setup::new(*params, PATH), Time::ZERO)
     }
 
     /// An acknowledgement up to `sequence` with `next_sequence` sent, of a packet with or without a circuit.
@@ -174,28 +165,23 @@ mod tests {
         flow.on_ack(&Setup::new(*params, PATH), &ack, &IntStack::EMPTY);
     }
 
-    fn lost(flow: &mut ReTcp, params: &ReTcpParams, kind: LossKind, sequence: u64) {
-        let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
-        flow.on_loss(&Setup::new(*params, PATH), &loss);
-    }
-
     #[test]
     fn starts_with_one_bdp_at_line_rate() {
         let params = ReTcpParams::default();
         let full = Allowance { window: Bytes::new(150_000), rate: PATH.line_rate };
-        assert_eq!(flow(&params).allowance(&Setup::new(params, PATH)), full);
+        assert_eq!(flow::<ReTcp>(&params).allowance(&Setup::new(params, PATH)), full);
         assert_eq!(ReTcp::signals(&params), Signals::CIRCUIT);
         assert_eq!(size_of::<ReTcp>(), 48);
         let slow = ReTcpParams { reno: NewRenoParams { slow_start: true, ..params.reno }, ..params };
-        assert_eq!(flow(&slow).allowance(&Setup::new(slow, PATH)).window, Bytes::new(10_000));
-        assert_eq!(flow(&slow).probe(&Setup::new(slow, PATH), 0), None);
+        assert_eq!(flow::<ReTcp>(&slow).allowance(&Setup::new(slow, PATH)).window, Bytes::new(10_000));
+        assert_eq!(flow::<ReTcp>(&slow).probe(&Setup::new(slow, PATH), 0), None);
     }
 
     #[test]
     fn the_window_jumps_when_a_circuit_comes_and_when_it_is_gone() {
         // An acknowledgement grows 150 KB by 1000 · 1000/150000 = 6.666667 B, then it jumps.
         let params = still();
-        let mut by_4 = flow(&params);
+        let mut by_4 = flow::<ReTcp>(&params);
         for (circuit, window) in [
             (false, 150_000.0),
             (true, 600_000.0),
@@ -210,7 +196,7 @@ mod tests {
         }
         // By 2 as in the module; growth comes first: 2 · 150,006.666667.
         let params = ReTcpParams::module();
-        let mut by_2 = flow(&params);
+        let mut by_2 = flow::<ReTcp>(&params);
         acked(&mut by_2, &params, 1000, 100_000, true);
         let by_hand = 2.0 * 150_006.666_666_667;
         assert!((crate::testing::float(by_2.reno.window) - by_hand).abs() < 1e-5, "{}", by_2.reno.window);
@@ -219,7 +205,7 @@ mod tests {
     #[test]
     fn a_loss_puts_a_jump_off_until_it_is_repaired() {
         let params = still();
-        let mut flow = flow(&params);
+        let mut flow = flow::<ReTcp>(&params);
         lost(&mut flow, &params, LossKind::Hole, 5000);
         close(flow.reno.window, 75_000.0);
         acked(&mut flow, &params, 299_999, 310_000, true);
@@ -241,7 +227,7 @@ mod tests {
     #[test]
     fn a_packet_is_the_least_however_much_is_divided() {
         let params = ReTcpParams::default();
-        let mut flow = ReTcp { jumped: true, ..flow(&params) };
+        let mut flow = ReTcp { jumped: true, ..flow::<ReTcp>(&params) };
         flow.reno.window = Fixed::whole(2000);
         acked(&mut flow, &params, 170_000, 171_000, false);
         close(flow.reno.window, 1000.0);

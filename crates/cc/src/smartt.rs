@@ -166,7 +166,6 @@ impl Described for SmarttParams {
         summary: "moves the window with mark and RTT of each sprayed packet (FastFlow)",
         family: Family::Spraying,
         needs: "timestamps of network cards (2015), switches that mark above a threshold (ECN: 2001)",
-        kernel: None,
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(

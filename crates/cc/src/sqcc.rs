@@ -141,7 +141,6 @@ impl Described for SqccParams {
         summary: "rate control by the RTT, with thresholds and steps by the number of flows",
         family: Family::Delay,
         needs: "timestamps of network cards, receivers that write their number of flows into acknowledgements (simulations)",
-        kernel: Some(Kernel::new("incast_sqcc", Signals::NONE)),
     };
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!(
         [common]
@@ -175,6 +174,7 @@ impl Described for SqccParams {
             "chosen here: 1, a sender knows the rate of its own link"
         ),
     );
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_sqcc", Signals::NONE));
 }
 
 /// The state of one flow. Size: 40 bytes.

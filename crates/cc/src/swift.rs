@@ -385,9 +385,9 @@ impl Described for SwiftParams {
         summary: "additive increase, multiplicative decrease around a target delay",
         family: Family::Delay,
         needs: "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches",
-        kernel: Some(Kernel::new("incast_swift", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = law!([]);
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
 }
 
 /// Inputs of a step of Swift's law: the parameters of Swift inside an algorithm's, its path and the

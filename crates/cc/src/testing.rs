@@ -2,7 +2,7 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::{Ack, Fixed, IntHop, IntStack, Path};
+use crate::{Ack, CongestionControl, Fixed, IntHop, IntStack, Loss, LossKind, Path, Setup};
 
 /// 100 Gbps and 12 us: a base BDP of 150 KB.
 pub(crate) const PATH: Path = Path {
@@ -13,6 +13,34 @@ pub(crate) const PATH: Path = Path {
     payload: Bytes::new(900),
     hops: 2,
 };
+
+/// Microseconds.
+pub(crate) fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+
+/// A flow on [`PATH`] that starts at time zero.
+pub(crate) fn flow<C: CongestionControl<Params: Copy>>(params: &C::Params) -> C {
+    C::new(&Setup::new(*params, PATH), Time::ZERO)
+}
+
+/// A flow after its first acknowledgement at 12 us, with this telemetry; 150 KB were sent.
+pub(crate) fn started<C: CongestionControl<Params: Copy>>(params: &C::Params, int: &IntStack) -> C {
+    let mut flow = flow::<C>(params);
+    flow.on_ack(&Setup::new(*params, PATH), &ack(us(12), us(12), 1000, 150_000), int);
+    flow
+}
+
+/// Reports a loss at `sequence` to a flow at 100 us, when 300 KB were sent.
+pub(crate) fn lost<C: CongestionControl<Params: Copy>>(
+    flow: &mut C,
+    params: &C::Params,
+    kind: LossKind,
+    sequence: u64,
+) {
+    let loss = Loss { now: us(100), kind, sequence, next_sequence: 300_000, ..Loss::BLANK };
+    flow.on_loss(&Setup::new(*params, PATH), &loss);
+}
 
 /// An acknowledgement at `now` of a packet that took `rtt`; everything up to `sequence` has arrived,
 /// everything up to `next_sequence` was sent.

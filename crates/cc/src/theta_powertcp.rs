@@ -142,7 +142,6 @@ impl Described for ThetaPowerTcpParams {
         summary: "divides the window by the power estimated from round-trip times",
         family: Family::Delay,
         needs: "send times and round-trip times from timestamps of network cards (2015); nothing from switches",
-        kernel: Some(Kernel::new("incast_theta", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -234,6 +233,7 @@ impl Described for ThetaPowerTcpParams {
             "PowerTCP's public artifact: 100Mbps"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
 }
 
 /// The state of one flow under θ-PowerTCP: 64 bytes.
@@ -373,11 +373,7 @@ impl CongestionControl for ThetaPowerTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{PATH, ack, close};
-
-    fn us(us: u64) -> Time {
-        Time::from_us(us)
-    }
+    use crate::testing::{self, PATH, ack, close, us};
 
     fn acked(flow: &mut ThetaPowerTcp, params: &ThetaPowerTcpParams, ack: &Ack) {
         flow.on_ack(&Setup::new(*params, PATH), ack, &IntStack::EMPTY);
@@ -385,9 +381,7 @@ mod tests {
 
     /// A flow after its first acknowledgement at `us(12)`, which ends its first window at 150 KB.
     fn started(params: &ThetaPowerTcpParams) -> ThetaPowerTcp {
-        let mut flow = ThetaPowerTcp::new(&Setup::new(*params, PATH), Time::ZERO);
-        acked(&mut flow, params, &ack(us(12), us(12), 1000, 150_000));
-        flow
+        testing::started(params, &IntStack::EMPTY)
     }
 
     #[test]

@@ -144,7 +144,6 @@ impl Described for TimelyParams {
         summary: "rate control by the gradient of the RTT between two thresholds",
         family: Family::Delay,
         needs: "round-trip times of segments from timestamps of network cards (2015); nothing from switches",
-        kernel: Some(Kernel::new("incast_timely", Signals::NONE)),
     };
     const PARAMS: &'static [Param<Self>] = &[
         param!(
@@ -264,6 +263,7 @@ impl Described for TimelyParams {
             "TIMELY: none; HPCC's public artifact with VAR_WIN and PowerTCP's burst runs: rate"
         ),
     ];
+    const KERNEL: Option<Kernel> = Some(Kernel::new("incast_timely", Signals::NONE));
 }
 
 /// The state of one flow. Size: 48 bytes.

@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Host, LINE, Script, Twin, check_twin, every_option_matters, path, run, script};
+use bottleneck::{Host, LINE, Script, Twin, agree, every_option_matters, path, run, script};
 use floats::real;
 use incast_cc::dcqcn::{Dcqcn, DcqcnParams, Feedback, Flavour};
 use incast_cc::limits::RateWindow;
@@ -187,9 +187,7 @@ fn agrees_with_its_twin() {
     for (name, params) in presets.chain(more) {
         for seed in 1..=3 {
             let script = sometimes_congested(seed);
-            let path = path(Dcqcn::overhead(&params).data);
-            let (outcome, _) =
-                check_twin::<Dcqcn, _>(name, params, path, &script, || DcqcnTwin::new(params, path));
+            let outcome = agree::<Dcqcn, _>(name, params, &script, DcqcnTwin::new);
             assert!(outcome.acks > 30_000 && outcome.notifications > 100);
         }
     }

@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script, seconds};
+use bottleneck::{Script, Twin, agree, every_option_matters, path, script, seconds};
 use floats::real;
 use incast_cc::dctcp::{Dctcp, DctcpParams};
 use incast_cc::params::Value;
@@ -145,9 +145,7 @@ fn agrees_with_its_twin() {
         ("deaf to holes", DctcpParams { hole_cut: Fixed::ZERO, ..paper }, lossy(5)),
         ("below a packet", small, crowded()),
     ] {
-        let path = path(Dctcp::overhead(&params).data);
-        let (outcome, _) =
-            check_twin::<Dctcp, _>(name, params, path, &script, || DctcpTwin::new(params, path));
+        let outcome = agree::<Dctcp, _>(name, params, &script, DctcpTwin::new);
         assert!(outcome.acks > 30_000 && outcome.marks > 1000 && outcome.losses > 15);
     }
 }

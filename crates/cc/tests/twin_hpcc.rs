@@ -6,7 +6,7 @@ mod floats;
 use std::collections::HashMap;
 
 use bottleneck::{
-    Alone, LINE, Outcome, Script, Twin, check_twin, every_option_matters, path, run, script, seconds,
+    Alone, LINE, Outcome, Script, Twin, agree, every_option_matters, path, run, script, seconds,
 };
 use floats::real;
 use incast_cc::hpcc::{Hpcc, HpccParams, Reference};
@@ -124,9 +124,7 @@ fn agrees_with_its_twin() {
     for (name, params) in presets() {
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
-            let path = path(Hpcc::overhead(&params).data);
-            let (outcome, _) =
-                check_twin::<Hpcc, _>(name, params, path, &script, || HpccTwin::new(params, path));
+            let outcome = agree::<Hpcc, _>(name, params, &script, HpccTwin::new);
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
         }
     }

@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script};
+use bottleneck::{Script, Twin, agree, every_option_matters, path, script};
 use floats::real;
 use incast_cc::newreno::{NewReno, NewRenoParams};
 use incast_cc::params::Value;
@@ -81,9 +81,7 @@ fn agrees_with_its_twin() {
         ("few losses", avoidance, lossy(3, 3, 20_000)),
         ("many losses", rfc, lossy(4, 30, 150)),
     ] {
-        let path = path(NewReno::overhead(&params).data);
-        let (outcome, _) =
-            check_twin::<NewReno, _>(name, params, path, &script, || NewRenoTwin::new(params, path));
+        let outcome = agree::<NewReno, _>(name, params, &script, NewRenoTwin::new);
         assert!(outcome.acks > 20_000, "{name}: {}", outcome.acks);
     }
 }

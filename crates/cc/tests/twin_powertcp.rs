@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Alone, Script, Twin, check_twin, every_option_matters, path, run, script, seconds};
+use bottleneck::{Alone, Script, Twin, agree, every_option_matters, path, run, script, seconds};
 use floats::real;
 use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::{LastTerm, Pacing, PowerTcp, PowerTcpParams};
@@ -84,12 +84,9 @@ impl Twin for PowerTcpTwin {
 #[test]
 fn agrees_with_its_twin() {
     for preset in PowerTcpParams::PRESETS {
-        let params = (preset.params)();
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
-            let path = path(PowerTcp::overhead(&params).data);
-            let twin = || PowerTcpTwin::new(params, path);
-            let (outcome, _) = check_twin::<PowerTcp, _>(preset.name, params, path, &script, twin);
+            let outcome = agree::<PowerTcp, _>(preset.name, (preset.params)(), &script, PowerTcpTwin::new);
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
         }
     }

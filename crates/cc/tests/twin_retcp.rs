@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, check_twin, every_option_matters, path, script};
+use bottleneck::{Script, Twin, agree, every_option_matters, path, script};
 use floats::real;
 use incast_cc::newreno::NewRenoParams;
 use incast_cc::params::Value;
@@ -103,9 +103,7 @@ fn agrees_with_its_twin() {
         ("up by 4, down by 3.5", uneven, circuits(4, 30)),
         ("few losses", usual, Script { loss_every: 20_000, ..circuits(5, 3) }),
     ] {
-        let path = path(ReTcp::overhead(&params).data);
-        let (outcome, _) =
-            check_twin::<ReTcp, _>(name, params, path, &script, || ReTcpTwin::new(params, path));
+        let outcome = agree::<ReTcp, _>(name, params, &script, ReTcpTwin::new);
         assert!(outcome.acks > 20_000, "{name}: {}", outcome.acks);
     }
 }

@@ -143,17 +143,6 @@ fn deviation<C: CongestionControl>(
     (worst, twin.met)
 }
 
-fn path(gbps: u64) -> Path {
-    Path {
-        base_rtt: Time::from_us(20),
-        base_owd: Time::from_us(11),
-        line_rate: Rate::from_gbps(gbps),
-        packet: Bytes::new(1054),
-        payload: Bytes::new(1000),
-        hops: 4,
-    }
-}
-
 /// Segments of 16 KB give more updates; shares of the line from which rates go up and down.
 fn common(preset: PatchedTimelyParams, start: Fixed) -> PatchedTimelyParams {
     PatchedTimelyParams { segment: Bytes::new(16_000), start, ..preset }
@@ -163,7 +152,8 @@ fn common(preset: PatchedTimelyParams, start: Fixed) -> PatchedTimelyParams {
 #[test]
 fn the_twin_steps_by_hand() {
     let us = |us: f64| Time::from_ps((us * 1e6).round() as u64);
-    let any = Ack { now: Time::from_us(5000), ..signals::acks(1, &path(10), Time::from_us(5), 1)[0] };
+    let any =
+        Ack { now: Time::from_us(5000), ..signals::acks(1, &signals::path(10), Time::from_us(5), 1)[0] };
     let of = |stage| SqccParams { stage, ..SqccParams::default() };
     let (error, full) = (Some(of(Stage::Error)), Some(of(Stage::Full)));
     for (sqcc, rate, flows, rtts, by_hand) in [
@@ -176,7 +166,7 @@ fn the_twin_steps_by_hand() {
         (full, 20.0, 500, (130.0, 130.2), 19.997_160_411),
     ] {
         let p = sqcc.unwrap_or_default().common;
-        let mut twin = Twin { rate, ..Twin::new(p, sqcc, &path(10)) };
+        let mut twin = Twin { rate, ..Twin::new(p, sqcc, &signals::path(10)) };
         for rtt in [rtts.0, rtts.1] {
             let (acked, sent) = (Bytes::new(64_000), any.now - us(rtt));
             twin.ack(&Ack { acked, sent, receiver_flows: flows, ..any });
@@ -191,7 +181,7 @@ fn patched_timely_agrees_with_its_twin() {
         for (seed, gbps, start) in
             [(1, 10, Fixed::ONE), (2, 25, Fixed::ratio(1, 10)), (3, 100, Fixed::ratio(1, 100))]
         {
-            let (params, path) = (common((preset.params)(), start), path(gbps));
+            let (params, path) = (common((preset.params)(), start), signals::path(gbps));
             let twin = Twin::new(params, None, &path);
             let (worst, met) = deviation::<PatchedTimely>(params, twin, path, seed);
             println!("{} at {gbps} Gbps: {worst:.1e} {met:?}", preset.name);
@@ -223,7 +213,7 @@ fn sqcc_agrees_with_its_twin() {
         for (seed, gbps, start) in
             [(4, 10, Fixed::ONE), (5, 25, Fixed::ratio(1, 10)), (6, 100, Fixed::ratio(1, 100))]
         {
-            let path = path(gbps);
+            let path = signals::path(gbps);
             let params = SqccParams { common: common(params.common, start), ..params };
             let (worst, met) =
                 deviation::<Sqcc>(params, Twin::new(params.common, Some(params), &path), path, seed);
@@ -242,7 +232,7 @@ fn every_option_changes_something() {
         ..SqccParams::default()
     };
     let rates = |params: SqccParams| {
-        let path = path(10);
+        let path = signals::path(10);
         let setup = Setup::new(params, path);
         let mut flow = Sqcc::new(&setup, Time::ZERO);
         let mut rates = Vec::new();

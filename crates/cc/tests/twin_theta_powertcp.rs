@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Twin, check_twin, every_option_matters, path, script, seconds};
+use bottleneck::{Twin, agree, every_option_matters, path, script, seconds};
 use floats::real;
 use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::Pacing;
@@ -93,12 +93,9 @@ impl Twin for ThetaTwin {
 #[test]
 fn agrees_with_its_twin() {
     for preset in ThetaPowerTcpParams::PRESETS {
-        let params = (preset.params)();
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
-            let path = path(ThetaPowerTcp::overhead(&params).data);
-            let twin = || ThetaTwin::new(params, path);
-            let (outcome, _) = check_twin::<ThetaPowerTcp, _>(preset.name, params, path, &script, twin);
+            let outcome = agree::<ThetaPowerTcp, _>(preset.name, (preset.params)(), &script, ThetaTwin::new);
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
         }
     }

@@ -84,14 +84,7 @@ fn agrees_with_its_twin() {
                 // Segments of 16 KB, TIMELY's smallest, give more updates.
                 let segment = Bytes::new(16_000);
                 let params = TimelyParams { window, segment, ..(preset.params)() };
-                let path = Path {
-                    base_rtt: Time::from_us(20),
-                    base_owd: Time::from_us(11),
-                    line_rate: Rate::from_gbps(gbps),
-                    packet: Bytes::new(1054),
-                    payload: Bytes::new(1000),
-                    hops: 4,
-                };
+                let path = signals::path(gbps);
                 let (mut flow, mut twin) =
                     (Timely::new(&Setup::new(params, path), Time::ZERO), Twin::new(params, &path));
                 let mut worst = 0.0_f64;

@@ -5,36 +5,13 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::Scratch;
 use incast_lab::Scenario;
 use incast_lab::formats::hpcc_flows::HpccFlows;
 use incast_lab::formats::hpcc_topology::{Header, HpccTopology, Speed};
 use incast_lab::formats::{convert, describe, hpcc_fct};
 use incast_lab::run::{RunOptions, RunResult};
 use incast_units::{Bytes, Rate, Time};
-
-/// A folder of a test's own, removed at its end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("incast-formats-{test}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Four hosts, two switches, two links between them.
 const TOPOLOGY: &str = "6 2 6\n4 5\n0 4 100Gbps 1us 0\n1 4 100Gbps 1000ns 0.000000\n2 5 100Gbps 0.001ms 0\n\
@@ -55,7 +32,7 @@ fn hosts_may_have_several_links() {
     // Host 0 hangs on both switches, which nothing else joins but the other hosts.
     let text = "6 2 7\n4 5\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 100Gbps 1us 0\n3 5 100Gbps 1us 0\n\
                 0 5 40Gbps 2us 0\n1 5 100Gbps 1us 0\n3 4 100Gbps 1us 0\n";
-    let scratch = Scratch::new("rails");
+    let scratch = Scratch::new("formats-rails");
     scratch.write("topology.txt", text);
     let scenario = |flows: &str| {
         let text = format!(
@@ -130,7 +107,7 @@ fn both_forms_of_flows_are_read() {
 
 #[test]
 fn a_scenario_names_the_files_and_runs() {
-    let scratch = Scratch::new("names");
+    let scratch = Scratch::new("formats-names");
     let path = scratch.write("net.txt", TOPOLOGY);
     let flows = scratch.write("flow.txt", FLOWS);
     // The order of the two does not matter.
@@ -180,7 +157,7 @@ fn a_scenario_names_the_files_and_runs() {
 
 #[test]
 fn types_of_links_come_from_the_scenario() {
-    let scratch = Scratch::new("types");
+    let scratch = Scratch::new("formats-types");
     scratch.write("t.txt", "3 1 2\n2\n0 2 host\n1 2 host\n");
     let text = |more: &str| {
         format!(
@@ -206,7 +183,7 @@ fn types_of_links_come_from_the_scenario() {
 
 #[test]
 fn flows_are_chosen_by_priority_group_and_port() {
-    let scratch = Scratch::new("choice");
+    let scratch = Scratch::new("formats-choice");
     scratch.write("f.txt", "3\n0 1 3 100 1000 1\n1 2 4 100 1000 1.5\n2 0 3 200 1000 2\n");
     let name = scratch.0.join("s.toml").display().to_string();
     let read = |more: &str| {
@@ -233,7 +210,7 @@ fn flows_are_chosen_by_priority_group_and_port() {
 
 #[test]
 fn files_are_told_by_their_first_line() {
-    let scratch = Scratch::new("told");
+    let scratch = Scratch::new("formats-told");
     let format =
         |text: &str| describe::describe(&scratch.write("file", text)).map(|found| (found.format, found.rows));
     assert_eq!(format(TOPOLOGY).unwrap().0, "HPCC topology");
@@ -313,7 +290,7 @@ fn bad_files_get_good_messages() {
 /// Bad files in scenarios: the message also gives the place where the file is named.
 #[test]
 fn bad_files_in_scenarios_say_who_names_them() {
-    let scratch = Scratch::new("bad");
+    let scratch = Scratch::new("formats-bad");
     let read = |net: &str, flow: &str| {
         scratch.write("net.txt", net);
         scratch.write("flow.txt", flow);

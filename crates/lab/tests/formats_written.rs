@@ -8,26 +8,11 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use common::Scratch;
 use incast_lab::Scenario;
 use incast_lab::formats::{FORMATS, export};
 use incast_lab::results::{ResultFolder, Table, TableName};
 use incast_lab::run::{RunOptions, RunResult};
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("incast-written-{test}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Three hosts send to a fourth through a switch that must pause them, and marks; then the receiver
 /// sends back.
@@ -135,7 +120,7 @@ fn read_pcapng(bytes: &[u8]) -> (Vec<String>, Vec<Packet>) {
 
 #[test]
 fn captured_packets_are_what_the_port_sent() {
-    let scratch = Scratch::new("capture");
+    let scratch = Scratch::new("written-capture");
     let result = go(SCENARIO, Some(&scratch.0));
     let (names, packets) = read_pcapng(&fs::read(scratch.0.join("capture.pcapng")).unwrap());
     assert_eq!(names, ["h3:0->s0", "s0:0->h0", "s0:3->h3"]);
@@ -216,7 +201,7 @@ fn captured_packets_are_what_the_port_sent() {
 
 #[test]
 fn a_capture_can_be_a_part_of_the_run() {
-    let [whole, part] = [Scratch::new("whole"), Scratch::new("part")];
+    let [whole, part] = [Scratch::new("written-whole"), Scratch::new("written-part")];
     go(SCENARIO, Some(&whole.0));
     go(&SCENARIO.replace("[probe]", "[probe]\nfrom = \"4us\"\nuntil = \"6us\""), Some(&part.0));
     let packets = |scratch: &Scratch| {
@@ -234,7 +219,7 @@ fn a_capture_can_be_a_part_of_the_run() {
 
 #[test]
 fn a_run_without_folder_says_that_packets_are_not_kept() {
-    let scratch = Scratch::new("kept");
+    let scratch = Scratch::new("written-kept");
     let said = |result: &RunResult| {
         let warnings = result.info.warnings.iter();
         warnings.filter(|warning| warning.problem.contains("captured packets are not kept")).count()
@@ -244,7 +229,7 @@ fn a_run_without_folder_says_that_packets_are_not_kept() {
 
 #[test]
 fn a_capture_counts_as_part_of_its_result() {
-    let scratch = Scratch::new("again");
+    let scratch = Scratch::new("written-again");
     go(SCENARIO, Some(&scratch.0));
     let first = fs::read(scratch.0.join("capture.pcapng")).unwrap();
     // As a killed run of an earlier version, which had no digest until the end, leaves it: the next run takes
@@ -306,7 +291,7 @@ fn text(message: &[u8], field: u64) -> Option<String> {
 
 #[test]
 fn a_trace_holds_flows_pauses_and_counters() {
-    let scratch = Scratch::new("trace");
+    let scratch = Scratch::new("written-trace");
     let result = go(SCENARIO, Some(&scratch.0));
     let folder = ResultFolder::open(&scratch.0).unwrap();
     let file = scratch.0.with_extension("pftrace");
@@ -382,7 +367,7 @@ fn a_trace_holds_flows_pauses_and_counters() {
 
 #[test]
 fn pauses_are_in_a_result_only_when_asked_for() {
-    let scratch = Scratch::new("asked");
+    let scratch = Scratch::new("written-asked");
     let without =
         SCENARIO.replace("pauses = true\n", "").replace("captures = [\"to h3\", \"s0->h0\", \"h3\"]\n", "");
     go(&without, Some(&scratch.0));
@@ -390,7 +375,7 @@ fn pauses_are_in_a_result_only_when_asked_for() {
     let opened = ResultFolder::open(&scratch.0).unwrap();
     assert_eq!(opened.table(TableName::Pauses).unwrap().rows(), 0);
     // Asked for, but none came: a table without rows.
-    let calm = Scratch::new("calm");
+    let calm = Scratch::new("written-calm");
     go(
         &SCENARIO.replace("to = \"h3\"\nsize = \"100KB\"", "to = \"h3\"\nfrom = \"h0\"\nsize = \"1KB\""),
         Some(&calm.0),

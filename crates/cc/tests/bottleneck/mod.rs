@@ -511,6 +511,21 @@ where
     (outcome, host.twins)
 }
 
+/// Runs an algorithm beside its twin on the [`path`] of its packets; see [`check_twin`].
+pub(crate) fn agree<C, T>(
+    name: &str,
+    params: C::Params,
+    script: &Script,
+    twin: impl Fn(C::Params, Path) -> T,
+) -> Outcome
+where
+    C: CongestionControl<Params: Copy>,
+    T: Twin,
+{
+    let path = path(C::overhead(&params).data);
+    check_twin::<C, _>(name, params, path, script, || twin(params, path)).0
+}
+
 /// Asserts that every parameter of the algorithm changes what happens: `changes` must name each of
 /// them, with the parameters it starts from and another value.
 pub(crate) fn every_option_matters<C>(script: &Script, changes: &[(C::Params, &str, Value)])

@@ -3,9 +3,10 @@
 //!
 //! They do not depend on the algorithm (open loop), so both sides see the same inputs whatever they
 //! answer.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use incast_cc::{Ack, Path};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 /// A linear congruential generator: the same signals everywhere.
 pub(crate) struct Random(u64);
@@ -20,6 +21,18 @@ impl Random {
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
+    }
+}
+
+/// A path of four links at this rate, with a base RTT of 20 us.
+pub(crate) fn path(gbps: u64) -> Path {
+    Path {
+        base_rtt: Time::from_us(20),
+        base_owd: Time::from_us(11),
+        line_rate: Rate::from_gbps(gbps),
+        packet: Bytes::new(1054),
+        payload: Bytes::new(1000),
+        hops: 4,
     }
 }
 

@@ -1,8 +1,6 @@
 //! Workloads and topologies of other programs: GOAL, htsim, Chakra.
 
-use std::fs;
-use std::path::PathBuf;
-
+use common::Scratch;
 use incast_lab::formats::chakra::ChakraRank;
 use incast_lab::formats::chakra_workload::ChakraTrace;
 use incast_lab::formats::describe::describe;
@@ -26,34 +24,12 @@ const GOAL: &str = include_str!("../../../../examples/workloads/allreduce_8.goal
 const CONNECTIONS: &str = include_str!("../../../../examples/workloads/collectives_16.cm");
 const TOPOLOGY: &str = include_str!("../../../../examples/workloads/fat_tree_32.topo");
 
-/// A folder of a test's own, removed at its end.
-struct Scratch(PathBuf);
-
 impl Scratch {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("incast-imports-{test}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-
     /// A scenario beside the files.
     fn scenario(&self, text: &str) -> Result<Scenario, String> {
         let name = self.0.join("s.toml").display().to_string();
         let folder = format!("{}/", self.0.display());
         Scenario::from_toml(text, &name, &[]).map_err(|problems| problems.to_string().replace(&folder, ""))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -143,7 +119,7 @@ fn with(traffic: &str) -> String {
 
 #[test]
 fn scenarios_name_the_files() {
-    let scratch = Scratch::new("names");
+    let scratch = Scratch::new("imports-names");
     scratch.write("net.topo", TOPOLOGY);
     scratch.write("ring.goal", GOAL);
     scratch.write("c.cm", CONNECTIONS);
@@ -204,7 +180,7 @@ fn scenarios_name_the_files() {
 
 #[test]
 fn what_scenarios_can_get_wrong() {
-    let scratch = Scratch::new("wrong");
+    let scratch = Scratch::new("imports-wrong");
     scratch.write("net.topo", TOPOLOGY);
     scratch.write("ring.goal", GOAL);
     scratch.write("bad.goal", GOAL.replace("rank 3 {", "rank 2 {"));
@@ -265,7 +241,7 @@ fn what_scenarios_can_get_wrong() {
 
 #[test]
 fn files_are_described() {
-    let scratch = Scratch::new("described");
+    let scratch = Scratch::new("imports-described");
     let mut seen = Vec::new();
     for (name, content) in [
         ("ring.goal", GOAL.as_bytes().to_vec()),

@@ -24,7 +24,7 @@ fn end(scratch: &Scratch, traffic: &str) -> u64 {
 
 #[test]
 fn a_schedule_takes_as_long_as_it_should() {
-    let scratch = Scratch::new("goal-run");
+    let scratch = Scratch::new("imports-goal-run");
     scratch.write(
         "a.goal",
         "num_ranks 2\nrank 0 {\nc: calc 1000\ns: send 1000b to 1\ns requires c\nr: recv 1000b from 1\nd: calc 5000\n\
@@ -45,7 +45,7 @@ fn a_schedule_takes_as_long_as_it_should() {
 
 #[test]
 fn triggers_act_at_either_end() {
-    let scratch = Scratch::new("cm-run");
+    let scratch = Scratch::new("imports-cm-run");
     let text = "Nodes 2\nConnections 2\nTriggers 1\n0->1 id 1 start 3 size 1000 send_done_trigger 1\n\
                 0->1 id 2 trigger 1 size 1000\ntrigger id 1 oneshot\n";
     let traffic = "kind = \"htsim-connections\"\nfile = \"a.cm\"\nstart_unit = \"1us\"\n";
@@ -66,7 +66,7 @@ fn triggers_act_at_either_end() {
 /// The samples, and traces with an all-reduce, all at once on the sample's topology.
 #[test]
 fn samples_run_to_their_end_on_any_number_of_threads() {
-    let scratch = Scratch::new("samples-run");
+    let scratch = Scratch::new("imports-samples-run");
     scratch.write("net.topo", TOPOLOGY);
     scratch.write("ring.goal", GOAL);
     scratch.write("c.cm", CONNECTIONS);

@@ -45,6 +45,27 @@ pub trait Record: Sized {
     fn digest(&self, digest: &mut Digest);
 }
 
+/// The items of [`Record`] for a record that nodes keep as the sink receives it: its key, which begins with its time.
+macro_rules! kept_as_received {
+    ($key:ty, |$record:ident| ($time:expr $(, $other:expr)+)) => {
+        type Pending = Self;
+        type Key = $key;
+
+        fn key($record: &Self) -> Self::Key {
+            ($time $(, $other)+)
+        }
+
+        fn time($record: &Self) -> incast_units::Time {
+            $time
+        }
+
+        fn publish(pending: Self, _: &impl $crate::record::view::View) -> Self {
+            pending
+        }
+    };
+}
+pub(crate) use kept_as_received;
+
 /// A hash over a sequence of words, in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Digest(u64);

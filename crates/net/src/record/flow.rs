@@ -2,8 +2,7 @@
 
 use incast_units::{Bytes, Time};
 
-use super::channel::{Digest, Record};
-use super::view::View;
+use super::channel::{Digest, Record, kept_as_received};
 
 /// A flow that is done (or was unfinished at the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,20 +89,7 @@ impl FlowRecord {
 impl Record for FlowRecord {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
-    type Pending = Self;
-    type Key = (Time, u32);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.finish, pending.flow)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.finish
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, u32), |record| (record.finish, record.flow));
 
     fn digest(&self, digest: &mut Digest) {
         digest.add(&self.words());

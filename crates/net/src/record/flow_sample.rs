@@ -2,9 +2,8 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use super::channel::{Digest, Record};
+use super::channel::{Digest, Record, kept_as_received};
 use super::sample::{self, sample};
-use super::view::View;
 use crate::describe::probe::Probes;
 
 /// A sample of a flow at its sender, recorded as [`PortSample`](super::PortSample) is.
@@ -34,20 +33,7 @@ sample!(FlowSample, u32, |sample| sample.flow);
 impl Record for FlowSample {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
-    type Pending = Self;
-    type Key = (Time, u32);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.time, pending.flow)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.time
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, u32), |record| (record.time, record.flow));
 
     fn delay(probes: &Probes) -> Time {
         probes.flow_interval

@@ -3,9 +3,8 @@
 use incast_cc::params::Value;
 use incast_units::Time;
 
-use super::channel::{Digest, Record};
+use super::channel::{Digest, Record, kept_as_received};
 use super::sample::{self, sample};
-use super::view::View;
 use crate::describe::probe::Probes;
 
 /// A sample of one internal quantity of a flow's congestion control
@@ -30,20 +29,7 @@ pub struct InternalSample {
 sample!(InternalSample, (u32, u16), |sample| (sample.flow, sample.internal));
 
 impl Record for InternalSample {
-    type Pending = Self;
-    type Key = (Time, u32, u16);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.time, pending.flow, pending.internal)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.time
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, u32, u16), |record| (record.time, record.flow, record.internal));
 
     fn delay(probes: &Probes) -> Time {
         probes.flow_interval

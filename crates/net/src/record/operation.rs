@@ -2,8 +2,7 @@
 
 use incast_units::Time;
 
-use super::channel::{Digest, Record};
-use super::view::View;
+use super::channel::{Digest, Record, kept_as_received};
 
 /// An operation that has ended (or had not at the end of the run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +16,7 @@ pub struct OperationRecord {
 }
 
 impl Record for OperationRecord {
-    type Pending = Self;
-    type Key = (Time, u32);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.end, pending.operation)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.end
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, u32), |record| (record.end, record.operation));
 
     fn digest(&self, digest: &mut Digest) {
         let Self { operation, start, end } = self;

@@ -2,9 +2,8 @@
 
 use incast_units::Time;
 
-use super::channel::{Digest, Record};
+use super::channel::{Digest, Record, kept_as_received};
 use super::place::at;
-use super::view::View;
 use crate::describe::network::{NodeId, PortId};
 
 /// A port was paused or resumed by the node at its far end.
@@ -25,20 +24,12 @@ pub struct PauseRecord {
 impl Record for PauseRecord {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
-    type Pending = Self;
-    type Key = (Time, NodeId, PortId, u16);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.time, pending.node, pending.port, pending.queue)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.time
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, NodeId, PortId, u16), |record| (
+        record.time,
+        record.node,
+        record.port,
+        record.queue
+    ));
 
     fn digest(&self, digest: &mut Digest) {
         let Self { time, node, port, queue, paused } = self;

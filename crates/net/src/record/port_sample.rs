@@ -2,10 +2,9 @@
 
 use incast_units::{Bytes, Time};
 
-use super::channel::{Digest, Record};
+use super::channel::{Digest, Record, kept_as_received};
 use super::place::at;
 use super::sample::{self, sample};
-use super::view::View;
 use crate::describe::network::{NodeId, PortId};
 use crate::describe::probe::Probes;
 
@@ -39,20 +38,7 @@ sample!(PortSample, PortId, |sample| sample.port);
 impl Record for PortSample {
     const HASHED_WITHOUT_RECORDS: bool = true;
 
-    type Pending = Self;
-    type Key = (Time, NodeId, PortId);
-
-    fn key(pending: &Self) -> Self::Key {
-        (pending.time, pending.node, pending.port)
-    }
-
-    fn time(pending: &Self) -> Time {
-        pending.time
-    }
-
-    fn publish(pending: Self, _: &impl View) -> Self {
-        pending
-    }
+    kept_as_received!((Time, NodeId, PortId), |record| (record.time, record.node, record.port));
 
     fn delay(probes: &Probes) -> Time {
         probes.port_interval
