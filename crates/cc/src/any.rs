@@ -2,8 +2,10 @@
 //!
 //! Both are made from the list of algorithms, [`for_each_algorithm`](crate::for_each_algorithm).
 
+use core::ops::Deref;
+
 use crate::contract::{CongestionControl, Internal, Overhead, Signals};
-use crate::params::{About, Described, Family, Kernel, Kind, Param, Preset, Value};
+use crate::params::{About, Described, Kernel, Kind, Param, Preset, Value};
 
 /// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +20,11 @@ pub struct ParamInfo {
     pub source: &'static str,
 }
 
-/// The description of an algorithm for lists.
+/// The description of an algorithm for lists. It has the fields of [`About`] too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Its name in scenario files.
-    pub name: &'static str,
-    /// Its name in text and pictures.
-    pub title: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// Its group in lists.
-    pub family: Family,
-    /// One line: what it needs from hosts and switches, and since when equipment has it.
-    pub needs: &'static str,
+    /// Its names, and its place in lists.
+    pub about: About,
     /// Size of one flow's state in bytes.
     pub state_bytes: usize,
     /// The internal quantities that a probe shows.
@@ -43,9 +37,20 @@ impl Info {
     /// The entry of the algorithm `C`.
     #[must_use]
     pub const fn of<C: CongestionControl<Params: Described>>() -> Self {
-        let About { name, title, summary, family, needs } = C::Params::ABOUT;
-        let (state_bytes, internals, kernel) = (size_of::<C>(), C::INTERNALS, C::Params::KERNEL);
-        Self { name, title, summary, family, needs, state_bytes, internals, kernel }
+        Self {
+            about: C::Params::ABOUT,
+            state_bytes: size_of::<C>(),
+            internals: C::INTERNALS,
+            kernel: C::Params::KERNEL,
+        }
+    }
+}
+
+impl Deref for Info {
+    type Target = About;
+
+    fn deref(&self) -> &About {
+        &self.about
     }
 }
 

@@ -5,7 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
 };
-use crate::params::{About, Described, Family, Kernel, Kind, Param, Value, presets};
+use crate::params::{About, Described, Family, Kernel, Param, param, presets};
 
 /// Parameters of [`Constant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,30 +41,22 @@ impl Described for ConstantParams {
         needs: "nothing",
     };
     const PARAMS: &'static [Param<Self>] = &[
-        Param {
-            name: "window",
-            kind: Kind::Bytes(Bytes::new(1), Bytes::UNLIMITED),
-            meaning: "bytes that may be in flight",
-            source: "the user",
-            get: |p| Value::Bytes(p.window),
-            set: |p, v| {
-                if let Value::Bytes(v) = v {
-                    p.window = v;
-                }
-            },
-        },
-        Param {
-            name: "rate",
-            kind: Kind::Rate(Rate::from_bps(1), Rate::from_bps(u64::MAX)),
-            meaning: "sending rate; above the line's rate it is the line's",
-            source: "the user",
-            get: |p| Value::Rate(p.rate),
-            set: |p, v| {
-                if let Value::Rate(v) = v {
-                    p.rate = v;
-                }
-            },
-        },
+        param!(
+            Bytes "window",
+            window,
+            Bytes::new(1),
+            Bytes::UNLIMITED,
+            "bytes that may be in flight",
+            "the user"
+        ),
+        param!(
+            Rate "rate",
+            rate,
+            Rate::from_bps(1),
+            Rate::from_bps(u64::MAX),
+            "sending rate; above the line's rate it is the line's",
+            "the user"
+        ),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_constant", Signals::NONE));
 }

@@ -16,7 +16,7 @@ use incast_units::{Rate, Time};
 
 use crate::Fixed;
 use crate::nscc::{Filter, Law, LawParams, parameters};
-use crate::params::{About, Described, Family, Kind, Param, Value, param, presets};
+use crate::params::{About, Described, Family, Param, param, presets};
 
 /// Most delays that the median can be over.
 const MOST: u64 = 4;
@@ -110,30 +110,20 @@ impl Described for MnsccParams {
         needs: "as NSCC, and a median of four delays in the network card (a research proposal: 2025)",
     };
     const PARAMS: &'static [Param<Self>] = parameters!(
-        Param {
-            name: "history",
-            kind: Kind::Count(1, MOST),
-            meaning: "most delays that the median is over; fewer in a window of less than twice as many packets",
-            source: "median paper, Equation 9: 4",
-            get: |p| Value::Count(p.filter.history),
-            set: |p, value| {
-                if let Value::Count(count) = value {
-                    p.filter.history = count;
-                }
-            },
-        },
-        Param {
-            name: "median_average",
-            kind: Kind::Flag,
-            meaning: "whether NSCC's average delay is one of medians, and not of the delays as measured",
-            source: "chosen here: false; the median paper section III-B: \"the delay signals\"",
-            get: |p| Value::Flag(p.filter.median_average),
-            set: |p, value| {
-                if let Value::Flag(flag) = value {
-                    p.filter.median_average = flag;
-                }
-            },
-        },
+        param!(
+            Count "history",
+            filter.history,
+            1,
+            MOST,
+            "most delays that the median is over; fewer in a window of less than twice as many packets",
+            "median paper, Equation 9: 4"
+        ),
+        param!(
+            Flag "median_average",
+            filter.median_average,
+            "whether NSCC's average delay is one of medians, and not of the delays as measured",
+            "chosen here: false; the median paper section III-B: \"the delay signals\""
+        ),
     );
 }
 
@@ -141,6 +131,7 @@ impl Described for MnsccParams {
 mod tests {
     use super::*;
     use crate::contract::{Ack, CongestionControl, IntStack, Path, Setup};
+    use crate::params::Value;
     use crate::testing::{PATH, ack, us};
     use incast_units::Bytes;
 

@@ -75,6 +75,13 @@ presets! {
     }
 }
 
+/// The averaged gradient, as a probe shows it.
+pub(crate) const GRADIENT: Internal =
+    Internal { name: "gradient", meaning: "averaged RTT difference over D_minRTT (rttGradient)" };
+/// The RTT before, as a probe shows it.
+pub(crate) const PREVIOUS_RTT: Internal =
+    Internal { name: "previous_rtt", meaning: "RTT of the last completion (prevRTT)" };
+
 /// Bits behind the point of the rates kept here: a slow flow takes small steps, and what each of them is rounded
 /// by adds up over a thousand.
 const RATE_BITS: u32 = 16;
@@ -373,10 +380,7 @@ impl CongestionControl for PatchedTimely {
         self.allow()
     }
 
-    const INTERNALS: &'static [Internal] = &[
-        Internal { name: "gradient", meaning: "averaged RTT difference over D_minRTT (rttGradient)" },
-        Internal { name: "previous_rtt", meaning: "RTT of the last completion (prevRTT)" },
-    ];
+    const INTERNALS: &'static [Internal] = &[GRADIENT, PREVIOUS_RTT];
 
     fn probe(&self, _setup: &Setup<PatchedTimelyParams>, place: usize) -> Option<Value> {
         match place {
@@ -390,17 +394,7 @@ impl CongestionControl for PatchedTimely {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{close, float};
-
-    /// 10 Gbps, as in both papers.
-    const PATH: Path = Path {
-        base_rtt: Time::from_us(5),
-        base_owd: Time::from_us(3),
-        line_rate: Rate::from_gbps(10),
-        packet: Bytes::new(1000),
-        payload: Bytes::new(946),
-        hops: 2,
-    };
+    use crate::testing::{PATH_10G as PATH, close, float};
 
     fn ns(time: u64) -> Time {
         Time::from_ns(time)

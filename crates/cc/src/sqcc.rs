@@ -22,8 +22,8 @@ use crate::contract::{
 };
 use crate::params::{About, Described, Family, Kernel, Value, choice, param, presets};
 use crate::patched_timely::{
-    ErrorFunction, Law, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams, coarse, fine,
-    with_common_params,
+    ErrorFunction, GRADIENT, Law, PREVIOUS_RTT, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams,
+    coarse, fine, with_common_params,
 };
 
 choice! {
@@ -247,8 +247,8 @@ impl CongestionControl for Sqcc {
     }
 
     const INTERNALS: &'static [Internal] = &[
-        Internal { name: "gradient", meaning: "averaged RTT difference over D_minRTT (rttGradient)" },
-        Internal { name: "previous_rtt", meaning: "RTT of the last completion (prevRTT)" },
+        GRADIENT,
+        PREVIOUS_RTT,
         Internal { name: "flows", meaning: "number of flows at the last update (N)" },
         Internal { name: "t_low", meaning: "low threshold at the last update (T_low)" },
         Internal { name: "delta", meaning: "additive step at the last update (δ)" },
@@ -272,16 +272,7 @@ mod tests {
     use incast_units::{Bytes, Rate};
 
     use super::*;
-
-    /// 10 Gbps, as in the paper.
-    const PATH: Path = Path {
-        base_rtt: Time::from_us(5),
-        base_owd: Time::from_us(3),
-        line_rate: Rate::from_gbps(10),
-        packet: Bytes::new(1000),
-        payload: Bytes::new(946),
-        hops: 2,
-    };
+    use crate::testing::PATH_10G as PATH;
 
     fn of(stage: Stage) -> SqccParams {
         SqccParams { stage, ..SqccParams::default() }

@@ -14,6 +14,16 @@ pub(crate) const PATH: Path = Path {
     hops: 2,
 };
 
+/// 10 Gbps and 5 us, as in the papers of patched TIMELY and SQCC.
+pub(crate) const PATH_10G: Path = Path {
+    base_rtt: Time::from_us(5),
+    base_owd: Time::from_us(3),
+    line_rate: Rate::from_gbps(10),
+    packet: Bytes::new(1000),
+    payload: Bytes::new(946),
+    hops: 2,
+};
+
 /// Microseconds.
 pub(crate) fn us(us: u64) -> Time {
     Time::from_us(us)

@@ -87,6 +87,15 @@ where
         }
     }
 
+    /// Checks the window after each of these acknowledgements: when it comes, the delay, the window.
+    #[track_caller]
+    fn follows(&mut self, share: f64, steps: &[(f64, f64, f64)]) {
+        for &(now_us, rtt_us, window) in steps {
+            self.ack(now_us, rtt_us, 0, 0, &IntStack::EMPTY);
+            near(self.window(), window, share);
+        }
+    }
+
     fn window(&self) -> f64 {
         self.state.allowance(&self.setup).window.get() as f64
     }
@@ -221,19 +230,19 @@ fn theta_powertcp_oscar() {
 #[test]
 fn swift_oscar() {
     let mut flow = Flow::<Swift>::start("oscar", path(100, us(12.0), 1000));
-    for (now, delay, window) in [
-        (100.0, 20.0, 150_000.0),
-        (101.0, 50.0, 118_800.0),
-        (160.0, 50.0, 104_960.783_133_124_79),
-        (161.0, 60.0, 104_960.783_133_124_79),
-        (300.0, 200.0, 104_960.783_133_124_79),
-        (700.0, 30.0, 104_962.212_238_315_54),
-        (701.0, 30.0, 104_963.641_324_048_41),
-        (702.0, 30.0, 104_965.070_390_322_4),
-    ] {
-        flow.ack(now, delay, 0, 0, &IntStack::EMPTY);
-        near(flow.window(), window, 1e-7);
-    }
+    flow.follows(
+        1e-7,
+        &[
+            (100.0, 20.0, 150_000.0),
+            (101.0, 50.0, 118_800.0),
+            (160.0, 50.0, 104_960.783_133_124_79),
+            (161.0, 60.0, 104_960.783_133_124_79),
+            (300.0, 200.0, 104_960.783_133_124_79),
+            (700.0, 30.0, 104_962.212_238_315_54),
+            (701.0, 30.0, 104_963.641_324_048_41),
+            (702.0, 30.0, 104_965.070_390_322_4),
+        ],
+    );
 }
 
 /// csg-htsim's Swift with its packets of 4000 B: target = 20 us + clamp(α/√n + β, 0, 100 us), n the whole
@@ -243,32 +252,32 @@ fn swift_oscar() {
 fn swift_htsim() {
     // 295 packets at 800 Gbps: the base BDP of 590 KB at 5.9 us.
     let mut flow = Flow::<Swift>::start("htsim", path(800, us(5.9), 4000));
-    for (now, delay, window) in [
-        (100.0, 15.0, 590_027.118_644_067_8),
-        (101.0, 30.0, 432_686.553_672_316_4),
-        // 19 us after the last decrease the SRTT is 22.3 us, 35 us after it 27 us.
-        (120.0, 60.0, 432_686.553_672_316_4),
-        (136.0, 60.0, 216_343.276_836_158_2),
-        (400.0, 200.0, 108_171.638_418_079_1),
-        (401.0, 20.0, 108_319.551_496_164_89),
-    ] {
-        flow.ack(now, delay, 0, 0, &IntStack::EMPTY);
-        near(flow.window(), window, 1e-7);
-    }
+    flow.follows(
+        1e-7,
+        &[
+            (100.0, 15.0, 590_027.118_644_067_8),
+            (101.0, 30.0, 432_686.553_672_316_4),
+            // 19 us after the last decrease the SRTT is 22.3 us, 35 us after it 27 us.
+            (120.0, 60.0, 432_686.553_672_316_4),
+            (136.0, 60.0, 216_343.276_836_158_2),
+            (400.0, 200.0, 108_171.638_418_079_1),
+            (401.0, 20.0, 108_319.551_496_164_89),
+        ],
+    );
     // From two packets and a quarter: whole packets count in flow scaling, and with none of them it
     // gives all of its 100 us.
     let mut flow = Flow::<Swift>::start("htsim", path(100, us(0.72), 4000));
-    for (now, delay, window) in [
-        (100.0, 30.0, 10_777.777_777_777_777),
-        (101.0, 60.0, 7_878.603_585_679_84),
-        (200.0, 60.0, 6_764.032_120_270_513),
-        (300.0, 150.0, 3_382.016_060_135_256_3),
-        (600.0, 150.0, 2_840.893_493_513_605_2),
-        (900.0, 150.0, 2_386.350_532_031_436_6),
-    ] {
-        flow.ack(now, delay, 0, 0, &IntStack::EMPTY);
-        near(flow.window(), window, 1e-6);
-    }
+    flow.follows(
+        1e-6,
+        &[
+            (100.0, 30.0, 10_777.777_777_777_777),
+            (101.0, 60.0, 7_878.603_585_679_84),
+            (200.0, 60.0, 6_764.032_120_270_513),
+            (300.0, 150.0, 3_382.016_060_135_256_3),
+            (600.0, 150.0, 2_840.893_493_513_605_2),
+            (900.0, 150.0, 2_386.350_532_031_436_6),
+        ],
+    );
     // The largest window is 1000 packets.
     let mut flow = Flow::<Swift>::start("htsim", path(800, us(41.0), 4000));
     assert_eq!(flow.window(), 4_000_000.0);

@@ -8,7 +8,7 @@ use floats::real;
 use incast_cc::dcqcn::{Dcqcn, DcqcnParams, Feedback, Flavour};
 use incast_cc::limits::RateWindow;
 use incast_cc::params::{Presets, Value};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
+use incast_cc::{Ack, Fixed, IntStack, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 
 /// DCQCN, SIGCOMM 2015, section 3.1 (`paper`), and the ConnectX flavour of HPCC's public artifact

@@ -3,11 +3,11 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, agree, every_option_matters, path, script, seconds};
+use bottleneck::{Script, Twin, agree, every_option_matters, script, seconds};
 use floats::real;
 use incast_cc::dctcp::{Dctcp, DctcpParams};
 use incast_cc::params::Value;
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
+use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path};
 use incast_units::{Bytes, Time};
 
 /// RFC 8257, section 3.3, over the congestion avoidance of RFC 5681; in packets.

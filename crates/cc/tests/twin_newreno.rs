@@ -3,7 +3,7 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, agree, every_option_matters, path, script};
+use bottleneck::{Script, Twin, agree, every_option_matters, script};
 use floats::real;
 use incast_cc::newreno::{NewReno, NewRenoParams};
 use incast_cc::params::Value;

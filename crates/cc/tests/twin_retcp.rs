@@ -3,12 +3,12 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Script, Twin, agree, every_option_matters, path, script};
+use bottleneck::{Script, Twin, agree, every_option_matters, script};
 use floats::real;
 use incast_cc::newreno::NewRenoParams;
 use incast_cc::params::Value;
 use incast_cc::retcp::{ReTcp, ReTcpParams};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path};
+use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path};
 use incast_units::Time;
 
 /// The congestion avoidance and slow start of RFC 5681, the one cut in a recovery of RFC 6582, and the jumps; in

@@ -3,12 +3,12 @@
 mod bottleneck;
 mod floats;
 
-use bottleneck::{Twin, agree, every_option_matters, path, script, seconds};
+use bottleneck::{Twin, agree, every_option_matters, script, seconds};
 use floats::real;
 use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::Pacing;
 use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams, Update};
-use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
+use incast_cc::{Ack, Fixed, IntStack, Path};
 use incast_units::{Rate, Time};
 
 /// PowerTCP, NSDI'22, Algorithm 2 with windows in bytes; numbers are lines.

@@ -9,7 +9,7 @@ use incast_cc::limits::RateWindow;
 use incast_cc::params::Presets;
 use incast_cc::timely::{Timely, TimelyParams, Update};
 use incast_cc::{Ack, CongestionControl, IntStack, Path, Setup};
-use incast_units::{Bytes, Rate, Time};
+use incast_units::{Bytes, Time};
 
 struct Twin {
     p: TimelyParams,
