@@ -426,15 +426,8 @@ impl Iterator for Reader<'_> {
 /// A value as `incast_value` has it: kind and number.
 #[must_use]
 pub fn plain(value: Value) -> (u32, u64) {
-    match value {
-        Value::Time(time) => (0, time.ps()),
-        Value::Bytes(bytes) => (1, bytes.get()),
-        Value::Rate(rate) => (2, rate.bps()),
-        Value::Ratio(ratio) => (3, ratio.bits() as u64),
-        Value::Count(count) => (4, count),
-        Value::Flag(flag) => (5, u64::from(flag)),
-        Value::Choice(place) => (6, place as u64),
-    }
+    let (kind, bits) = value.bits();
+    (u32::from(kind), bits)
 }
 
 /// Converts a kind and a number back to a value.

@@ -2,16 +2,11 @@
 
 mod common;
 
-use std::ops::ControlFlow;
-
 use common::*;
 use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
-use incast_sim::Sink;
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::switch::Pfc;
-use incast_sim::record::{
-    FlowRecord, FlowSample, PacketKind, PacketRecord, PauseRecord, PortSample, Progress,
-};
+use incast_sim::record::PacketKind;
 use incast_units::{Bytes, Time};
 
 /// Halves its window when the round trip is over twice the base, else adds a packet per window.
@@ -75,34 +70,13 @@ fn an_algorithm_from_outside_runs_like_one_of_ours() {
     assert_eq!(incast_sim::run_reference(&sim, &mut Kept::default()).unwrap(), held);
 }
 
-#[derive(Default)]
-struct Recorder {
-    packets: Vec<PacketRecord>,
-    pauses: Vec<PauseRecord>,
-}
-
-impl Sink for Recorder {
-    fn flows(&mut self, _: &[FlowRecord]) {}
-    fn port_samples(&mut self, _: &[PortSample]) {}
-    fn flow_samples(&mut self, _: &[FlowSample]) {}
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.packets.extend_from_slice(records);
-    }
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
 #[test]
 fn captured_packets_name_their_flow_and_ends() {
     let flows = vec![flow(0, 2, 3500, us(0)), flow(1, 2, 2000, us(1))];
     let mut sim = simulation(star(3, gbps(100), us(1)), vec![window(u64::MAX)], flows);
     // The port to the receiver, and the receiver's own.
     sim.probes.captures = vec![(3, 2), (2, 0)];
-    let mut recorder = Recorder::default();
+    let mut recorder = Kept::default();
     let with = incast_sim::run(&sim, &mut recorder).unwrap();
     let data: Vec<_> = recorder.packets.iter().filter(|p| p.kind == PacketKind::Data).collect();
     let acks: Vec<_> = recorder.packets.iter().filter(|p| p.kind == PacketKind::Ack).collect();
@@ -135,7 +109,7 @@ fn pauses_are_recorded_in_pairs() {
     sim.switch.pfc =
         Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });
     sim.probes.pauses = true;
-    let mut recorder = Recorder::default();
+    let mut recorder = Kept::default();
     let outcome = incast_sim::run(&sim, &mut recorder).unwrap();
     assert!(recorder.pauses.len() > 8);
     for host in 0..4 {

@@ -10,6 +10,7 @@ use incast_cc::{
     Ack, Allowance, CongestionControl, Fixed, IntStack, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
+use incast_sim::Simulation;
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Scheduler};
 use incast_units::{Bytes, Rate, Time};
@@ -77,16 +78,19 @@ fn listener(signals: Signals, window: u64, rate: Rate) -> (Algorithm, Arc<Mutex<
     (Algorithm::new::<Listener>("listener", listener), heard)
 }
 
+/// Two flows of these sizes in bytes that start at once, to a third host at one switch of 100 Gbps.
+fn two_to_one(algorithm: Algorithm, first: u64, second: u64) -> Simulation {
+    let flows = vec![flow(0, 2, first, us(0)), flow(1, 2, second, us(0))];
+    let mut sim = simulation(star(3, gbps(100), us(1)), vec![window(1)], flows);
+    sim.algorithms = vec![algorithm];
+    sim
+}
+
 #[test]
 fn telemetry_is_what_the_port_knew_when_it_began_to_send() {
     // Two uncontrolled senders at 100 Gbps into 100 Gbps: packets of 1000 + 54 + 42 B, 87.68 ns each.
     let (algorithm, heard) = listener(Signals::INT, u64::MAX, gbps(100));
-    let mut sim = simulation(
-        star(3, gbps(100), us(1)),
-        vec![window(1)],
-        vec![flow(0, 2, 50_000, us(0)), flow(1, 2, 50_000, us(0))],
-    );
-    sim.algorithms = vec![algorithm];
+    let sim = two_to_one(algorithm, 50_000, 50_000);
     run_to_end(&sim);
     let heard = heard.lock().unwrap();
     let mut acks = heard.acks.clone();
@@ -173,12 +177,7 @@ fn queues_are_served_by_priority_or_in_turn() {
 #[test]
 fn congestion_notifications_keep_their_distance() {
     let (algorithm, heard) = listener(Signals::CNP.and(Signals::ECN), u64::MAX, gbps(100));
-    let mut sim = simulation(
-        star(3, gbps(100), us(1)),
-        vec![window(1)],
-        vec![flow(0, 2, 5_000_000, us(0)), flow(1, 2, 5_000_000, us(0))],
-    );
-    sim.algorithms = vec![algorithm];
+    let mut sim = two_to_one(algorithm, 5_000_000, 5_000_000);
     sim.switch.ecn = Some(Ecn {
         kmin: Bytes::new(2000),
         kmax: Bytes::new(3000),
@@ -201,12 +200,7 @@ fn a_hole_is_reported_once_and_then_at_its_interval() {
     // While both send, the full port has room for the first one's packets only; once that is done the
     // second one's come through again, behind a hole.
     let (algorithm, heard) = listener(Signals::NONE, u64::MAX, gbps(100));
-    let mut sim = simulation(
-        star(3, gbps(100), us(1)),
-        vec![window(1)],
-        vec![flow(0, 2, 150_000, us(0)), flow(1, 2, 300_000, us(0))],
-    );
-    sim.algorithms = vec![algorithm];
+    let mut sim = two_to_one(algorithm, 150_000, 300_000);
     sim.switch.buffer = Buffer::PerPort(Bytes::new(50_000));
     run_to_end(&sim);
     let heard = heard.lock().unwrap();

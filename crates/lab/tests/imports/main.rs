@@ -25,6 +25,18 @@ const CONNECTIONS: &str = include_str!("../../../../examples/workloads/collectiv
 const TOPOLOGY: &str = include_str!("../../../../examples/workloads/fat_tree_32.topo");
 
 impl Scratch {
+    /// A folder with the samples of other programs, and traces of an all-reduce of these bytes among four ranks.
+    fn with_samples(test: &str, bytes: i64) -> Self {
+        let scratch = Self::new(test);
+        scratch.write("net.topo", TOPOLOGY);
+        scratch.write("ring.goal", GOAL);
+        scratch.write("c.cm", CONNECTIONS);
+        for rank in 0..4 {
+            scratch.write(&format!("t.{rank}.et"), chakra::encode::file(&chakra::all_reduce(0, bytes)));
+        }
+        scratch
+    }
+
     /// A scenario beside the files.
     fn scenario(&self, text: &str) -> Result<Scenario, String> {
         let name = self.0.join("s.toml").display().to_string();
@@ -119,13 +131,7 @@ fn with(traffic: &str) -> String {
 
 #[test]
 fn scenarios_name_the_files() {
-    let scratch = Scratch::new("imports-names");
-    scratch.write("net.topo", TOPOLOGY);
-    scratch.write("ring.goal", GOAL);
-    scratch.write("c.cm", CONNECTIONS);
-    for rank in 0..4 {
-        scratch.write(&format!("t.{rank}.et"), chakra::encode::file(&chakra::all_reduce(0, 1000)));
-    }
+    let scratch = Scratch::with_samples("imports-names", 1000);
     // Ranks on hosts in the order of the list; half the sizes, twice the times.
     let text = with(
         "kind = \"goal-file\"\nfile = \"ring.goal\"\nhosts = [\"h31\", \"h0-h6\"]\nsize_factor = 0.5\ncompute_factor = 2\n\

@@ -1,5 +1,7 @@
 //! Imported workloads run.
 
+use std::fs;
+
 use incast_lab::run::{RunOptions, RunResult};
 
 use super::*;
@@ -66,13 +68,7 @@ fn triggers_act_at_either_end() {
 /// The samples, and traces with an all-reduce, all at once on the sample's topology.
 #[test]
 fn samples_run_to_their_end_on_any_number_of_threads() {
-    let scratch = Scratch::new("imports-samples-run");
-    scratch.write("net.topo", TOPOLOGY);
-    scratch.write("ring.goal", GOAL);
-    scratch.write("c.cm", CONNECTIONS);
-    for rank in 0..4 {
-        scratch.write(&format!("t.{rank}.et"), chakra::encode::file(&chakra::all_reduce(0, 100_000)));
-    }
+    let scratch = Scratch::with_samples("imports-samples-run", 100_000);
     let text = with(
         "kind = \"goal-file\"\nfile = \"ring.goal\"\nhosts = \"h8-h15\"\n\
          [[traffic]]\nkind = \"htsim-connections\"\nfile = \"c.cm\"\nstart_unit = \"1us\"\nsize_factor = 0.1\nhosts = \"h16-h31\"\n\
