@@ -41,7 +41,7 @@ def results_argument(sub: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="RESULT",
-        help="the folder of a result, or a folder of such folders, as `incast compare` writes it",
+        help="the folder of a result or of a sweep, or a folder of results, as `incast compare` writes it",
     )
 
 

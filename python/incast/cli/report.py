@@ -10,6 +10,7 @@ from pathlib import Path
 from incast import report
 from incast.cli.options import results_argument
 from incast.results.result import Result
+from incast.runs.sweep import results_of
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,14 +41,20 @@ def _page(text: str) -> Path:
 def act(options: argparse.Namespace) -> int:
     """Writes the report, and prints its path and size."""
     results = [Result.open(folder) for folder in folders(options.results)]
-    path = report.write(results, options.out)
+    names = _names(options.results)
+    path = report.write(dict(zip(names, results, strict=True)) if names else results, options.out)
     many = "1 result" if len(results) == 1 else f"{len(results)} results"
     print(f"report {path} ({many}, {path.stat().st_size / 1e6:.1f} MB)")
     return 0
 
 
+def _names(named: Sequence[Path]) -> list[str]:
+    """The names of the runs of a sweep; none for other results, whose names are their algorithms."""
+    return list(results_of(named[0])) if len(named) == 1 else []
+
+
 def folders(named: Sequence[Path]) -> list[Path]:
-    """The folders of results for each path: the path itself, or else the results directly inside, in order.
+    """The folders of results for each path: the path itself, a sweep's runs, or the results directly inside.
 
     Of several paths, those that are not results are skipped with a message: a shell's ``*`` also matches
     the pictures and pages next to results.
@@ -55,6 +62,9 @@ def folders(named: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     others: list[Path] = []
     for path in named:
+        if of_sweep := results_of(path):
+            found += of_sweep.values()
+            continue
         inside = sorted(path.glob("*/result.json")) if not (path / "result.json").exists() else []
         if (path / "result.json").exists() or inside or not path.exists():
             found += [file.parent for file in inside] or [path]

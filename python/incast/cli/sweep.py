@@ -15,9 +15,10 @@ from incast.cli.outcome import BatchLine
 from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
 from incast.errors import Problem, unsaid
+from incast.results import stats
 from incast.runs import store
 from incast.runs.runner import Local
-from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, run
+from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, ranking, run
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""
@@ -30,11 +31,17 @@ MOST_WARNINGS = 10
 
 # What is printed, as far as there is room: heading, second line of it, name in the table, divisor.
 _SHOWN = (
+    ("job time", "mean us", "job_time_mean_ps", 1e6),
+    ("slowest", "us", "job_time_max_ps", 1e6),
+    ("/ bound", "max", "job_bound_ratio_max", 1.0),
+    ("jobs", "unfinished", "jobs_unfinished", 1.0),
+    ("flows", "unfinished", "flows_unfinished", 1.0),
     ("slowdown", "mean", "slowdown_all_mean", 1.0),
     ("slowdown", "p99", "slowdown_all_p99", 1.0),
     ("queue", "mean KB", "queue_mean_bytes", 1e3),
     ("queue", "peak KB", "queue_peak_bytes", 1e3),
     ("small", "p99", "slowdown_small_p99", 1.0),
+    ("resent", "packets", "packets_resent", 1.0),
     ("dropped", "packets", "packets_dropped", 1.0),
 )
 
@@ -134,8 +141,9 @@ def _show(done: Sweep) -> None:
     if 0 < len(done.table) <= MOST_ROWS and what.seeds > 1:
         print(f"\n{_each(what, done.table)}")
     if len(done.table):
-        print(f"\n{_means(what, done.summary)}")
-        print(paragraph(_NOTES if what.seeds > 1 else _NOTES_ONE))
+        order, by = ranking(what, done.summary)
+        print(f"\n{_means(what, done.summary, order)}")
+        print(paragraph(f"{_ranked(what, by)}{_notes(what, done.summary)}"))
     print(f"\nsaved in {done.folder}\n  {', '.join(path.name for path in done.files)}")
     print(f"results in {what.runs[0].folder.parent}")
     if state.failures:
@@ -146,22 +154,43 @@ def _show(done: Sweep) -> None:
             print("  …: manifest.json has all of them", file=sys.stderr)
 
 
+_JOBS = "Job times: completion times; / bound: that over the least possible time with empty queues. "
 _SLOWDOWN = (
     "Slowdown: completion time divided by that on the idle path. Queue: of the probed ports, as sampled."
 )
-_NOTES = f"Mean over the seeds ± half of its 95 % confidence interval (Student's t). {_SLOWDOWN}"
-_NOTES_ONE = f"{_SLOWDOWN} --seeds adds confidence intervals."
+
+
+def _ranked(what: Plan, by: str) -> str:
+    return f"Ranked by {by}. " if len(_firsts(what)) > 1 else ""
+
+
+def _notes(what: Plan, means: Sheet) -> str:
+    """The explanation below the table."""
+    jobs = _JOBS if any(value is not None for value in means.column("jobs_unfinished")) else ""
+    if what.seeds == 1:
+        return f"{jobs}{_SLOWDOWN} --seeds adds confidence intervals."
+    draws = means.column("draws")
+    interval = "Mean over the seeds ± half of its 95 % confidence interval (Student's t). "
+    some = [] if all(draws) else [interval]
+    some += [f"{stats.NO_DRAWS} "] if any(draws) else []
+    return f"{''.join(some)}{jobs}{_SLOWDOWN}"
 
 
 def _each(what: Plan, sheet: Sheet) -> str:
-    return _fitting(what, sheet, "seed", lambda name, n, one: _cell(sheet.column(name)[n], None, one))
+    seeds = [f"{seed:,}" for seed in sheet.column("seed")]
+    rows = range(len(sheet))
+    return _fitting(
+        what, sheet, rows, ("seed", seeds), lambda name, n, one: _cell(sheet.column(name)[n], None, one)
+    )
 
 
-def _means(what: Plan, sheet: Sheet) -> str:
+def _means(what: Plan, sheet: Sheet, order: Sequence[int]) -> str:
     def cell(name: str, n: int, one: float) -> str:
         return _cell(sheet.column(name)[n], sheet.column(f"{name}_ci95")[n], one)
 
-    return _fitting(what, sheet, "runs", cell)
+    both = zip(sheet.column("runs"), sheet.column("draws"), strict=True)
+    runs = [f"{runs:,}, {draws}" if draws else f"{runs:,}" for runs, draws in both]
+    return _fitting(what, sheet, order, ("runs", runs), cell)
 
 
 def _cell(value: float | None, half: float | None, one: float) -> str:
@@ -172,21 +201,30 @@ def _cell(value: float | None, half: float | None, one: float) -> str:
     return text if half is None else f"{text} ± {half / one:,.{len(text.partition('.')[2])}f}"
 
 
-def _fitting(what: Plan, sheet: Sheet, last: str, cell: Callable[[str, int, float], str]) -> str:
-    """A table of the axes and of as many numbers as fit."""
+def _fitting(
+    what: Plan,
+    sheet: Sheet,
+    order: Sequence[int],
+    last: tuple[str, Sequence[str]],
+    cell: Callable[[str, int, float], str],
+) -> str:
+    """A table of the axes, a last column of them, warnings, and as many numbers as fit."""
     left = [Column(text, left=True) for text in headings(what.axes)]
-    rows = [[sheet.column(a.key)[n] for a in what.axes] for n in range(len(sheet))]
-    left.append(Column(last))
-    for n, row in enumerate(rows):
-        row.append(f"{sheet.column(last)[n]:,}")
+    rows = [[*(sheet.column(a.key)[n] for a in what.axes), last[1][n]] for n in order]
+    left.append(Column(last[0]))
+    if any(sheet.column("warnings")):
+        left.append(Column("warned"))
+        rows = [
+            [*row, "yes" if sheet.column("warnings")[n] else ""] for row, n in zip(rows, order, strict=True)
+        ]
+    least = len(left)
     for title, second, name, one in _SHOWN:
         if all(value is None or value == 0 for value in sheet.column(name)):
             continue
         column = Column(title, second)
-        texts = [cell(name, n, one) for n in range(len(rows))]
-        wider = [[*row, text] for row, text in zip(rows, texts, strict=True)]
+        wider = [[*row, cell(name, n, one)] for row, n in zip(rows, order, strict=True)]
         text = table([*left, column], wider)
-        if len(left) > len(what.axes) + 1 and any(cells(line) > WIDTH for line in text.splitlines()):
+        if len(left) > least and any(cells(line) > WIDTH for line in text.splitlines()):
             continue
         left, rows = [*left, column], wider
     return table(left, rows)

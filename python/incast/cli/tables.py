@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -35,21 +34,10 @@ def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
     Returns:
         The results, and what they are sorted by.
     """
-    jobs = any(result.info["summary"].get("jobs") for result in results.values())
-
-    def place(label: str) -> tuple[int, float]:
-        summary = results[label].info["summary"]
-        if jobs:
-            groups = summary["jobs"]
-            times = [group["jct_ps"]["mean"] for group in groups if group["jct_ps"]]
-            return sum(group["unfinished"] for group in groups), sum(times) / max(len(times), 1)
-        for of in summary["slowdowns"]:
-            if of["class"] == "all" and of["group"] is None and of["slowdown"]:
-                return of["unfinished"], of["slowdown"]["mean"]
-        return sys.maxsize, 0.0
-
-    by = "the mean time of jobs" if jobs else "the mean slowdown of flows"
-    return {label: results[label] for label in sorted(results, key=place)}, by
+    numbers = {label: stats.metrics(result) for label, result in results.items()}
+    jobs = any("jobs_unfinished" in known for known in numbers.values())
+    order = sorted(results, key=lambda label: stats.place(numbers[label], jobs))
+    return {label: results[label] for label in order}, stats.criterion(jobs)
 
 
 def queue_table(results: Mapping[str, Result]) -> str:

@@ -20,7 +20,7 @@ from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario
 from incast.report.flows import Flows
 from incast.report.jobs import HEAD, LISTED, jobs
-from incast.report.summary import differences, ending, headline, summary, warned
+from incast.report.summary import alike, differences, ending, headline, summary, warned
 
 _SCRIPTS = ("units.js", "data.js", "pyramid.js", "chart.js", "series.js", "flows.js", "network.js", "page.js")
 
@@ -109,7 +109,7 @@ def _endings(entries: Sequence[Entry]) -> str:
         blocks.append(
             f'<div class="{kind}"{role}><p><strong>{text(end.title)}</strong></p>{lines}{listed}</div>'
         )
-    notes = [*warned(entries), *differences(entries)]
+    notes = [*warned(entries), *differences(entries), *alike(entries)]
     blocks += [f'<div class="note"><p>{text(line)}</p></div>' for line in notes]
     return "".join(blocks)
 

@@ -11,6 +11,7 @@ import numpy as np
 from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
+from incast.results import stats
 from incast.results.result import Result
 
 
@@ -129,6 +130,19 @@ def differences(entries: Sequence[Entry]) -> list[str]:
             "seeds; compare them with care."
         )
     return said
+
+
+def alike(entries: Sequence[Entry]) -> list[str]:
+    """Says which results are the same although their seeds differ."""
+    of: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        if entry.result.info.get("outcome"):
+            of.setdefault((entry.result.fingerprint, *entry.result.info["algorithms"]), []).append(entry)
+    return [
+        f"{', '.join(entry.title for entry in same)}: {stats.NO_DRAWS[:1].lower()}{stats.NO_DRAWS[1:]}"
+        for same in of.values()
+        if len({entry.result.info["seed"] for entry in same}) > 1
+    ]
 
 
 def warned(entries: Sequence[Entry]) -> list[str]:

@@ -9,7 +9,8 @@ The median is the 50th percentile: of an even number of values the lower of the 
 **Mean over seeds.** Its confidence interval is ``mean ± t · s / √n`` with ``s`` the standard deviation
 (``n - 1`` in the denominator) and ``t`` the quantile of Student's distribution with ``n - 1`` degrees of
 freedom: 95 % of such intervals contain the true mean if runs with different seeds are independent and their
-values are normally distributed.
+values are normally distributed. Where nothing is drawn at random, every seed gives the same result, bit for
+bit, and there is no interval.
 
 **Slowdown** is completion time divided by the ideal one; flows that did not finish have none.
 
@@ -153,19 +154,26 @@ class Estimate:
 
     Attributes:
         mean: The mean.
-        half_width: Half the width of the interval around it; None with a single value.
+        half_width: Half the width of the interval around it; None with a single value, and without draws.
         values: The value of each seed, in their order.
         confidence: The share of such intervals that contain the true mean.
+        drawn: Whether the seeds made a difference, to this number or another one; see :func:`drawn`.
     """
 
     mean: float
     half_width: float | None
     values: tuple[float, ...]
     confidence: float = 0.95
+    drawn: bool = True
 
     @classmethod
-    def of(cls, values: Iterable[float], confidence: float = 0.95) -> Estimate:
+    def of(cls, values: Iterable[float], confidence: float = 0.95, drawn: bool = True) -> Estimate:
         """From the values of the seeds: ``mean ± t · s / √n``.
+
+        Args:
+            values: The value of each seed.
+            confidence: The share of such intervals that contain the true mean.
+            drawn: Whether the seeds made a difference to the results.
 
         Raises:
             ValueError: Without any value, or with a confidence that is not between 0 and 1.
@@ -178,7 +186,7 @@ class Estimate:
         if n < 2 or any(math.isnan(value) for value in known):
             return cls(mean, None, known, confidence)
         if min(known) == max(known):
-            return cls(known[0], 0.0, known, confidence)
+            return cls(known[0], 0.0 if drawn else None, known, confidence, drawn)
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
         return cls(mean, student(confidence, n - 1) * deviation / math.sqrt(n), known, confidence)
 
@@ -193,7 +201,23 @@ class Estimate:
         return self.mean + (self.half_width or 0.0)
 
     def __str__(self) -> str:
+        if not self.drawn:
+            return f"{self.mean:.4g} (no draws)"
         return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
+
+
+NO_DRAWS = "No draws: every seed gives the same result, so there is no interval."
+"""Explanation in the place of an interval."""
+
+
+def drawn(infos: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether runs that differ in their seed have different results; also true of a single run.
+
+    Args:
+        infos: What ``result.json`` of each says.
+    """
+    fingerprints = [info["outcome"]["fingerprint"] for info in infos]
+    return len(fingerprints) < 2 or len(set(fingerprints)) > 1
 
 
 def student(confidence: float, freedom: int) -> float:
@@ -243,14 +267,22 @@ SIZE_CLASSES = ("small", "large", "all")
 """Classes of flow sizes in the summary of a result: up to 150 KB, above it, and all."""
 
 METRICS = (
+    "job_time_mean_ps",
+    "job_time_max_ps",
+    "job_bound_ratio_mean",
+    "job_bound_ratio_max",
+    "jobs_unfinished",
     *(f"slowdown_{name}_{statistic}" for name in SIZE_CLASSES for statistic in ("mean", "p50", "p99")),
     "queue_mean_bytes",
     "queue_peak_bytes",
     "flows_finished",
+    "flows_unfinished",
     "packets_dropped",
+    "packets_resent",
 )
-"""The numbers of a run that sweeps and replications average over seeds. Slowdowns have no unit; queues are
-the probed ports', as sampled: the mean over all of them, and the longest."""
+"""The numbers of a run that sweeps and replications average over seeds. Job times are completion times of all
+jobs, and their ratios to their lower bounds; ratios and slowdowns have no unit. Queues are the probed ports',
+as sampled: the mean over all of them, and the longest. Flows without a size cannot be unfinished."""
 
 
 def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
@@ -261,11 +293,11 @@ def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
 
     Returns:
         Those of :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
-        and no queue without a probed port.
+        no queue without a probed port, no job without operations, and no slowest job before all have ended.
     """
     info = of if isinstance(of, Mapping) else of.info
     by_class = {s["class"]: s["slowdown"] for s in info["summary"]["slowdowns"] if s["group"] is None}
-    found: dict[str, float] = {}
+    found = _job_metrics(info["summary"].get("jobs", []))
     for name in SIZE_CLASSES:
         if slowdown := by_class.get(name):
             found |= {
@@ -275,6 +307,47 @@ def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
     if queues:
         found["queue_mean_bytes"] = math.fsum(queue["mean_bytes"] for queue in queues) / len(queues)
         found["queue_peak_bytes"] = max(float(queue["max_bytes"]) for queue in queues)
+    unfinished = (s for s in info["summary"]["slowdowns"] if s["group"] is None and s["class"] == "all")
     found["flows_finished"] = float(info["outcome"]["flows_finished"])
+    found["flows_unfinished"] = float(sum(s["unfinished"] for s in unfinished))
     found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
+    resent = info["outcome"].get("packets_resent")
+    return found if resent is None else {**found, "packets_resent": float(resent)}
+
+
+def _job_metrics(groups: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The numbers of the jobs of all traffic blocks together."""
+    if not groups:
+        return {}
+    unfinished = sum(group["unfinished"] for group in groups)
+    found = {"jobs_unfinished": float(unfinished)}
+    for name, key in (("job_time_{}_ps", "jct_ps"), ("job_bound_ratio_{}", "bound_ratio")):
+        known = [group for group in groups if group[key]]
+        if not known:
+            continue
+        counts = [group["jobs"] for group in known]
+        means = (group[key]["mean"] * count for group, count in zip(known, counts, strict=True))
+        found[name.format("mean")] = math.fsum(means) / sum(counts)
+        if not unfinished:
+            found[name.format("max")] = max(float(group[key]["max"]) for group in known)
     return found
+
+
+def place(numbers: Mapping[str, float | None], jobs: bool) -> tuple[float, ...]:
+    """The place of a run among others of its workload, the best one first, by what the workload is about.
+
+    Where it has jobs, that is their mean time; where it has none, the mean slowdown of flows. Runs in which
+    less was finished come after the others: what is not finished is in no mean.
+
+    Args:
+        numbers: The values of :func:`metrics`, or their means over seeds.
+        jobs: Whether the workload has jobs.
+    """
+    names = ("jobs_unfinished", "job_time_mean_ps") if jobs else ("flows_unfinished", "slowdown_all_mean")
+    values = (numbers.get(name) for name in names)
+    return tuple(math.inf if value is None else value for value in values)
+
+
+def criterion(jobs: bool) -> str:
+    """Names the number that :func:`place` compares."""
+    return "the mean time of jobs" if jobs else "the mean slowdown of flows"

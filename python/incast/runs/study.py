@@ -47,7 +47,8 @@ class Replications:
     def __str__(self) -> str:
         width = max(map(len, self.metrics), default=0)
         rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
-        return "\n".join([f"{len(self.seeds)} seeds", *rows, *self.notices])
+        same = [] if all(estimate.drawn for estimate in self.metrics.values()) else [stats.NO_DRAWS]
+        return "\n".join([f"{len(self.seeds)} seeds", *rows, *same, *self.notices])
 
 
 def replicate(
@@ -121,7 +122,8 @@ def replicate(
     warn(late, 2)
     order = range(len(known))
     names = [name for name in numbers[0] if all(name in numbers[n] for n in order)]
-    estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence) for name in names}
+    drawn = stats.drawn(batch.infos.values())
+    estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence, drawn) for name in names}
     return Replications(known, estimates, {known[n]: results[n] for n in order if keep}, tuple(warned))
 
 

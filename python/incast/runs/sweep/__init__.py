@@ -12,10 +12,11 @@ done.summary.column("queue_peak_bytes")
 
 from incast.runs.runner import Done, Executor, Failure, Local, State, Task, execute
 from incast.runs.sweep.plan import Axis, Plan, Run, axis, headings, plan
-from incast.runs.sweep.run import Sweep, default_folder, run
-from incast.runs.sweep.tables import Column, Sheet
+from incast.runs.sweep.run import Sweep, default_folder, results_of, run
+from incast.runs.sweep.tables import NO_DRAWS, Column, Sheet, ranking
 
 __all__ = [
+    "NO_DRAWS",
     "Axis",
     "Column",
     "Done",
@@ -33,5 +34,7 @@ __all__ = [
     "execute",
     "headings",
     "plan",
+    "ranking",
+    "results_of",
     "run",
 ]

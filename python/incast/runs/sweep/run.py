@@ -101,6 +101,39 @@ def run(
     return Sweep(plan, where, rows, means, batch.state, warnings, files)
 
 
+def results_of(folder: Path) -> dict[str, Path]:
+    """The folders of the results of a sweep, by the values of the run; none for a folder of something else.
+
+    Args:
+        folder: The folder of its tables.
+
+    Raises:
+        ResultError: When the sweep has no result yet.
+    """
+    said = _manifest(folder)
+    if said is None:
+        return {}
+    several = said["seeds"] > 1
+    done = [run for run in said["runs"] if run["state"] == "done"]
+    if not done:
+        raise ResultError(f"{folder} is a sweep of which no run is done\n    help: give its command again")
+
+    def name(run: Mapping[str, Any]) -> str:
+        values = [str(run[key]) for key in said["vary"]]
+        return ", ".join([*values, f"seed {run['seed']}"] if several or not values else values)
+
+    return {name(run): folder / run["result"] for run in done}
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a sweep; none where the folder has none."""
+    try:
+        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return said if said["format"] == FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
     """Makes the folder of a sweep, and refuses one that holds anything else."""
     try:
@@ -110,12 +143,8 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
         raise ResultError(f"cannot create {folder}: {error.strerror}") from None
     if not names:
         return
-    try:
-        said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        of = said["key"] if said["format"] == FORMAT else None
-    except (OSError, ValueError, KeyError, TypeError):
-        of = None
-    if of is None:
+    said = _manifest(folder)
+    if said is None:
         # Left by a sweep that was killed before it wrote anything else.
         others = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
         if others:
@@ -123,7 +152,7 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
                 f'{folder} holds "{others[0]}", which is not part of a sweep\n'
                 "    help: name a new or empty folder"
             )
-    elif of != plan.key and not fresh:
+    elif said.get("key") != plan.key and not fresh:
         raise ResultError(
             f"{folder} already holds another sweep\n"
             "    help: --fresh replaces its tables, --out names another folder"

@@ -16,6 +16,9 @@ from incast.results import stats
 from incast.results.result import is_sound, warnings_of
 from incast.runs.sweep.plan import Plan, Run
 
+NO_DRAWS = "no draws"
+"""Value of the column ``draws`` where every seed gives the same result."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -116,8 +119,8 @@ def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
 def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     """One row for each combination of values.
 
-    It says how many of its runs ended as they should, and over these the mean of each number and half the
-    width of its 95 % confidence interval.
+    It says how many of its runs ended as they should, whether their seeds made a difference, and over these
+    runs the mean of each number and half the width of its 95 % confidence interval.
 
     Args:
         plan: The sweep.
@@ -134,17 +137,40 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
         Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
         Column("warnings", "text", [_warnings([infos[n] for n in numbers]) for numbers in groups.values()]),
     ]
+    drawn = [stats.drawn(infos[n] for n in numbers) for numbers in groups.values()]
+    columns.append(Column("draws", "text", ["" if each else NO_DRAWS for each in drawn]))
     known = {n: stats.metrics(info) for n, info in infos.items()}
     for name in stats.METRICS:
         means: list[float | None] = []
         halves: list[float | None] = []
-        for numbers in groups.values():
+        for numbers, differs in zip(groups.values(), drawn, strict=True):
             values = [known[n][name] for n in numbers if name in known[n]]
-            estimate = stats.Estimate.of(values) if values else None
+            estimate = stats.Estimate.of(values, drawn=differs) if values else None
             means.append(estimate.mean if estimate else None)
             halves.append(estimate.half_width if estimate else None)
         columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
     return Sheet(columns)
+
+
+def ranking(plan: Plan, sheet: Sheet) -> tuple[list[int], str]:
+    """The rows of a summary, best first, and what they are ranked by.
+
+    Combinations with other traffic are other workloads: they stay in the order of the plan, and within each
+    the rows are ranked.
+
+    Args:
+        plan: The sweep.
+        sheet: Its summary.
+    """
+    workload = [a.key for a in plan.axes if a.key.partition(".")[0] == "traffic"]
+    of = [tuple(sheet.column(key)[n] for key in workload) for n in range(len(sheet))]
+    jobs = any(value is not None for value in sheet.column("jobs_unfinished"))
+
+    def key(n: int) -> tuple[float, ...]:
+        numbers = {name: sheet.column(name)[n] for name in stats.METRICS}
+        return (of.index(of[n]), *stats.place(numbers, jobs))
+
+    return sorted(range(len(sheet)), key=key), stats.criterion(jobs)
 
 
 def _warnings(infos: Sequence[Mapping[str, Any]]) -> str:
