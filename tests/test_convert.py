@@ -10,7 +10,7 @@ import pytest
 
 from blocks import block, joined, star
 from helpers import Incast
-from incast import Result
+from incast import Result, Scenario
 
 TOPOLOGY = """\
 6 2 6
@@ -147,6 +147,8 @@ def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> Non
         ((both[0], "--to", "x.toml"), 2, "a topology alone is not a scenario"),
         ((both[0], both[0], "--to", "x.toml"), 2, "topology.txt: this file is a second topology"),
         ((both[1], both[1], "--to", "x.toml"), 2, "flow.txt: this file is a second traffic file"),
+        ((*both, "--to", "x.toml", "--start-unit", "ps"), 2, "--start-unit has no effect"),
+        ((pauses, "--to", "fct.txt", "--start-unit", "ps"), 2, "--start-unit has no effect"),
         ((both[1], "--to", "x.toml"), 2, "a flow.txt names hosts of a topology: name its topology.txt, too"),
         ((files / "sizes.cdf", "--to", "x.toml"), 2, "sizes.cdf: this file is a distribution of flow sizes"),
         (("trace.et", "--to", "x.toml"), 2, "the name has no number to take as the rank"),
@@ -165,6 +167,47 @@ def test_bad_calls_are_refused(incast: Incast, files: Path, pauses: Path) -> Non
         assert "Traceback" not in done.stderr
     assert (files / "flow.txt").read_text() == FLOWS
     assert not (incast.folder / "x.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["run"], ["compare", "--cc", "swift,hpcc"], ["sweep"], ["validate", "--set", "seed=1"]]
+)
+def test_a_file_of_another_program_is_no_scenario(incast: Incast, files: Path, words: list[str]) -> None:
+    done = incast.here(*words, files / "flow.txt")
+    assert done.returncode == 2
+    said = "flow.txt: this is no scenario, but looks like a flow.txt of HPCC's simulator"
+    assert said in done.stderr
+    assert "TOML" not in done.stderr
+
+
+def test_a_file_of_no_known_format_says_how_each_begins(incast: Incast) -> None:
+    (incast.folder / "notes.txt").write_text("hello there\n")
+    done = incast.here("convert", "notes.txt", "--to", "x.toml")
+    assert "`incast validate FILE` says how each format begins" in done.stderr
+    done = incast.here("validate", "notes.txt")
+    assert done.returncode == 2
+    assert "a flow.txt with the number of flows" in done.stderr
+    assert "TOML" not in done.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(incast: Incast, files: Path) -> None:
+    """Editors on Windows begin a text with U+FEFF."""
+    plain = incast.folder / "plain.toml"
+    plain.write_text(PAUSES.replace('cc = { algorithm = "dcqcn" }\n', ""))
+    marked = incast.folder / "marked.toml"
+    marked.write_text(plain.read_text(), encoding="utf-8-sig")
+    texts = []
+    for path in (plain, marked):
+        # Both name no algorithm, which is found by reading the file in Python.
+        done = incast.here("compare", path, "--cc", "dcqcn,swift", "--quiet", "--out", path.stem)
+        assert done.returncode == 0, done.stderr
+        texts.append(done.stdout.replace(path.stem, "NAME"))
+    assert texts[0] == texts[1]
+    assert Scenario.from_toml("\ufeff" + PAUSES) == Scenario.from_toml(PAUSES)
+    for name in ("topology.txt", "flow.txt", "sizes.cdf"):
+        (files / name).write_text((files / name).read_text(), encoding="utf-8-sig")
+        done = incast.here("validate", files / name)
+        assert done.returncode == 0, done.stderr
 
 
 GOAL = """\
@@ -252,7 +295,11 @@ def test_workloads_become_scenarios_that_run(incast: Incast, workloads: Path) ->
     cases = [
         ((workloads / "chain.goal",), "2 flows on 3 hosts, 1 switch, 3 links", 'kind = "star"\nhosts = 3\n'),
         ((topology, workloads / "chain.goal"), "2 flows on 4 hosts, 4 switches, 8 links", '"htsim-file"'),
-        ((workloads / "three.cm", topology), "3 flows on 4 hosts, 4 switches, 8 links", 'start_unit = "1us"'),
+        (
+            (workloads / "three.cm", topology, "--start-unit", "us"),
+            "3 flows on 4 hosts, 4 switches, 8 links",
+            'start_unit = "1us"',
+        ),
         # A ring of four: six steps of four messages each.
         (tuple(traces), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
         (tuple(traces[:1]), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
@@ -269,6 +316,16 @@ def test_workloads_become_scenarios_that_run(incast: Incast, workloads: Path) ->
         assert done.returncode == 0, done.stderr
         assert "flows finished" in done.stdout
     done = incast.here("convert", workloads / "three.cm", topology, "--to", "made.toml", "--force")
+    assert done.returncode == 2
+    assert '"1ps" (htsim_ndp): the last connection starts at 5.00 ps' in done.stderr
+    assert "--start-unit" in done.stderr
+    done = incast.here(
+        "convert", workloads / "three.cm", topology, "--start-unit", "5ns", "--to", "made.toml", "--force"
+    )
+    # 6 kB in 25 ns, and four links of 100 Gbps: 48,000 bit of 10,000.
+    assert "traffic    0.00600 MB" in done.stdout
+    assert "starts     0 us to 0.0250 us" in done.stdout
+    assert "load       480 % of" in done.stdout
     assert "dropped or different:" in done.stdout
     assert "prio (1)" in done.stdout
     assert "queue_down, queue_up: not taken over" in done.stdout

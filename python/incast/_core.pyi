@@ -725,6 +725,18 @@ class Size:
     def bytes(self) -> int:
         """Payload of all flows that have a size, in bytes."""
     @property
+    def starts_ps(self) -> tuple[int, int]:
+        """Start of the first flow and of the last one, in picoseconds.
+
+        Of a flow that waits for operations it is the earliest possible one.
+        """
+    @property
+    def load(self) -> float | None:
+        """Payload per time from the first start to the last, as a share of the rate of all hosts' links.
+
+        None if all start together.
+        """
+    @property
     def until_ps(self) -> int | None:
         """Simulated time at which the run ends at the latest, in picoseconds; None without a limit."""
 
@@ -1005,13 +1017,22 @@ def write_parquet(path: str, columns: Sequence[tuple[str, str, Sequence[object]]
 def describe_file(path: str) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Checks a file of another program: its format, rows of names and texts, notes on what is dropped."""
 
-def scenario_of_files(files: list[tuple[str, str]], cc: str) -> tuple[str, list[str]]:
+def read_text(path: str) -> str:
+    """The text of a scenario's file, without a byte order mark.
+
+    Raises:
+        ScenarioError: When it cannot be read, is not a regular file, is too large or is not UTF-8.
+    """
+
+def scenario_of_files(files: list[tuple[str, str]], cc: str, start_unit: str | None) -> tuple[str, list[str]]:
     """The text of a scenario that names files of other programs, and notes on what is dropped.
 
     Args:
         files: The paths of what hosts send and, if there is one, of the topology, in any order; each with the
             path that the scenario gives it. Of Chakra traces the pattern, with ``*`` for the rank.
         cc: The algorithm, ``name`` or ``name:preset``.
+        start_unit: The unit of the start times of a connection matrix, like ``ps`` or ``1us``; None if it
+            has none.
     """
 
 class ExportFormat:

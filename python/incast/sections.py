@@ -791,6 +791,8 @@ class HpccFileTraffic(Section):
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
+        ignore_extra: Whether lines beyond the number of flows in the first line are left out, as ns-3's
+            simulators do. If false, such a file is refused. Default: False.
         name: Name of the block in results and for its random draws; by default its kind.
         pg: Only flows of this priority group.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -802,6 +804,7 @@ class HpccFileTraffic(Section):
     cc: Cc | Mapping[str, object] | None = None
     dport: int | None = None
     first: str | Time | None = None
+    ignore_extra: bool | None = None
     name: str | None = None
     pg: int | None = None
     queue: int | None = None

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use incast_units::Bytes;
 
+use crate::problem::Problem;
+
 /// Maximum size of a scenario or a distribution of sizes, in bytes.
 pub const MAX_TEXT: Bytes = Bytes::new(64 << 20);
 /// Maximum size of a list of flows or a network in the format of another program, in bytes.
@@ -36,6 +38,34 @@ pub fn read(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The text of a regular file of at most `most` bytes, without a byte order mark.
+///
+/// # Errors
+/// When it cannot be read, is not a regular file, is larger, or is not UTF-8; with the file, and the line of the
+/// first byte that is not.
+pub fn read_text(path: &Path, most: Bytes) -> Result<String, Problem> {
+    let wrong = |message: String| Problem::new(message).in_file(path.display().to_string());
+    let bytes = read(path, most).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
+        _ => wrong(format!("cannot be read: {error}")),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        wrong("this is not a text file (not UTF-8)".to_owned()).on_line(line as u32)
+    })?;
+    Ok(if text.starts_with(MARK) { without_mark(&text).to_owned() } else { text })
+}
+
+/// The byte order mark, with which some editors begin a text.
+const MARK: char = '\u{feff}';
+
+/// Returns a text without its byte order mark.
+#[must_use]
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +79,22 @@ mod tests {
         assert_eq!(error.to_string(), "it is larger than 4B, the most that is read of such a file");
         fs::remove_file(&path).unwrap();
         assert_eq!(read(&std::env::temp_dir(), Bytes::new(9)).unwrap_err().to_string(), "it is a folder");
+    }
+
+    #[test]
+    fn texts_have_no_byte_order_mark_and_say_which_line_is_none() {
+        let path = std::env::temp_dir().join(format!("incast-lab-texts-{}", std::process::id()));
+        fs::write(&path, b"\xef\xbb\xbf1 2\n").unwrap();
+        assert_eq!(read_text(&path, MAX_TEXT).unwrap(), "1 2\n");
+        fs::write(&path, b"1\n2\n\xff\n").unwrap();
+        let problem = read_text(&path, MAX_TEXT).unwrap_err();
+        assert_eq!(
+            (problem.line, problem.problem.as_str()),
+            (Some(3), "this is not a text file (not UTF-8)")
+        );
+        fs::remove_file(&path).unwrap();
+        let problem = read_text(&path, MAX_TEXT).unwrap_err();
+        assert_eq!(problem.to_string(), format!("{}: there is no such file", path.display()));
     }
 
     #[cfg(unix)]

@@ -11,6 +11,9 @@ use incast_units::math::{mul_div, mul_wide};
 
 use crate::problem::Problem;
 
+/// Size of the smallest frame of Ethernet; hardly any workload has mostly messages below it.
+const SMALLEST_FRAME: Bytes = Bytes::new(64);
+
 /// Shares are counted in parts of this many: a percentage has 16 decimals.
 const WHOLE: u64 = 1_000_000_000_000_000_000;
 
@@ -175,7 +178,7 @@ impl SizeDistribution {
         Some(Self { points: points.collect(), scale: Scale::Percent })
     }
 
-    /// Reads a distribution from the text of a file: a size in bytes and a cumulative share on each
+    /// Reads a distribution from the text of a file: a size and a cumulative share on each
     /// line, separated by blanks or a comma; `#` begins a comment. Shares are percentages when the
     /// last is 100 and fractions when it is 1 ([`scale`](Self::scale) says which). `file` is for
     /// messages.
@@ -251,6 +254,46 @@ impl SizeDistribution {
             points.iter_mut().for_each(|point| point.1 *= 100);
         }
         Ok(Self { points, scale })
+    }
+
+    /// Returns the distribution in bytes when each of its sizes counts units of that many bytes; without a unit
+    /// they are bytes. `file` is for messages.
+    ///
+    /// # Errors
+    /// When a size is too large, or there is no unit and the sizes may well count packets.
+    pub fn in_units(mut self, unit: Option<Bytes>, file: &str) -> Result<Self, Problem> {
+        let Some(unit) = unit else {
+            return match self.doubt() {
+                Some(doubt) => Err(Problem { file: Some(file.to_owned()), ..doubt }),
+                None => Ok(self),
+            };
+        };
+        for (size, _) in &mut self.points {
+            let bytes = size.checked_mul(unit.get()).filter(|&bytes| bytes <= u64::MAX / 2);
+            *size = bytes.ok_or_else(|| {
+                Problem::new(format!("size {size} in units of {unit}: {}", Malformed::TooLarge.of_size()))
+                    .in_file(file)
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Returns a problem if its sizes, taken for bytes, look like packets: the median would be below what the
+    /// smallest frame of Ethernet carries.
+    #[must_use]
+    pub fn doubt(&self) -> Option<Problem> {
+        let (median, mean) = (self.quantile(1 << 63), self.mean());
+        (median < SMALLEST_FRAME).then(|| {
+            let message = format!(
+                "half of the flows would have at most {median} and the mean would be {mean:.0} B: its sizes may \
+                 count packets"
+            );
+            Problem::new(message).with_hint(format!(
+                "name the unit of its sizes: sizes = {{ file = \"FILE\", unit = \"1460B\" }} gives a mean of {:.0} B, and \
+                 unit = \"1B\" is for bytes",
+                mean * 1460.0
+            ))
+        })
     }
 
     /// Returns the scale in which its shares are written: [`Scale::Percent`] for the built-in ones.

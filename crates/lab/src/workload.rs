@@ -6,6 +6,20 @@ use incast_cc::Fixed;
 use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
+/// Size from which a flow is taken for one that never ends: 80 s at 100 Gbps.
+const ENDLESS: Bytes = Bytes::new(1_000_000_000_000);
+
+/// Returns a note on the flows that never end, if there are any.
+pub(crate) fn endless(sizes: impl Iterator<Item = Bytes>) -> Option<String> {
+    let number = sizes.filter(|&size| size >= ENDLESS).count();
+    let flows = if number == 1 { "flow" } else { "flows" };
+    (number > 0).then(|| {
+        format!(
+            "{number} {flows} of {ENDLESS} or more, which is how some files say that a flow never ends: set run.until"
+        )
+    })
+}
+
 /// A message from a rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -54,6 +68,11 @@ impl Workload {
         if number > 0 {
             self.notes.push(format!("{what} ({number}): {text}"));
         }
+    }
+
+    /// Adds a note on the messages that never end, if there are any.
+    pub(crate) fn note_endless(&mut self) {
+        self.notes.extend(endless(self.flows.iter().map(|flow| flow.size)));
     }
 
     /// Operations that wait for each other and never start, in the order in which each waits for the next.

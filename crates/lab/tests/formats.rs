@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::Scratch;
 use incast_lab::Scenario;
-use incast_lab::formats::hpcc_flows::HpccFlows;
+use incast_lab::formats::hpcc_flows::{Extra, HpccFlows};
 use incast_lab::formats::hpcc_topology::{Header, HpccTopology, Speed};
 use incast_lab::formats::{convert, describe, hpcc_fct};
 use incast_lab::run::{RunOptions, RunResult};
@@ -105,6 +105,88 @@ fn both_forms_of_flows_are_read() {
     assert_eq!(short.flows()[0].size, Bytes::new(5_000_000_000));
 }
 
+/// Five numbers are a flow without its start to one program and without its port to another. A size is
+/// at least one byte and a whole number; a fraction or a 0 can only be a start.
+#[test]
+fn five_fields_are_read_if_the_last_can_only_be_a_start() {
+    let read = |text: &str| HpccFlows::parse(text, "flow.txt").map(|flows| flows.flows()[1].start);
+    let refused = read("2\n0 1 3 100 150\n1 0 3 100 200\n").unwrap_err().0;
+    let [problem] = refused.as_slice() else { panic!("{refused:?}") };
+    assert_eq!((problem.line, problem.column, problem.key.as_deref()), (Some(2), Some(11), Some("start")));
+    assert_eq!(read("2\n0 1 3 100 2.5\n1 0 3 100 3\n"), Ok(Time::from_s(3)));
+    assert_eq!(read("2\n0 1 3 100 0\n1 0 3 100 3\n"), Ok(Time::from_s(3)));
+}
+
+/// ns-3's simulators read as many flows as the first line says, whatever follows.
+#[test]
+fn lines_beyond_the_number_of_flows_are_left_out_on_request() {
+    let scratch = Scratch::new("extra");
+    let flows = HpccFlows::parse("1\n0 1 3 100 1000 0.0\n1 0 3 100\nend\n", "flow.txt").unwrap();
+    assert_eq!((flows.flows().len(), flows.extra()), (1, Some(Extra { line: 3, lines: 2 })));
+    let scenario = |text: &str, key: &str| {
+        scratch.write("flow.txt", text);
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"1us\" }}\ncc.algorithm = \
+             \"constant\"\n[[traffic]]\nkind = \"hpcc-file\"\nfile = \"flow.txt\"\n{key}"
+        );
+        let name = scratch.0.join("s.toml").display().to_string();
+        Scenario::from_toml(&text, &name, &[])
+            .map(|scenario| scenario.build().unwrap().simulation.flows.len())
+    };
+    let more = "1\n0 1 3 100 1000 0.0\n1 0 3 100 1000 0.0\n";
+    let refused = scenario(more, "").unwrap_err().to_string();
+    assert!(refused.contains("flow.txt:3: ") && refused.contains("ignore_extra = true"), "{refused}");
+    assert_eq!(scenario(more, "ignore_extra = true"), Ok(1));
+    let idle = scenario(&more.replacen('1', "2", 1), "ignore_extra = true").unwrap_err().to_string();
+    assert!(idle.contains("ignore_extra: has no effect"), "{idle}");
+}
+
+/// The data-mining distribution of the packet simulators counts packets. Its mean by the trapezoid rule:
+/// .5 · 1 + .1 · 1.5 + .1 · 2.5 + .1 · 5 + .1 · 137 + .05 · 1,187 + .04 · 34,387 + .01 · 366,667 = 5,116.6 packets,
+/// which are 7.47 MB of 1,460 B each.
+#[test]
+fn sizes_that_may_count_packets_need_their_unit() {
+    let scratch = Scratch::new("packets");
+    let text = "\u{feff}1 0\n1 0.5\n2 0.6\n3 0.7\n7 0.8\n267 0.9\n2107 0.95\n66667 0.99\n666667 1\n";
+    scratch.write("mining.cdf", text);
+    let scenario = |sizes: &str| {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"1us\" }}\ncc.algorithm = \
+             \"constant\"\n[[traffic]]\nkind = \"poisson\"\nload = 0.5\nload_of = \"receivers\"\nflows = 4000\nsizes = {sizes}\n"
+        );
+        Scenario::from_toml(&text, &scratch.0.join("s.toml").display().to_string(), &[])
+    };
+    let refused = scenario("\"mining.cdf\"").unwrap_err().to_string();
+    assert!(refused.contains("sizes: half of the flows would have at most 1B"), "{refused}");
+    assert!(refused.contains("a mean of 7470236 B"), "{refused}");
+    let most = |scenario: &Scenario| {
+        let built = scenario.build().unwrap();
+        let sizes = || built.simulation.flows.iter().map(|flow| flow.size.get());
+        (sizes().min().unwrap(), sizes().max().unwrap())
+    };
+    let packets = scenario("{ file = \"mining.cdf\", unit = \"1460B\" }").unwrap();
+    assert_eq!(most(&packets).0, 1460);
+    assert!((66_667 * 1460..=666_667 * 1460).contains(&most(&packets).1));
+    // As bytes on request; the effective scenario reads back with its unit.
+    let bytes = scenario("{ file = \"mining.cdf\", unit = \"1B\" }").unwrap();
+    assert_eq!(most(&bytes).0, 1);
+    for scenario in [packets, bytes] {
+        assert_eq!(Scenario::from_toml(&scenario.effective_toml(), "again.toml", &[]).unwrap(), scenario);
+    }
+    let both = scenario("{ file = \"mining.cdf\", cdf = \"0 0\" }").unwrap_err().to_string();
+    assert!(both.contains("has one of cdf"), "{both}");
+}
+
+#[test]
+fn flows_that_never_end_are_noted() {
+    let note = |size: &str| {
+        let flows = HpccFlows::parse(&format!("1\n0 1 3 100 {size} 0.0\n"), "flow.txt").unwrap();
+        flows.notes().into_iter().find(|note| note.contains("run.until"))
+    };
+    assert!(note("1000000000000").is_some_and(|note| note.starts_with("1 flow of 1TB or more")));
+    assert_eq!(note("999999999999"), None);
+}
+
 #[test]
 fn a_scenario_names_the_files_and_runs() {
     let scratch = Scratch::new("formats-names");
@@ -113,7 +195,9 @@ fn a_scenario_names_the_files_and_runs() {
     // The order of the two does not matter.
     let files = [(flows, "flow.txt".to_owned()), (path.clone(), "net.txt".to_owned())];
     let (topology, work) = convert::read_all(&files).unwrap();
-    let text = convert::scenario(topology.as_ref(), &work, "hpcc:paper").unwrap();
+    let text =
+        convert::scenario(topology.as_ref(), &work, convert::Choices { cc: "hpcc:paper", start_unit: None })
+            .unwrap();
     let file = scratch.write("made.toml", &text);
     let scenario = Scenario::load(&file, &[]).unwrap();
     assert_eq!(scenario.groups(), ["pg3-port100", "pg3-port200"]);
@@ -249,7 +333,7 @@ fn bad_files_get_good_messages() {
         ("flows: a field too few", flows("1 3 3 200 20000 2.000001", "1 3 20000 2"), true),
         ("flows: columns that change", flows("1 3 3 200 20000", "1 3 3 20000"), true),
         ("flows: cut off", flows("3\n", "4\n"), true),
-        ("flows: one more", flows("3\n", "2\n"), true),
+        ("flows: five fields, without start", "2\n0 1 3 100 150\n1 0 3 100 200\n".to_owned(), true),
         ("flows: a port too large", flows(" 200 ", " 70000 "), true),
         ("topology: empty", "\n \n".to_owned(), false),
         ("topology: five numbers", net("6 2 6", "6 2 6 1 1"), false),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use incast_lab::formats::export::{Format, to_file};
 use incast_lab::formats::{FORMATS, convert, describe};
 use incast_lab::results::ResultFolder;
+use incast_lab::{Problem, files};
+use incast_units::Time;
 use pyo3::prelude::*;
 
 use crate::error::{self, ResultError};
@@ -19,6 +21,12 @@ pub(crate) fn describe_file(py: Python<'_>, path: PathBuf) -> PyResult<Descripti
     Ok((found.format, found.rows, found.notes))
 }
 
+/// The text of a scenario's file, without a byte order mark.
+#[pyfunction]
+pub(crate) fn read_text(path: PathBuf) -> PyResult<String> {
+    files::read_text(&path, files::MAX_TEXT).map_err(|problem| error::problems(problem.into()))
+}
+
 /// The text of a scenario that names files of other programs, each a path and the name that the scenario gives it,
 /// and notes on what is dropped.
 #[pyfunction]
@@ -26,10 +34,21 @@ pub(crate) fn scenario_of_files(
     py: Python<'_>,
     files: Vec<(PathBuf, String)>,
     cc: String,
+    start_unit: Option<String>,
 ) -> PyResult<(String, Vec<String>)> {
+    let unit = |text: String| {
+        // `ps` is one of them.
+        let counted =
+            if text.starts_with(|c: char| c.is_ascii_digit()) { text.clone() } else { format!("1{text}") };
+        let unit = counted.parse().ok().filter(|&unit| unit > Time::ZERO);
+        unit.ok_or_else(|| {
+            Problem::new(format!("--start-unit {text}: expected a unit of time, like ps, 1ns or us"))
+        })
+    };
     py.detach(|| {
+        let start_unit = start_unit.map(unit).transpose()?;
         let (topology, work) = convert::read_all(&files)?;
-        let text = convert::scenario(topology.as_ref(), &work, &cc)?;
+        let text = convert::scenario(topology.as_ref(), &work, convert::Choices { cc: &cc, start_unit })?;
         let notes = topology.map(|topology| topology.content.notes()).unwrap_or_default();
         Ok((text, [notes, work.content.notes()].concat()))
     })

@@ -38,7 +38,7 @@ mod _core {
     use crate::error::{PluginError, PyProblem, ResultError, ScenarioError, WireError, scenario_error};
 
     #[pymodule_export]
-    use crate::formats::{ExportFormat, describe_file, export, export_formats, scenario_of_files};
+    use crate::formats::{ExportFormat, describe_file, export, export_formats, read_text, scenario_of_files};
 
     #[pymodule_export]
     use crate::plugin::{load_library, register, registered};

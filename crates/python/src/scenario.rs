@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use incast_cc::{AnyParams, Path as FlowPath};
 use incast_lab::run::{RunOptions, run};
 use incast_sim::describe::algorithm::Algorithm;
-use incast_units::{Bytes, Rate, Time};
+use incast_units::{Bytes, PS_PER_SECOND, Rate, Time};
 use pyo3::prelude::*;
 
 use crate::error::{PluginError, PyProblem};
@@ -30,6 +30,12 @@ pub(crate) struct Size {
     flows: usize,
     /// Payload of all flows that have a size, in bytes.
     bytes: u64,
+    /// Start of the first flow and of the last one, in picoseconds; of a flow that waits for operations the
+    /// earliest possible one.
+    starts_ps: (u64, u64),
+    /// Payload per time from the first start to the last, as a share of the rate of all hosts' links; none if all
+    /// start together.
+    load: Option<f64>,
     /// Simulated time at which the run ends at the latest, in picoseconds; none without a limit.
     until_ps: Option<u64>,
 }
@@ -159,11 +165,19 @@ impl Scenario {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         let simulation = &built.simulation;
         let sized = simulation.flows.iter().map(|f| f.size).filter(|&s| s != Bytes::UNLIMITED);
+        let bytes = sized.map(Bytes::get).fold(0, u64::saturating_add);
+        let starts = || simulation.flows.iter().map(|flow| flow.start);
+        let [first, last] = [starts().min(), starts().max()].map(Option::unwrap_or_default);
+        let seconds = (last - first).ps() as f64 / PS_PER_SECOND as f64;
+        let capacity: f64 =
+            (0..simulation.network.hosts).map(|host| built.fabric.host_rate(host).bps() as f64).sum();
         Ok(Size {
             network: built.fabric.summary(),
             algorithms: built.algorithms,
             flows: simulation.flows.len(),
-            bytes: sized.map(Bytes::get).fold(0, u64::saturating_add),
+            bytes,
+            starts_ps: (first.ps(), last.ps()),
+            load: (last > first).then(|| bytes as f64 * 8.0 / seconds / capacity),
             until_ps: limit(simulation.until),
         })
     }

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast import _core
-from incast.cli.table import paragraph
+from incast.cli.table import number, paragraph
 from incast.results.result import Result
 from incast.scenario import Scenario
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
+    from collections.abc import Iterable
 
 _EPILOG = """\
+`incast validate FILE` checks a file of another program and prints its contents.
+
 conversions:
   WORK [TOPOLOGY] --to scenario.toml   a scenario that names the files
 {results}
@@ -62,6 +65,11 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
         metavar="NAME[:PRESET]",
         help="the algorithm of the converted scenario, which the files do not name (default: hpcc)",
     )
+    sub.add_argument(
+        "--start-unit",
+        metavar="UNIT",
+        help="the unit of the start times of a .cm, which the file does not say: ps, ns, us, ...",
+    )
     sub.add_argument("--force", action="store_true", help="replace an existing file")
     sub.set_defaults(act=act)
 
@@ -71,8 +79,10 @@ def act(options: argparse.Namespace) -> int:
     inputs: list[Path] = options.inputs
     target: Path = options.to
     if target.suffix == ".toml":
-        return scenario(inputs, target, options.cc, replace=options.force)
+        return scenario(inputs, target, options.cc, options.start_unit, replace=options.force)
     extensions = [extension for format_ in _core.export_formats() for extension in format_.extensions]
+    if options.start_unit is not None:
+        raise _core.ScenarioError("--start-unit has no effect without --to scenario.toml")
     if target.suffix not in extensions:
         raise _core.ScenarioError(
             f"--to {target}: the extension gives the format; one of {', '.join(('.toml', *extensions))}"
@@ -91,14 +101,14 @@ def act(options: argparse.Namespace) -> int:
     return 0
 
 
-def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int:
+def scenario(inputs: list[Path], target: Path, cc: str, start_unit: str | None, *, replace: bool) -> int:
     """Writes a scenario that names files of other programs."""
     if target.exists() and not replace:
         raise _core.ResultError(f"{target}: the file already exists\n    help: --force replaces it")
     named = [
         (os.fspath(path), Path(os.path.relpath(path, target.parent)).as_posix()) for path in traces(inputs)
     ]
-    text, notes = _core.scenario_of_files(named, cc)
+    text, notes = _core.scenario_of_files(named, cc, start_unit)
     # Refused before it is written, if it is not a scenario that runs.
     size = Scenario.from_toml(text, os.fspath(target)).size()
     try:
@@ -106,6 +116,7 @@ def scenario(inputs: list[Path], target: Path, cc: str, *, replace: bool) -> int
     except OSError as error:
         raise _core.ResultError(f"cannot write {target}: {error.strerror}") from None
     print(f"{target}: {size.flows:,} flows on {size.network}")
+    table(amounts(size))
     tell("dropped or different", notes)
     return 0
 
@@ -137,19 +148,21 @@ def traces(inputs: list[Path]) -> list[Path]:
 
 _FOREIGN = (".goal", ".cm", ".topo", ".et")
 """Ends of the names of schedules, htsim's connections and topologies, and Chakra traces."""
+_HEAD = 1 << 16
+"""Number of characters in which the first line of a file is looked for."""
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file belongs to another program: scenarios do not begin with numbers."""
+    """Whether a file belongs to another program: scenarios begin with a key or the name of a section."""
     if path.suffix == ".toml" or not path.is_file():
         return False
     if path.suffix in _FOREIGN:
         return True
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            text = line.strip("\ufeff \t\r\n")
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        for line in file.read(_HEAD).splitlines():
+            text = line.strip()
             if text and not text.startswith("#"):
-                return text[0].isdigit() and "=" not in text
+                return not text.startswith("[") and "=" not in text
     return False
 
 
@@ -157,10 +170,26 @@ def describe(path: Path) -> int:
     """Checks a file of another program and prints its contents."""
     format_, rows, notes = _core.describe_file(os.fspath(path))
     print(f"{path}: fine, {format_}")
-    for name, text in rows:
-        print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
+    table(rows)
     tell("dropped or different", notes)
     return 0
+
+
+def amounts(size: _core.Size) -> list[tuple[str, str]]:
+    """Rows that say how much a scenario sends, and when."""
+    first, last = (f"{number(start / 1e6)} us" for start in size.starts_ps)
+    load = None if size.load is None else size.load * 100
+    return [
+        ("traffic", f"{number(size.bytes / 1e6)} MB"),
+        ("starts", first if first == last else f"{first} to {last}"),
+        *([] if load is None else [("load", f"{number(load)} % of the hosts' links between these")]),
+    ]
+
+
+def table(rows: Iterable[tuple[str, str]]) -> None:
+    """Prints rows, each a name and a text."""
+    for name, text in rows:
+        print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
 
 
 def tell(heading: str, notes: list[str]) -> None:

@@ -7,7 +7,6 @@ import argparse
 from incast.cli import convert
 from incast.cli.common import load
 from incast.cli.options import scenario_options
-from incast.cli.table import number, paragraph
 from incast.progress import simulated
 
 
@@ -38,13 +37,12 @@ def act(options: argparse.Namespace) -> int:
         ("network", size.network),
         ("algorithm", ", ".join(size.algorithms)),
         ("flows", f"{size.flows:,}"),
-        ("traffic", f"{number(size.bytes / 1e6)} MB"),
+        *convert.amounts(size),
         ("ends", ends),
         ("seed", f"{scenario.seed}"),
     ]
     print(f"{options.file}: fine")
-    for name, text in rows:
-        print(f"  {name:<9}  {paragraph(text, ' ' * 13).lstrip()}")
+    convert.table(rows)
     for problem in scenario.warnings:
         print(f"warning: {problem}")
     return 0

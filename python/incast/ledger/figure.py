@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from incast.errors import ScenarioError
 from incast.ledger.quantity import Band, unit_of
 from incast.scenario import Scenario
+from incast.scenario.scenario import document
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -324,8 +326,10 @@ def read(folder: Path, name: str) -> Figure:
 
 def _parse(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return document(file)
+    except ScenarioError as error:
+        raise LedgerError(str(error)) from None
+    except tomllib.TOMLDecodeError as error:
         raise LedgerError(f"{file}: {error}") from None
 
 

@@ -90,12 +90,8 @@ class Scenario:
             ScenarioError: When something in the file or in an override is wrong; its text names every
                 problem with file, line and key, and what would be right.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            text = ""  # what is wrong with the file is reported below
         core = _core.Scenario.load(os.fspath(path), list(overrides))
-        return cls(core, _Origin(text, os.fspath(path), tuple(overrides)))
+        return cls(core, _Origin(_core.read_text(os.fspath(path)), os.fspath(path), tuple(overrides)))
 
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario.toml", overrides: Sequence[str] = ()) -> Scenario:
@@ -400,9 +396,19 @@ def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Sce
 def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     """The sections of a scenario file; none where it cannot be read, which :meth:`Scenario.load` reports."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return document(path)
+    except ValueError:
         return {}
+
+
+def document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a file in TOML.
+
+    Raises:
+        ScenarioError: When it cannot be read as text.
+        tomllib.TOMLDecodeError: When it is no TOML.
+    """
+    return tomllib.loads(_core.read_text(os.fspath(path)))
 
 
 def schema() -> dict[str, Any]:

@@ -574,6 +574,7 @@ impl<'a> Builder<'a> {
             "collectives",
             "made of messages (rings; direct for ALL_TO_ALL), whatever algorithm was used when the trace was taken",
         );
+        self.work.note_endless();
     }
 }
 

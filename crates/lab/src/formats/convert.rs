@@ -13,9 +13,10 @@ use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
 use super::htsim_connections::HtsimConnections;
 use super::htsim_topology::HtsimTopology;
-use crate::grammar::foreign::read_text;
+use crate::files;
 use crate::grammar::write::Out;
 use crate::problem::{Problem, Problems};
+use crate::workload::{Workload, endless};
 
 /// If there are more kinds of flows than this, they become one traffic block.
 const MOST_BLOCKS: usize = 16;
@@ -72,7 +73,7 @@ pub fn read(path: &Path) -> Result<Content, Problems> {
         trace.workload(false)?;
         return Ok(Content::Work(Work::Chakra(trace)));
     }
-    let text = read_text(path)?;
+    let text = files::read_text(path, files::MAX_LIST)?;
     let wrong = |message: &str| Problem::new(message).in_file(&file);
     Ok(match Format::of(&text) {
         Some(Format::Topology) => Content::Topology(Topology::Hpcc(HpccTopology::parse(&text, &file)?)),
@@ -148,6 +149,17 @@ impl Work {
         }
     }
 
+    /// Whether a flow is so large that it never ends.
+    fn is_endless(&self) -> bool {
+        let of = |work: &Workload| endless(work.flows.iter().map(|flow| flow.size)).is_some();
+        match self {
+            Self::Hpcc(flows) => endless(flows.flows().iter().map(|flow| flow.size)).is_some(),
+            Self::Goal(goal) => of(&goal.workload),
+            Self::Htsim(matrix) => of(&matrix.workload(Time::ZERO)),
+            Self::Chakra(trace) => trace.workload(false).is_ok_and(|work| of(&work)),
+        }
+    }
+
     /// Returns the number of its ranks or nodes; `None` for flows between the hosts of a topology.
     fn ranks(&self) -> Option<usize> {
         match self {
@@ -159,13 +171,30 @@ impl Work {
     }
 }
 
-/// The text of a scenario that names the files, with the algorithm `cc` (`name` or `name:preset`). Where flows of
-/// a `flow.txt` differ in priority group or port, each kind gets a block. Without a topology each rank has a host
+/// Settings of a scenario that its files do not give.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choices<'a> {
+    /// The algorithm: `name` or `name:preset`.
+    pub cc: &'a str,
+    /// Unit of the start times of a connection matrix.
+    pub start_unit: Option<Time>,
+}
+
+/// The text of a scenario that names the files. Where flows of a `flow.txt` differ in priority group or port, each kind gets a block. Without a topology each rank has a host
 /// at one switch.
 ///
 /// # Errors
-/// When the file needs a topology and there is none.
-pub fn scenario(topology: Option<&Named<Topology>>, work: &Named<Work>, cc: &str) -> Result<String, Problem> {
+/// When the file needs a topology and there is none, or a choice has no effect.
+pub fn scenario(
+    topology: Option<&Named<Topology>>,
+    work: &Named<Work>,
+    Choices { cc, start_unit }: Choices<'_>,
+) -> Result<String, Problem> {
+    if start_unit.is_some() && !matches!(&work.content, Work::Htsim(matrix) if matrix.has_starts()) {
+        let message =
+            "--start-unit has no effect: it is the unit of start times of a connection matrix of htsim (.cm)";
+        return Err(Problem::new(message).in_file(&work.path));
+    }
     let mut text =
         Text("# Made by `incast convert`. The scenario refers to the original files.\n".to_owned());
     match topology {
@@ -190,10 +219,14 @@ pub fn scenario(topology: Option<&Named<Topology>>, work: &Named<Work>, cc: &str
         text.line(&format!("preset = {}", quoted(preset)));
     }
     let path = &work.path;
+    if work.content.is_endless() {
+        text.line("\n# Some flows are so large that they never end; give the run an end.");
+        text.line("# [run]\n# until = \"10ms\"");
+    }
     match &work.content {
         Work::Hpcc(flows) => text.hpcc_flows(path, flows),
         Work::Goal(_) => text.block("goal-file", path),
-        Work::Htsim(matrix) => text.htsim_connections(path, matrix),
+        Work::Htsim(matrix) => text.htsim_connections(path, matrix, start_unit),
         Work::Chakra(trace) => {
             text.block("chakra-trace", path);
             if trace.has_ctrl_deps() {
@@ -256,11 +289,10 @@ impl Text {
         self.line("[switch]\npfc = true");
     }
 
-    fn htsim_connections(&mut self, path: &str, matrix: &HtsimConnections) {
+    fn htsim_connections(&mut self, path: &str, matrix: &HtsimConnections, start_unit: Option<Time>) {
         self.block("htsim-connections", path);
-        if matrix.has_starts() {
-            self.line("# The file does not say the unit of its start times: 1us in files of htsim_uec, 1ps of htsim_ndp.");
-            self.line("start_unit = \"1us\"");
+        if let Some(unit) = start_unit {
+            self.line(&format!("start_unit = {}", quoted(&unit.to_string())));
         }
         if matrix.moved().is_some() {
             self.line("# Some connections start at one end of another when that completes at its other end; here they");
@@ -295,6 +327,9 @@ impl Text {
             }
             if start != Time::ZERO {
                 self.line("first = \"0s\"");
+            }
+            if flows.extra().is_some() {
+                self.line("ignore_extra = true");
             }
         }
     }

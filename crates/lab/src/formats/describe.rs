@@ -13,7 +13,6 @@ use super::hpcc_topology::{HpccTopology, Speed};
 use super::htsim_connections::HtsimConnections;
 use super::htsim_topology::HtsimTopology;
 use crate::files;
-use crate::grammar::foreign::read_text;
 use crate::problem::{Problem, Problems};
 use crate::sizes::{Scale, SizeDistribution};
 use crate::workload::Workload;
@@ -36,6 +35,19 @@ pub enum Format {
 }
 
 impl Format {
+    /// Its name with an article.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Topology => "a topology of HPCC's simulator",
+            Self::Flows => "a flow.txt of HPCC's simulator",
+            Self::Sizes => "a distribution of flow sizes",
+            Self::Goal => "a GOAL schedule",
+            Self::HtsimConnections => "a connection matrix of htsim",
+            Self::HtsimTopology => "a topology of htsim",
+        }
+    }
+
     /// Recognises the format by the first line. A word begins a schedule or a file of htsim, whose next words
     /// differ. For numbers, their count decides: one begins a list of flows, a pair a distribution, three or
     /// more a network.
@@ -91,7 +103,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
         return ChakraRank::parse(&bytes, &file).map(|rank| of_rank(&rank));
     }
-    let text = read_text(path)?;
+    let text = files::read_text(path, files::MAX_LIST)?;
     match Format::of(&text) {
         Some(Format::Topology) => HpccTopology::parse(&text, &file).map(|topology| of_topology(&topology)),
         Some(Format::Flows) => HpccFlows::parse(&text, &file).map(|flows| of_flows(&flows)),
@@ -174,6 +186,7 @@ fn of_sizes(sizes: &SizeDistribution) -> Description {
         Scale::Fraction => "fractions (the last is 1)",
         Scale::Percent => "percentages (the last is 100)",
     };
+    let doubt = sizes.doubt();
     let points: Vec<(Bytes, f64)> = sizes.points().collect();
     let end = |point: Option<&(Bytes, f64)>| point.map_or(Bytes::ZERO, |point| point.0);
     Description {
@@ -184,7 +197,7 @@ fn of_sizes(sizes: &SizeDistribution) -> Description {
             row("sizes", format!("{} to {}", end(points.first()), end(points.last()))),
             row("mean", format!("{:.0} B", sizes.mean())),
         ],
-        notes: Vec::new(),
+        notes: doubt.into_iter().flat_map(|doubt| [Some(doubt.problem), doubt.hint]).flatten().collect(),
     }
 }
 
@@ -213,7 +226,11 @@ fn of_connections(matrix: &HtsimConnections) -> Description {
     let waiting = work.operations.iter().filter(|operation| !operation.after.is_empty()).count();
     let mut notes = work.notes;
     if matrix.has_starts() {
-        notes.push("start: the file does not say its unit; a scenario must (start_unit)".to_owned());
+        let last = matrix.last_start();
+        notes.push(format!(
+            "start: the last is {last}, and the file does not say its unit; a scenario must (start_unit), and \
+             `incast convert` needs --start-unit"
+        ));
     }
     if let Some(line) = matrix.moved() {
         notes.push(format!(

@@ -1,5 +1,6 @@
 //! Lines of a text and their fields, each with its place.
 
+use crate::files::without_mark;
 use crate::problem::{Problem, Problems};
 
 /// Maximum number of problems reported for one file; a file of another format has one on every line.
@@ -88,9 +89,7 @@ pub(crate) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        // A byte order mark is what some editors begin a text with.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { lines: text.lines().enumerate(), fields: Vec::new() }
+        Self { lines: without_mark(text).lines().enumerate(), fields: Vec::new() }
     }
 
     /// The fields of the next line; empty at the end of the text.
@@ -113,7 +112,8 @@ impl<'a> Lines<'a> {
 /// The problems found in a file.
 pub(crate) struct Found<'a> {
     file: &'a str,
-    problems: Vec<Problem>,
+    /// Each with the number of lines that repeat it.
+    problems: Vec<(Problem, usize)>,
 }
 
 impl<'a> Found<'a> {
@@ -121,15 +121,18 @@ impl<'a> Found<'a> {
         Self { file, problems: Vec::new() }
     }
 
-    /// Records a problem. Returns false if there are too many to continue.
+    /// Records a problem; one that repeats the last on another line is only counted. Returns false if there are
+    /// too many to continue.
     pub(crate) fn add(&mut self, problem: Problem) -> bool {
-        self.problems.push(problem.in_file(self.file));
-        self.problems.len() < MOST_PROBLEMS
+        self.add_of_any(problem.in_file(self.file))
     }
 
     /// Adds a problem that names its own file.
     pub(crate) fn add_of_any(&mut self, problem: Problem) -> bool {
-        self.problems.push(problem);
+        match self.problems.last_mut() {
+            Some((last, repeated)) if is_repeated(last, &problem) => *repeated += 1,
+            _ => self.problems.push((problem, 0)),
+        }
         !self.is_full()
     }
 
@@ -148,8 +151,23 @@ impl<'a> Found<'a> {
 
     /// The value, unless there were problems.
     pub(crate) fn into_result<T>(self, value: T) -> Result<T, Problems> {
-        if self.problems.is_empty() { Ok(value) } else { Err(Problems(self.problems)) }
+        if self.problems.is_empty() {
+            return Ok(value);
+        }
+        let counted = |(mut problem, repeated): (Problem, usize)| {
+            if repeated > 0 {
+                problem.problem += &format!(" (and so on {} below)", counted(repeated, "line"));
+            }
+            problem
+        };
+        Err(Problems(self.problems.into_iter().map(counted).collect()))
     }
+}
+
+/// Whether two problems differ in nothing but their lines.
+fn is_repeated(last: &Problem, next: &Problem) -> bool {
+    let Problem { file, line, column: _, key, problem, hint } = next;
+    *line != last.line && [file, key, hint] == [&last.file, &last.key, &last.hint] && *problem == last.problem
 }
 
 /// Returns a number with a comma before each group of three digits.
@@ -157,6 +175,27 @@ pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")
+}
+
+/// A duration with its unit, to three digits.
+pub(crate) fn shown_seconds(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")];
+    let (size, unit) = UNITS.into_iter().find(|(size, _)| seconds >= *size).unwrap_or((1e-12, "ps"));
+    format!("{} {unit}", digits(seconds / size))
+}
+
+/// A share in percent, to three digits.
+pub(crate) fn shown_share(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent < 0.001 => "less than 0.001 %".to_owned(),
+        percent => format!("{} %", digits(percent)),
+    }
+}
+
+/// A number to three digits.
+fn digits(number: f64) -> String {
+    let decimals = (2.0 - number.log10().floor()).clamp(0.0, 5.0) as usize;
+    format!("{number:.decimals$}")
 }
 
 /// `flows` with its number: `1 flow`, `2 flows`.

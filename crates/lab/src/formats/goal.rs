@@ -9,6 +9,7 @@ use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
 use super::fields::{Field, Found};
+use crate::files::without_mark;
 use crate::grammar::foreign::Format;
 use crate::limits::{MAX_FLOWS, MAX_HOSTS};
 use crate::problem::{Problem, Problems};
@@ -17,6 +18,9 @@ use crate::workload::{Message, Workload};
 const STATEMENTS: &str = "a line is `l1: send 10b to 1 tag 0 cpu 0 nic 0`, `l2: recv 10b from 0 tag 0`, \
                           `l3: calc 100 cpu 0`, `l2 requires l1` or `l2 irequires l1`, between `rank 0 {` \
                           and `}`";
+
+const SENTINEL: &str =
+    "schedules for LogGOPSim's htsim port end with such lines, which send nothing; remove them";
 
 /// The schedule of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +38,7 @@ impl Goal {
         let mut found = Found::new(file);
         let mut reader = Reader::default();
         let mut words = Words::default();
-        for (i, line) in (1_u32..).zip(text.strip_prefix('\u{feff}').unwrap_or(text).lines()) {
+        for (i, line) in (1_u32..).zip(without_mark(text).lines()) {
             words.split(line, i);
             let mut cursor = Cursor { fields: &words.fields, at: 0, line: i };
             while !cursor.is_done() && !found.is_full() {
@@ -377,7 +381,10 @@ impl<'a> Reader<'a> {
                            file; name the rank";
             return Err(place.wrong("from", message));
         }
-        let peer = self.rank(&place, preposition)?;
+        let peer = self.rank(&place, preposition).map_err(|problem| match (is_send, size) {
+            (true, 0) => problem.with_hint(SENTINEL),
+            _ => problem,
+        })?;
         if peer == rank {
             return Err(place.wrong(preposition, "the message would go from this rank to itself"));
         }
@@ -545,6 +552,7 @@ impl<'a> Reader<'a> {
             "computations with cpu above 0",
             "these run beside those of the other processors of their host",
         );
+        self.work.note_endless();
     }
 }
 

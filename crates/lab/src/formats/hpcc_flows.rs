@@ -8,6 +8,7 @@ use super::fields::{Field, Found, Lines, counted};
 use crate::grammar::foreign::Format;
 use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, Problems};
+use crate::workload::endless;
 
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,23 @@ pub struct HpccFlows {
     flows: Vec<HpccFlow>,
     /// Start of the first of them.
     first_start: Time,
+    /// Lines beyond the number of flows in the first line.
+    extra: Option<Extra>,
+}
+
+/// Lines of a file beyond its number of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extra {
+    /// The first of these lines.
+    pub line: u32,
+    /// Number of these lines.
+    pub lines: usize,
 }
 
 const FORM: &str = "a flow is written `src dst pg dport size start`, like `0 15 3 100 450000 2.0001`: \
                     bytes and seconds, without units";
+const FIVE: &str = "if the start is missing, add it: `src dst pg dport size start`, in seconds; if the fifth field is the \
+                    start (ConWeave's form, `src dst pg size start`), write it with a point, like `2.0`";
 
 impl HpccFlows {
     /// Reads the text of a file: the number of flows, then on each line `src dst pg dport size start`
@@ -62,25 +76,35 @@ impl HpccFlows {
         let mut columns = None;
         let mut read = 0_u64;
         let mut last = 1;
+        let mut extra: Option<Extra> = None;
+        // The last fields of lines of five: whether all could be sizes, and the place of the first.
+        let mut sizes: Option<(bool, Problem)> = None;
         while !found.is_full() {
             let fields = lines.next_line();
             let Some(first) = fields.first() else { break };
+            if read == promised {
+                extra.get_or_insert(Extra { line: first.line, lines: 0 }).lines += 1;
+                continue;
+            }
             last = first.line;
             read += 1;
-            if read > promised {
-                let message =
-                    format!("the first line says that there are {promised} flows, but there is another line");
-                found.add(
-                    Problem::new(message).on_line(last).with_hint("correct the number or remove the line"),
-                );
-                break;
-            }
             let expected = *columns.get_or_insert(fields.len());
             if !matches!(fields.len(), 5 | 6) || fields.len() != expected {
                 let like = if matches!(expected, 5 | 6) { expected } else { 6 };
                 let message = format!("{} instead of {like}", counted(fields.len(), "field"));
                 found.add(Problem::new(message).on_line(last).with_hint(FORM));
                 continue;
+            }
+            if let [.., field] = fields
+                && expected == 5
+            {
+                let is_size = field.text.bytes().all(|b| b.is_ascii_digit()) && field.text != "0";
+                let (all, _) = sizes.get_or_insert_with(|| {
+                    let message = "five fields, the last a whole number on every line: it may be the start in \
+                                   seconds or, where the start is missing, the size";
+                    (true, field.wrong("start", message).with_hint(FIVE))
+                });
+                *all &= is_size;
             }
             match flow(fields) {
                 Ok(flow) => flows.push(flow),
@@ -95,10 +119,15 @@ impl HpccFlows {
             );
             found.add(Problem::new(message).on_line(last).with_hint("is the file truncated?"));
         }
+        if let Some((true, problem)) = sizes
+            && found.is_empty()
+        {
+            found.add(problem);
+        }
         if promised == 0 && found.is_empty() {
             found.add(Problem::new("there is no flow in this file").on_line(1));
         }
-        found.into_result(Self::of(flows))
+        found.into_result(Self { extra, ..Self::of(flows) })
     }
 
     fn of(flows: Vec<HpccFlow>) -> Self {
@@ -106,7 +135,7 @@ impl HpccFlows {
         tests::SEARCHES.with(|searches| searches.set(searches.get() + 1));
         // Looked for once: every flow of a block asks for it.
         let first_start = flows.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
-        Self { flows, first_start }
+        Self { flows, first_start, extra: None }
     }
 
     /// The flows in the order of the file; at least one.
@@ -119,6 +148,12 @@ impl HpccFlows {
     #[must_use]
     pub fn first_start(&self) -> Time {
         self.first_start
+    }
+
+    /// Lines beyond the number of flows in the first line, which are not read.
+    #[must_use]
+    pub fn extra(&self) -> Option<Extra> {
+        self.extra
     }
 
     /// Number of flows of each priority group and port.
@@ -149,6 +184,14 @@ impl HpccFlows {
                 pair[1].line
             ));
         }
+        if let Some(Extra { line, lines }) = self.extra {
+            notes.push(format!(
+                "{} from line {line} on, beyond the number of flows in the first line: left out, as ns-3's simulators do; a \
+                 scenario must say ignore_extra = true",
+                counted(lines, "line")
+            ));
+        }
+        notes.extend(endless(self.flows.iter().map(|flow| flow.size)));
         notes
     }
 }

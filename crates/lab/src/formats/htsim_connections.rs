@@ -17,7 +17,7 @@ use crate::grammar::foreign::Format;
 use crate::grammar::suggest::unknown;
 use crate::limits::{MAX_FLOWS, MAX_HOSTS};
 use crate::problem::{Problem, Problems};
-use crate::workload::{Message, Workload};
+use crate::workload::{Message, Workload, endless};
 
 const CONNECTION: &str = "a connection is written `0->1 id 1 start 0 size 2000000`, with `trigger 1` in place of \
                           `start 0` if a trigger starts it, and `send_done_trigger 1` or `recv_done_trigger 1` if it \
@@ -105,6 +105,18 @@ impl HtsimConnections {
     #[must_use]
     pub fn has_starts(&self) -> bool {
         self.connections.iter().any(|connection| connection.start > 0)
+    }
+
+    /// Payload of all connections.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.connections.iter().map(|connection| connection.size).fold(0, u64::saturating_add)
+    }
+
+    /// Returns the latest start of a connection, in the file's unit.
+    #[must_use]
+    pub fn last_start(&self) -> f64 {
+        self.connections.iter().map(|connection| connection.start).max().unwrap_or(0) as f64 / 1e6
     }
 
     /// The line of the first connection that starts at the other end of one for whose completion it waits.
@@ -511,6 +523,7 @@ impl Reader {
         work.note(self.addons, "addon", "not taken over");
         work.note(self.fractions, "starts with a fraction", "taken as they are; htsim cuts off the fraction");
         work.note(self.idle, "triggers without a connection to start", "not needed");
+        work.notes.extend(endless(self.connections.iter().map(|connection| Bytes::new(connection.size))));
         work.notes
     }
 }

@@ -1,6 +1,5 @@
 //! Files of other programs to which a scenario refers.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::reading::Reading;
@@ -10,7 +9,7 @@ use super::tree::{Node, Value};
 use super::write::Out;
 use crate::files;
 use crate::hash;
-use crate::problem::{Problem, Problems};
+use crate::problem::Problems;
 
 /// A file format to which a scenario can refer.
 pub(crate) trait Format: Sized {
@@ -64,19 +63,6 @@ impl<T> PartialEq for Foreign<T> {
     }
 }
 
-/// The text of a file.
-///
-/// # Errors
-/// When it cannot be read or is not text.
-pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
-    let bytes = files::read(path, files::MAX_LIST).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Problem::new(format!("there is no file {}", path.display())),
-        _ => Problem::new(format!("cannot read {}: {error}", path.display())),
-    })?;
-    String::from_utf8(bytes)
-        .map_err(|_| Problem::new(format!("{} is not a text file (not UTF-8)", path.display())))
-}
-
 impl<T: Format> Setting for Foreign<T> {
     fn shape() -> Shape {
         Shape::Either(vec![Shape::Text(T::NOUN), Pinned::shape()])
@@ -89,10 +75,10 @@ impl<T: Format> Setting for Foreign<T> {
             _ => return wrong_type(node, key, reading),
         };
         let path = reading.folder.join(&pinned.path);
-        let text = match read_text(&path) {
+        let text = match files::read_text(&path, files::MAX_LIST) {
             Ok(text) => text,
             Err(problem) => {
-                reading.wrong(node.place, key, problem.problem);
+                reading.wrong(node.place, key, problem.to_string());
                 return None;
             }
         };

@@ -140,7 +140,8 @@ impl ResultFolder {
     }
 
     /// The origin of a table as recorded in its file, as keys and values: `version`, `name`, `seed`,
-    /// `scenario` and, after a clean end, `fingerprint`.
+    /// `scenario_digest` and, after a clean end, `fingerprint`. The digest is what `result.json` has for
+    /// `scenario.toml`.
     ///
     /// # Errors
     /// When there is no such file or it cannot be read.

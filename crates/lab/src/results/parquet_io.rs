@@ -28,7 +28,7 @@ use super::ResultError;
 /// Maximum number of rows of a row group.
 pub(crate) const GROUP_ROWS: usize = 64 << 10;
 
-/// The origin recorded in every file: `incast.scenario`, `incast.seed`, …
+/// The origin recorded in every file: `incast.scenario_digest`, `incast.seed`, …
 pub(super) type Origin = Vec<(&'static str, String)>;
 
 fn properties(schema: &Schema, origin: &Origin) -> WriterProperties {

@@ -60,14 +60,14 @@ impl ResultWriter {
         if old == Some(Written::Complete) && !replace {
             return Err(ResultError::Exists(root.to_owned()));
         }
+        let digest = Digest::of(scenario.as_bytes());
         let origin = vec![
             ("version", info.incast_version.clone()),
             ("name", info.name.clone()),
             ("seed", info.seed.to_string()),
-            ("scenario", scenario.to_owned()),
+            ("scenario_digest", digest.clone()),
         ];
         // From here on the folder does not look complete any more, whatever happens.
-        let digest = Digest::of(scenario.as_bytes());
         let mut begun = info.clone();
         begun.files.insert(SCENARIO_FILE.to_owned(), digest.clone());
         write_info(root, begun)?;

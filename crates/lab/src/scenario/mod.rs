@@ -33,6 +33,7 @@ use incast_units::Bytes;
 
 use crate::cc::Cc;
 use crate::files;
+use crate::formats::describe::Format;
 use crate::grammar::reading::{Places, Reading, TableReader};
 use crate::grammar::section::Section;
 use crate::grammar::setting::Setting;
@@ -77,7 +78,7 @@ impl Scenario {
     /// Everything that is wrong with it.
     pub fn from_toml(text: &str, file_name: &str, overrides: &[String]) -> Result<Self, Problems> {
         let sources = Sources { file: file_name.to_owned(), overrides: overrides.to_vec() };
-        let mut table = tree::parse(text, &sources).map_err(Problems)?;
+        let mut table = tree::parse(files::without_mark(text), &sources).map_err(Problems)?;
         let wrong: Vec<Problem> = overrides
             .iter()
             .enumerate()
@@ -114,18 +115,16 @@ impl Scenario {
         if path.is_dir() {
             return Err(problem("this is a folder; name a scenario file in it".to_owned()).into());
         }
-        let bytes = files::read(path, files::MAX_TEXT).map_err(|error| {
-            let message = match error.kind() {
-                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                _ => format!("cannot be read: {error}"),
-            };
-            Problems::from(problem(message))
-        })?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-            Problems::from(problem("this is not a text file (not UTF-8)".to_owned()).on_line(line as u32))
-        })?;
+        let text = files::read_text(path, files::MAX_TEXT)?;
+        let is_toml = || tree::parse(&text, &Sources { file: file.clone(), overrides: Vec::new() }).is_ok();
+        if let Some(format) = Format::of(&text)
+            && !is_toml()
+        {
+            let message = format!("this is no scenario, but looks like {}", format.noun());
+            let hint =
+                "`incast validate FILE` checks such a file, `incast convert` makes a scenario that names it";
+            return Err(problem(message).with_hint(hint).into());
+        }
         Self::from_toml(&text, &file, overrides)
     }
 

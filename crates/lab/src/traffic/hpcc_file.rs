@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use incast_units::Time;
 
 use super::{Draft, Faults, Reach, Setting};
-use crate::formats::hpcc_flows::{HpccFlow, HpccFlows};
+use crate::formats::hpcc_flows::{Extra, HpccFlow, HpccFlows};
 use crate::grammar::foreign::Foreign;
 use crate::grammar::section::section;
 use crate::problem::{Problem, fault};
@@ -27,6 +27,9 @@ section! {
         /// Start of the first flow of the file; all others are shifted by the same time. By default flows
         /// start as given in the file.
         first: Option<Time> = None,
+        /// Whether lines beyond the number of flows in the first line are left out, as ns-3's simulators do. If
+        /// false, such a file is refused.
+        ignore_extra: bool = false,
     }
 }
 
@@ -55,6 +58,28 @@ impl HpccFile {
         let mut pairs = std::collections::BTreeSet::new();
         let mut earliest = None;
         let mut number = 0_usize;
+        match self.file.content().extra() {
+            Some(Extra { line, lines }) if !self.ignore_extra => {
+                let message = format!(
+                    "the first line says that there are {} flows, but {} more; correct the number, or write \
+                     ignore_extra = true to leave these out, as ns-3's simulators do",
+                    self.file.content().flows().len(),
+                    if lines == 1 {
+                        "there is 1 line".to_owned()
+                    } else {
+                        format!("there are {lines} lines")
+                    },
+                );
+                faults.push(fault("file", message).in_file(path).on_line(line));
+            }
+            None if self.ignore_extra => {
+                faults.push(fault(
+                    "ignore_extra",
+                    "has no effect: the file has as many lines as its first line says",
+                ));
+            }
+            _ => {}
+        }
         for (_, flow) in self.selected() {
             number += 1;
             match (host(flow.source), host(flow.destination)) {

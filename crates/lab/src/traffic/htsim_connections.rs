@@ -1,16 +1,17 @@
 //! The connections of an htsim connection matrix.
 
 use incast_cc::Fixed;
-use incast_units::Time;
+use incast_units::{PS_PER_SECOND, Time};
 
 use super::hosts::Hosts;
 use super::placed::Placed;
 use super::{Faults, Setting};
+use crate::formats::fields::{shown_seconds, shown_share};
 use crate::formats::htsim_connections::HtsimConnections as Matrix;
 use crate::grammar::foreign::Foreign;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
-use crate::problem::fault;
+use crate::problem::{Problem, fault};
 
 section! {
     /// The connections of an htsim connection matrix (`.cm`), with its triggers.
@@ -33,15 +34,41 @@ section! {
     }
 }
 
+/// The units of start times that programs take, and some of these.
+const UNITS: [(Time, &str); 3] = [
+    (Time::from_us(1), " (htsim_uec, and htsim_eqds, htsim_roce, htsim_dcqcn of uet-htsim)"),
+    (Time::from_ns(1), ""),
+    (Time::from_ps(1), " (htsim_ndp)"),
+];
+
 impl HtsimConnections {
+    /// Returns the end of the starts and the load until then, by each unit.
+    fn units(&self, setting: &Setting<'_>) -> String {
+        let matrix = self.file.content();
+        let hosts = self.hosts.as_ref().and_then(|hosts| hosts.resolve(setting.world).ok());
+        let first = || (0..setting.world.fabric.network.hosts.min(matrix.nodes())).collect();
+        let capacity = setting.world.capacity(&hosts.unwrap_or_else(first)) as f64;
+        let unit = |(unit, users): &(Time, &str)| {
+            let seconds = matrix.last_start() * unit.ps() as f64 / PS_PER_SECOND as f64;
+            let load = matrix.bytes() as f64 * 8.0 / seconds / capacity;
+            format!(
+                "\"{unit}\"{users}: the last connection starts at {}, and the payload is {} of what the hosts' links carry until then",
+                shown_seconds(seconds),
+                shown_share(load)
+            )
+        };
+        let units: Vec<String> = UNITS.iter().map(unit).collect();
+        format!("write start_unit, or give it to `incast convert` as --start-unit: {}", units.join("; "))
+    }
+
     pub(super) fn placed(&self, setting: &Setting<'_>) -> Result<Placed, Faults> {
         let (matrix, path) = (self.file.content(), self.file.path());
         let mut faults = Vec::new();
         match self.start_unit {
             None if matrix.has_starts() => {
-                let message = "is missing: the file has start times without a unit; write \"1us\" for a file of \
-                               htsim_uec, \"1ps\" for one of htsim_ndp";
-                faults.push(fault("start_unit", message));
+                let message = "is missing: the file has start times, and does not say their unit";
+                let problem = Problem::new(message).with_hint(self.units(setting));
+                faults.push(fault("start_unit", problem));
             }
             Some(_) if !matrix.has_starts() => {
                 faults.push(fault(

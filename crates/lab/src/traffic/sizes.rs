@@ -1,13 +1,11 @@
 //! Sizes of flows in a traffic block.
 
-use std::path::Path;
-
 use incast_units::Bytes;
 
 use crate::files;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
-use crate::grammar::setting::{Setting, Shape, wrong_type};
+use crate::grammar::setting::{Bound, Setting, Shape, wrong_type};
 use crate::grammar::suggest::unknown;
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
@@ -26,12 +24,17 @@ pub(crate) enum Sizes {
 }
 
 section! {
-    /// A distribution of the user's, written into the scenario.
+    /// A distribution of the user's, written into the scenario (`cdf`) or in a file (`file`).
     pub(crate) struct Points {
         /// Its source.
         name: String = "points".to_owned(),
-        /// Its text: on each line a size in bytes and the share of flows no larger.
-        cdf: String,
+        /// Its text: on each line a size and the share of flows no larger.
+        cdf: Option<String> = None,
+        /// A file with such a text; the effective scenario has its text as `cdf`.
+        file: Option<String> = None,
+        /// Unit of its sizes: `"1B"`, or the bytes of a packet, like `"1460B"`, if it counts packets. By default
+        /// bytes; it must be given if half of the flows are smaller than 64 units.
+        unit: Option<Bytes> = None; Bound::Positive,
     }
 }
 
@@ -53,25 +56,60 @@ impl Sizes {
         .max(Bytes::new(1))
     }
 
-    fn from_file(path: &Path, text: &str, node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
-        let bytes = match files::read(path, files::MAX_TEXT) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                reading.wrong(node.place, key, format!("cannot read {text:?}: {error}"));
+    fn from_file(
+        text: &str,
+        unit: Option<Bytes>,
+        node: &Node,
+        key: &str,
+        reading: &mut Reading,
+    ) -> Option<Self> {
+        let path = &reading.folder.join(text);
+        let cdf = match files::read_text(path, files::MAX_TEXT) {
+            Ok(cdf) => cdf,
+            Err(problem) => {
+                reading.wrong(
+                    node.place,
+                    key,
+                    Problem { file: Some(text.to_owned()), ..problem }.to_string(),
+                );
                 return None;
             }
         };
-        let Ok(cdf) = String::from_utf8(bytes) else {
-            reading.wrong(node.place, key, format!("{text:?} is not a text file (not UTF-8)"));
-            return None;
-        };
-        let points = Points { name: text.to_owned(), cdf };
-        Self::from_points(points, node, key, reading)
+        Self::from_text(text, cdf, unit, node, key, reading)
     }
 
     fn from_points(points: Points, node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
-        match SizeDistribution::from_text(&points.cdf, &points.name) {
-            Ok(distribution) => Some(Self::Own(points, distribution)),
+        match points {
+            Points { cdf: Some(cdf), file: None, name, unit } => {
+                Self::from_text(&name, cdf, unit, node, key, reading)
+            }
+            Points { cdf: None, file: Some(file), unit, .. } => {
+                Self::from_file(&file, unit, node, key, reading)
+            }
+            _ => {
+                reading.wrong(
+                    node.place,
+                    key,
+                    "has one of cdf (points) and file (the name of a file with points)",
+                );
+                None
+            }
+        }
+    }
+
+    fn from_text(
+        name: &str,
+        cdf: String,
+        unit: Option<Bytes>,
+        node: &Node,
+        key: &str,
+        reading: &mut Reading,
+    ) -> Option<Self> {
+        match SizeDistribution::from_text(&cdf, name).and_then(|sizes| sizes.in_units(unit, name)) {
+            Ok(distribution) => {
+                let points = Points { name: name.to_owned(), cdf: Some(cdf), file: None, unit };
+                Some(Self::Own(points, distribution))
+            }
             Err(problem) => {
                 let key = problem.key.clone().unwrap_or_else(|| key.to_owned());
                 reading.report(node.place, Problem { key: Some(key), ..problem });
@@ -108,8 +146,7 @@ impl Setting for Sizes {
             return Some(Self::Fixed(size));
         }
         if text.contains(['.', '/', '\\']) {
-            let path = reading.folder.join(text);
-            return Self::from_file(&path, text, node, key, reading);
+            return Self::from_file(text, None, node, key, reading);
         }
         let names: Vec<&str> = BUILT_IN.iter().map(|b| b.name).collect();
         let message = format!(

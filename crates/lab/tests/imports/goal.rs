@@ -2,6 +2,19 @@
 
 use super::*;
 
+/// Schedules for LogGOPSim's htsim port end each rank with a message to a rank that does not exist.
+#[test]
+fn a_mistake_on_many_lines_is_said_once() {
+    let ranks: String =
+        (0..30).map(|rank| format!("rank {rank} {{\ncalc 5\nsend 0b to 9999999\n}}\n")).collect();
+    let problems = goal(&format!("num_ranks 30\n{ranks}")).unwrap_err();
+    assert_eq!(
+        problems.to_string(),
+        "a.goal:4:12: to: \"9999999\": there is no such rank; num_ranks 30 numbers them 0 to 29 (and so on 29 lines \
+         below)\n    help: schedules for LogGOPSim's htsim port end with such lines, which send nothing; remove them"
+    );
+}
+
 #[test]
 fn a_goal_schedule_is_read() {
     // Everything that a schedule can say, in both layouts.

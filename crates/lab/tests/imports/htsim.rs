@@ -38,6 +38,31 @@ fn a_connection_matrix_is_read() {
     assert_eq!(matrix.notes(), ["prio (3): not taken over; the traffic block sets the queue of its flows"]);
 }
 
+/// Two connections of 1.25 MB, the last at 1,000,000: 20 Mbit over two hosts of 100 Gbps each. In microseconds they take
+/// a second, of which the links could carry 200 Gbit: 0.01 %; in nanoseconds 10 %; in picoseconds 10,000 %.
+#[test]
+fn a_unit_of_starts_is_not_guessed() {
+    let scratch = Scratch::new("unit");
+    scratch.write(
+        "a.cm",
+        "Nodes 2\nConnections 2\n0->1 id 1 start 0 size 1250000\n1->0 id 2 start 1000000 size 1250000\n",
+    );
+    let star = "[topology]\nkind = \"star\"\nhosts = 2\nrate = \"100Gbps\"\ndelay = \"1us\"\n[cc]\nalgorithm = \
+                \"constant\"\n[[traffic]]\nkind = \"htsim-connections\"\nfile = \"a.cm\"\n";
+    let refused = scratch.scenario(star).unwrap_err();
+    for (unit, last, load) in
+        [("1us", "1.00 s", "0.0100 %"), ("1ns", "1.00 ms", "10.0 %"), ("1ps", "1.00 us", "10000 %")]
+    {
+        let (_, rest) = refused.split_once(&format!("\"{unit}\"")).unwrap();
+        let told = format!(
+            ": the last connection starts at {last}, and the payload is {load} of what the hosts' links carry until then"
+        );
+        assert!(rest.split(';').next().unwrap().contains(&told), "{unit}: {refused}");
+    }
+    let given = scratch.scenario(&format!("{star}start_unit = \"1ns\"\n")).unwrap();
+    assert_eq!(given.build().unwrap().simulation.flows[1].start, Time::from_ms(1));
+}
+
 #[test]
 fn a_trigger_at_the_other_end_is_known() {
     // As htsim's generator of rings writes it: node 1 goes on when node 0 has all acknowledgements.
