@@ -224,7 +224,7 @@ fn run_beside(
     recorder.operations(&recorder.notes.operations_not_started());
     recorder.add::<tables::ports::Ports>(&outcome.ports);
     if !simulation.operations.is_empty() {
-        let jobs = recorder.notes.finish_jobs().map_err(RunError::Invalid)?;
+        let jobs = recorder.notes.finish_jobs(&outcome.bounds);
         recorder.add::<tables::jobs::Jobs>(&jobs);
     }
     let (left_out, resent) = (recorder.notes.left_out, recorder.notes.resent);

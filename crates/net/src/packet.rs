@@ -10,6 +10,12 @@ pub type PolicyId = u8;
 /// The policy number of a packet that has an entropy which switches ignore.
 pub const ONE_PATH: PolicyId = 7;
 
+/// Returns the hash by which packets with [`ONE_PATH`] choose among equal paths, whatever their entropy.
+#[inline]
+pub const fn without_entropy(hash: u32) -> u32 {
+    hash & !0xffff
+}
+
 /// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -426,7 +432,7 @@ impl Packet {
     /// The hash that chooses among equal paths, in switches and in hosts with several ports.
     #[inline]
     pub const fn path_hash(&self) -> u32 {
-        if self.policy() == ONE_PATH { self.hash & !0xffff } else { self.hash }
+        if self.policy() == ONE_PATH { without_entropy(self.hash) } else { self.hash }
     }
 
     /// Returns the number by which switches choose among equal paths for it.

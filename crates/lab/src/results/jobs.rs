@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use incast_sim::Simulation;
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::record::OperationRecord;
-use incast_sim::{Invalid, Simulation, job_bounds};
 use incast_units::{Bytes, Time};
 
 /// A job after the run.
@@ -111,12 +111,9 @@ impl Jobs {
         }
     }
 
-    /// The jobs at the end of the run.
-    ///
-    /// # Errors
-    /// When the simulation contradicts itself.
-    pub(crate) fn finish(mut self, simulation: &Simulation) -> Result<Vec<JobRecord>, Invalid> {
-        let bounds = job_bounds(simulation)?;
+    /// The jobs at the end of the run, given their bounds.
+    pub(crate) fn finish(mut self, bounds: &[Option<Time>]) -> Vec<JobRecord> {
+        let bounds = bounds.iter().copied().chain(std::iter::repeat(None));
         for (((job, ends), bound), shorter) in
             self.jobs.iter_mut().zip(self.ends).zip(bounds).zip(self.shorter)
         {
@@ -134,6 +131,6 @@ impl Jobs {
             ends.sort_unstable();
             job.median_end = ends.get(ends.len().saturating_sub(1) / 2).copied().unwrap_or(Time::NEVER);
         }
-        Ok(self.jobs)
+        self.jobs
     }
 }

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use incast_sim::record::{
     End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PortSample, PortTotals,
 };
-use incast_sim::{Invalid, Simulation, Sink, add_idle_times};
+use incast_sim::{Invalid, Simulation, Sink, add_idle_times, job_bounds};
 use incast_units::Time;
 
 use super::{Job, RunError, RunOptions, RunResult, run_beside};
@@ -84,6 +84,7 @@ impl Measured {
             deadlock: Vec::new(),
             operations_ended: operations.len() as u64,
             unfinished_operations: open,
+            bounds: job_bounds(simulation)?,
             fingerprint,
             violations: Vec::new(),
         };

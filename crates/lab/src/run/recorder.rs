@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use incast_sim::describe::work::What;
 use incast_sim::record::{FlowRecord, OperationRecord, PacketRecord, Progress};
-use incast_sim::{Invalid, Simulation, Sink};
+use incast_sim::{Simulation, Sink};
 use incast_units::Time;
 
 use super::RunError;
@@ -360,11 +360,8 @@ impl<'a> Notes<'a> {
             .collect()
     }
 
-    /// Returns the jobs at the end of the run.
-    ///
-    /// # Errors
-    /// When the simulation contradicts itself.
-    pub(super) fn finish_jobs(&self) -> Result<Vec<JobRecord>, Invalid> {
-        self.jobs.clone().finish(self.simulation)
+    /// Returns the jobs at the end of the run, given their bounds.
+    pub(super) fn finish_jobs(&self, bounds: &[Option<Time>]) -> Vec<JobRecord> {
+        self.jobs.clone().finish(bounds)
     }
 }

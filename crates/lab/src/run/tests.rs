@@ -141,6 +141,7 @@ fn finished(hops: u64) -> Outcome {
         deadlock: Vec::new(),
         operations_ended: 0,
         unfinished_operations: Vec::new(),
+        bounds: Vec::new(),
         fingerprint: 0xfeed,
         violations: Vec::new(),
     }

@@ -23,6 +23,18 @@ impl Kind {
         self.own_control().is_none()
     }
 
+    /// Whether answers of receivers are spread as the packets that cause them are
+    /// ([`Acknowledgements`](super::balancing::Acknowledgements)); if not, they take one path by their flow's hash.
+    #[must_use]
+    pub const fn spreads_answers(self) -> bool {
+        match self {
+            Self::Window | Self::Ndp => true,
+            Self::Homa => false,
+            #[cfg(feature = "examples")]
+            Self::Credits => false,
+        }
+    }
+
     /// Its own congestion control; `None` if an algorithm at the sender controls it.
     #[must_use]
     pub const fn own_control(self) -> Option<OwnControl> {

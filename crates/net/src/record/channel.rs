@@ -110,6 +110,25 @@ macro_rules! records {
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
         }
 
+        /// A sink whose records another one sees first.
+        pub struct Watched<'a, W> {
+            /// Sees the records.
+            pub watch: W,
+            /// Receives them, and is asked whether to go on.
+            pub sink: &'a mut dyn Sink,
+        }
+
+        impl<W: Sink> Sink for Watched<'_, W> {
+            $(fn $name(&mut self, records: &[$record]) {
+                self.watch.$name(records);
+                self.sink.$name(records);
+            })*
+
+            fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+                self.sink.progress(progress)
+            }
+        }
+
         /// The records of one thread since the last flush.
         #[derive(Debug, Default)]
         pub struct Records {

@@ -66,6 +66,8 @@ pub struct Outcome {
     pub operations_ended: u64,
     /// Operations that had started and not ended, sorted by operation.
     pub unfinished_operations: Vec<OperationRecord>,
+    /// For each job how long it takes at least; `None` for one that neither sends nor computes.
+    pub bounds: Vec<Option<Time>>,
     /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,
     /// Violated invariants; empty in a correct run.

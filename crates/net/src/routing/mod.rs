@@ -4,4 +4,5 @@
 pub mod forwarding;
 pub mod path;
 pub mod route;
+pub mod spread;
 pub mod timeline;

@@ -89,14 +89,30 @@ impl Routes {
     }
 
     /// Whether a node stores packets before it forwards them.
-    fn stores(&self, node: NodeId) -> bool {
+    pub(super) fn stores(&self, node: NodeId) -> bool {
         self.passing.binary_search(&node).is_err()
     }
 
     /// The forwarding tables at `time`. (ps)
-    fn tables_at(&self, time: u64) -> &Tables {
+    pub(super) fn tables_at(&self, time: u64) -> &Tables {
         let before = self.epochs.partition_point(|(begin, _)| *begin <= time);
         before.checked_sub(1).map_or(&self.tables, |i| &self.epochs[i].1)
+    }
+
+    /// The ports of a node that lead to a host, of equal cost.
+    pub(super) fn next_ports<'a>(
+        &'a self,
+        tables: &'a Tables,
+        node: NodeId,
+        destination: NodeId,
+    ) -> &'a [PortId] {
+        let (place, last_port) = &self.attachment[destination as usize];
+        match tables.of(node) {
+            // A host with one port.
+            None => &[0],
+            Some(table) if table.own == *place => std::slice::from_ref(last_port),
+            Some(table) => table.group(*place, destination),
+        }
     }
 
     /// A port with the largest rate and delay that its link ever has.
@@ -124,17 +140,12 @@ impl Routes {
         hash: u32,
         time: u64,
     ) -> Vec<Out> {
-        let (place, last_port) = self.attachment[destination as usize];
         let mut path: Vec<Out> = Vec::new();
         let mut node = source;
         while node != destination {
-            let port = match tables.of(node) {
-                // A host with one port.
-                None => Some(0),
-                Some(table) if table.own == place => Some(last_port),
-                Some(table) => paths.pick(node, hash, table.group(place, destination)),
+            let Some(port) = paths.pick(node, hash, self.next_ports(tables, node, destination)) else {
+                break;
             };
-            let Some(port) = port else { break };
             let out = self.ports[node as usize][usize::from(port)];
             let out = self.timeline.out_at(node, port, out, time);
             match path.last_mut() {
@@ -258,6 +269,16 @@ impl Sizes {
         (payload + self.header).max(self.smallest)
     }
 
+    /// Number of packets of a message with this payload.
+    pub fn packets(&self, size: u64) -> u64 {
+        size.div_ceil(self.payload).max(1)
+    }
+
+    /// Size on the wire of the last packet of a message with this payload.
+    pub fn last(&self, size: u64) -> u64 {
+        self.data(size - (self.packets(size) - 1) * self.payload)
+    }
+
     /// The bytes of a data packet that count against a window.
     #[inline]
     pub fn counted(&self, payload: u64) -> u64 {
@@ -297,8 +318,7 @@ pub fn ideal_time(forward: &[Out], back: &[Out], sizes: &Sizes, size: u64) -> Ti
 
 /// Returns the ideal time up to the arrival of the last bit at the receiver.
 pub fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
-    let packets = size.div_ceil(sizes.payload).max(1);
-    let last = sizes.data(size - (packets - 1) * sizes.payload);
+    let (packets, last) = (sizes.packets(size), sizes.last(size));
     let full = Bytes::new(sizes.data(sizes.payload));
     let (mut sum, mut largest, mut delays) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut arrival = Time::ZERO;

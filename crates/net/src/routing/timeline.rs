@@ -104,6 +104,11 @@ impl Timeline {
         range.filter_map(|((_, port), link)| Some((*port, self.links.get(link)?)))
     }
 
+    /// Whether no link ever changes.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
     /// Whether a link ever fails.
     pub fn has_failures(&self) -> bool {
         !self.routes_change.is_empty()

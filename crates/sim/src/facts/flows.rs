@@ -1,19 +1,83 @@
 //! Facts of flows: sizes, algorithms and paths.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use incast_cc::{Overhead, Path, Signals};
 use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Algorithm;
-use incast_net::describe::balancing;
+use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
-use incast_net::describe::network::Out;
+use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::transport::{BaseRtt, Counting, Transport};
-use incast_net::packet::flag;
+use incast_net::packet::{flag, without_entropy};
 use incast_net::record::FlowRecord;
-use incast_net::routing::route::{Sizes, describe_path, ideal_time};
+use incast_net::routing::route::{Sizes, describe_path, ideal_arrival, one_way};
+use incast_net::routing::spread::{Spread, Ways};
 use incast_units::{Bytes, Time};
 
 use super::ending::Ending;
 use super::fabric::Fabric;
+
+/// The host that sends packets and the host that receives them.
+type Ends = (NodeId, NodeId);
+
+/// The links that packets may take.
+#[derive(Debug)]
+enum Links<'a> {
+    /// All take this path.
+    One(Vec<Out>),
+    /// Each takes one of these paths.
+    Any(Cow<'a, Spread>),
+}
+
+/// The links that the packets of a flow may take, and the sizes of these packets, without any other traffic.
+#[derive(Debug)]
+pub(crate) struct Alone<'a> {
+    forward: Links<'a>,
+    /// Those of acknowledgements, which may leave by several cards.
+    back: Vec<Links<'a>>,
+    pub(crate) sizes: Sizes,
+}
+
+impl Alone<'_> {
+    /// Returns the least time until the last bit of `size` payload bytes has arrived.
+    pub(crate) fn arrival(&self, size: u64) -> Time {
+        match &self.forward {
+            Links::One(path) => ideal_arrival(path, &self.sizes, size),
+            Links::Any(spread) => spread.arrival(&self.sizes, size),
+        }
+    }
+
+    /// Returns the least time that an acknowledgement takes.
+    pub(crate) fn acknowledgement(&self) -> Time {
+        let takes = |links: &Links<'_>| match links {
+            Links::One(path) => one_way(path, self.sizes.ack),
+            Links::Any(spread) => spread.one_way(self.sizes.ack),
+        };
+        self.back.iter().map(takes).min().unwrap_or(Time::ZERO)
+    }
+
+    /// Returns the least time from the end of the last of `size` payload bytes on the first link to its arrival.
+    pub(crate) fn after_leaving(&self, size: u64) -> Time {
+        match &self.forward {
+            Links::One(path) => path[0].delay + one_way(&path[1..], self.sizes.last(size)),
+            Links::Any(spread) => spread.after_leaving(&self.sizes, size),
+        }
+    }
+
+    /// Returns the least time until the first packet has reached the last link, and the least delay of that link.
+    pub(crate) fn around_arriving(&self, size: u64) -> [Time; 2] {
+        match &self.forward {
+            Links::One(path) => {
+                let (last, before) =
+                    path.split_last().map_or((Time::ZERO, path.as_slice()), |(l, b)| (l.delay, b));
+                [one_way(before, self.sizes.data(size.min(self.sizes.payload))), last]
+            }
+            Links::Any(spread) => spread.around_arriving(&self.sizes, size),
+        }
+    }
+}
 
 /// The flows on their network as transports see them, constant over the run.
 #[derive(Debug)]
@@ -26,6 +90,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) fabric: Fabric,
     /// Set before a run begins.
     pub(crate) ending: Ending,
+    /// The paths of flows that are spread, if they never change.
+    spreads: BTreeMap<Ways, Spread>,
     sizes: Vec<Sizes>,
     /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
     base_rtts: Vec<Option<Time>>,
@@ -74,6 +140,7 @@ impl<'a> FlowFacts<'a> {
             seed: simulation.seed,
             fabric,
             ending: Ending::default(),
+            spreads: BTreeMap::new(),
             sizes,
             base_rtts,
             plain,
@@ -150,27 +217,85 @@ impl<'a> FlowFacts<'a> {
 
     /// Returns the record of a flow of which these payload bytes are acknowledged.
     pub(crate) fn record(&self, flow: u32, start: Time, bytes: u64) -> FlowRecord {
+        let alone = self.alone(flow, start);
+        let ideal = alone.arrival(bytes) + alone.acknowledgement();
+        let plain = Alone { sizes: self.plain, ..alone };
         FlowRecord {
             bytes: Bytes::new(bytes),
-            ideal: self.ideal_time(flow, start, bytes),
-            ideal_plain: self.plain_ideal_time(flow, start, bytes),
+            ideal,
+            ideal_plain: plain.arrival(bytes) + plain.acknowledgement(),
             ..self.open_record(flow, start)
         }
     }
 
-    /// Completion time of `size` payload bytes of a flow on its idle path, as it is at `start`.
-    pub(crate) fn ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
-        self.ideal_time_with(flow, start, self.sizes(self.flows[flow as usize].algorithm), size)
-    }
-
-    /// Returns the ideal time of a flow whose packets have no header bytes added by its algorithm.
-    pub(crate) fn plain_ideal_time(&self, flow: u32, start: Time, size: u64) -> Time {
-        self.ideal_time_with(flow, start, &self.plain, size)
-    }
-
-    fn ideal_time_with(&self, flow: u32, start: Time, sizes: &Sizes, size: u64) -> Time {
+    /// A flow that starts at `start`, with the paths as they are then and all headers of its algorithm.
+    pub(crate) fn alone(&self, flow: u32, start: Time) -> Alone<'_> {
+        let described = &self.flows[flow as usize];
+        let sizes = *self.sizes(described.algorithm);
         let (forward, back) = self.links(flow, start);
-        ideal_time(&forward, &back, sizes, size)
+        if !described.balancing.spreads() {
+            return Alone { forward: Links::One(forward), back: vec![Links::One(back)], sizes };
+        }
+        let [(ends, card), (ends_back, cards_back)] = self.cards(flow, start);
+        let spread = card.first().map(|card| self.spread(ends, *card, start));
+        let forward = match spread.filter(|spread| !spread.is_one_path()) {
+            Some(spread) => Links::Any(spread),
+            None => Links::One(forward),
+        };
+        let back = match self.balancing.acknowledgements {
+            _ if !self.transport.kind.spreads_answers() => vec![Links::One(back)],
+            Acknowledgements::OnePath if described.balancing.has_entropies() => {
+                let hash = without_entropy(self.hashes(flow).1);
+                vec![Links::One(self.fabric.routes.path(&self.fabric.paths, ends_back, hash, start))]
+            }
+            Acknowledgements::OnePath => vec![Links::One(back)],
+            Acknowledgements::Balanced => {
+                cards_back.iter().map(|card| Links::Any(self.spread(ends_back, *card, start))).collect()
+            }
+        };
+        Alone { forward, back, sizes }
+    }
+
+    /// Returns the ends of a flow that is spread and the ports by which its data may leave, and these of its
+    /// acknowledgements.
+    fn cards(&self, flow: u32, start: Time) -> [(Ends, Cow<'_, [PortId]>); 2] {
+        let Fabric { routes, paths, .. } = &self.fabric;
+        let Flow { source, destination, balancing, .. } = self.flows[flow as usize];
+        let (hash, hash_back) = self.hashes(flow);
+        let one = |ends: Ends, hash| {
+            let card = paths.pick(ends.0, hash, routes.cards(ends, start));
+            (ends, Cow::Owned(card.into_iter().collect()))
+        };
+        let back = (destination, source);
+        let all = || (back, Cow::Borrowed(routes.cards(back, start)));
+        // All data leaves by one card.
+        [
+            one((source, destination), hash),
+            if balancing.has_entropies() { all() } else { one(back, hash_back) },
+        ]
+    }
+
+    /// Returns the paths that begin with a port.
+    fn spread(&self, ends: Ends, port: PortId, start: Time) -> Cow<'_, Spread> {
+        let known = self.fabric.routes.ways(ends, port).and_then(|ways| self.spreads.get(&ways));
+        known.map_or_else(|| Cow::Owned(self.fabric.routes.spread(ends, port, start)), Cow::Borrowed)
+    }
+
+    /// Finds the paths of all flows that are spread, if they never change.
+    pub(super) fn find_paths(&mut self) {
+        let routes = &self.fabric.routes;
+        let mut spreads = BTreeMap::new();
+        for flow in
+            (0_u32..).zip(self.flows).filter(|(_, flow)| flow.balancing.spreads()).map(|(flow, _)| flow)
+        {
+            for (ends, cards) in self.cards(flow, Time::ZERO) {
+                for &card in &*cards {
+                    let Some(ways) = routes.ways(ends, card) else { return };
+                    spreads.entry(ways).or_insert_with(|| routes.spread(ends, card, Time::ZERO));
+                }
+            }
+        }
+        self.spreads = spreads;
     }
 }
 

@@ -39,9 +39,10 @@ impl<'a> Facts<'a> {
     /// # Errors
     /// When the description contradicts itself.
     pub(crate) fn new(simulation: &'a Simulation) -> Result<Self, Invalid> {
-        let flows = FlowFacts::new(simulation).map_err(Invalid)?;
+        let mut flows = FlowFacts::new(simulation).map_err(Invalid)?;
         let work = WorkFacts::new(simulation).map_err(Invalid)?;
         check::check(simulation, &flows).map_err(Invalid)?;
+        flows.find_paths();
         let by_host = flows_by_host(simulation);
         Ok(Self { hosts: HostFacts { flows, work }, probes: &simulation.probes, by_host })
     }

@@ -4,21 +4,19 @@ use std::collections::BTreeMap;
 
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
-use incast_net::describe::network::Out;
 use incast_net::describe::work::What;
-use incast_net::routing::route::{ideal_arrival, one_way};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::facts::Facts;
 use crate::facts::flows::FlowFacts;
 
-/// A flow alone on the idle path that it takes at its earliest start.
+/// A flow alone on the idle paths that its packets may take at its earliest start.
 struct Idle {
     /// Times at which its last bit arrives, and at which it is acknowledged.
     delivered: Time,
     finished: Time,
-    /// Times for which the links of its source and of its destination are busy with it.
-    busy: [Time; 2],
+    /// Size of all its packets.
+    bytes: Bytes,
     /// From the end of its last packet on the first link until it is acknowledged.
     after_leaving: Time,
     /// From its start until the last link is busy with its first packet, and from the end of its last packet
@@ -28,26 +26,33 @@ struct Idle {
 
 /// Least work of the links of one host, in one direction, for a job.
 struct Busy {
+    /// Bytes of all flows.
+    bytes: Bytes,
+    /// Sum of the times that the bytes of each flow take at the rate of all links together.
     sum: Time,
     before: Time,
     after: Time,
 }
 
 /// For each job how long it takes at least from its first send or computation to its last end: the largest of
-/// - the longest chain of its operations, if each flow is alone on the idle path that it takes at its earliest start,
-///   and each computation has its processor for itself;
+/// - the longest chain of its operations, if each flow is alone on the idle paths that its packets may take at its
+///   earliest start, and each computation has its processor for itself;
 /// - for each processor of a host, the sum of the job's computations on it;
 /// - for each host and direction, the time for which the host's links are busy with the bytes of the job's flows,
 ///   plus what the first packet needs before and the last packet and its acknowledgement after.
 ///
 /// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
-/// jobs. For one flow it is the completion time on the idle path ([`ideal`](incast_net::record::FlowRecord::ideal)).
+/// jobs. For one flow it is the ideal completion time ([`ideal`](incast_net::record::FlowRecord::ideal)).
 /// `None` for a job that neither sends nor computes.
 ///
 /// # Errors
 /// When the description contradicts itself.
 pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid> {
-    let facts = Facts::new(simulation)?;
+    Ok(bounds(simulation, &Facts::new(simulation)?))
+}
+
+/// Returns the bound of each job, given the facts of the simulation.
+pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>> {
     let work = &facts.hosts.work;
     let operations = work.operations;
     let jobs = operations.iter().map(|operation| usize::from(operation.job) + 1).max().unwrap_or(0);
@@ -68,15 +73,16 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
             }
             What::Receive { .. } => {}
             What::Send { flow } => {
-                let alone = alone(flow, &rates, facts.flows());
+                let alone = alone(flow, facts.flows());
                 let described = &facts.flows().flows[flow as usize];
                 let ends = [described.source, described.destination];
                 let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
                 for (side, host) in ends.into_iter().enumerate() {
                     let [before, after] = rest[side];
                     let sums = busy[usize::from(operation.job)].entry((host, side));
-                    let sums = sums.or_insert(Busy { sum: Time::ZERO, before, after });
-                    sums.sum += alone.busy[side];
+                    let sums = sums.or_insert(Busy { bytes: Bytes::ZERO, sum: Time::ZERO, before, after });
+                    sums.bytes += alone.bytes;
+                    sums.sum += rates[host as usize].time_for(alone.bytes);
                     (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
                 }
                 idle.insert(flow, alone);
@@ -87,7 +93,12 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
         .iter()
         .zip(&computing)
         .map(|(links, processors)| {
-            let links = links.values().map(|busy| busy.before + busy.sum + busy.after);
+            let links = links.iter().map(|(&(host, _), busy)| {
+                // One link takes one packet after the other, each for a whole number of picoseconds.
+                let one_link = facts.fabric().routes.ports[host as usize].len() == 1;
+                let takes = if one_link { busy.sum } else { rates[host as usize].time_for(busy.bytes) };
+                busy.before + takes + busy.after
+            });
             links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)
         })
         .collect();
@@ -117,30 +128,23 @@ pub fn job_bounds(simulation: &Simulation) -> Result<Vec<Option<Time>>, Invalid>
         *longest = times[event as usize].max(*longest);
     }
     // A job without a duration only receives, or computes for no time.
-    Ok(longest.into_iter().map(|bound| (bound > Time::ZERO).then_some(bound)).collect())
+    longest.into_iter().map(|bound| (bound > Time::ZERO).then_some(bound)).collect()
 }
 
-/// Computes a flow alone. `rates` are the rates of all links of each host together.
-fn alone(flow: u32, rates: &[Rate], facts: &FlowFacts) -> Idle {
+/// Computes a flow alone.
+fn alone(flow: u32, facts: &FlowFacts) -> Idle {
     let described = &facts.flows[flow as usize];
-    let (forward, back) = facts.links(flow, described.start);
-    let sizes = facts.sizes(described.algorithm);
-    let size = described.size.get();
-    let packets = facts.packets(flow);
-    let last = sizes.data(size - (packets - 1) * sizes.payload);
-    let first = sizes.data(size.min(sizes.payload));
-    let bytes = (packets - 1) * sizes.data(sizes.payload) + last;
-    let delivered = ideal_arrival(&forward, sizes, size);
-    let acknowledged = one_way(&back, sizes.ack);
-    let (leaving, arriving): (&[Out], &[Out]) = forward.split_at(1);
-    let before_last = &forward[..forward.len() - 1];
-    let last_delay = forward[forward.len() - 1].delay;
+    let alone = facts.alone(flow, described.start);
+    let (sizes, size) = (&alone.sizes, described.size.get());
+    let bytes = (sizes.packets(size) - 1) * sizes.data(sizes.payload) + sizes.last(size);
+    let delivered = alone.arrival(size);
+    let acknowledged = alone.acknowledgement();
+    let [before_last, last_delay] = alone.around_arriving(size);
     Idle {
         delivered,
         finished: delivered + acknowledged,
-        busy: [described.source, described.destination]
-            .map(|host| rates[host as usize].time_for(Bytes::new(bytes))),
-        after_leaving: leaving[0].delay + one_way(arriving, last) + acknowledged,
-        around_arriving: [one_way(before_last, first), last_delay + acknowledged],
+        bytes: Bytes::new(bytes),
+        after_leaving: alone.after_leaving(size) + acknowledged,
+        around_arriving: [before_last, last_delay + acknowledged],
     }
 }

@@ -9,6 +9,7 @@ mod outcome;
 mod sampler;
 mod slot;
 mod stall;
+mod watch;
 
 use incast_cc::Path;
 use incast_engine::model::{Limits, Model};
@@ -17,10 +18,11 @@ use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::network::NodeId;
-use incast_net::record::{FlowRecord, Flusher, Outcome, Sink};
+use incast_net::record::{FlowRecord, Flusher, Outcome, Sink, Watched};
 
 use crate::facts::Facts;
 use crate::facts::ending::Ending;
+use watch::Watch;
 
 pub use bound::job_bounds;
 
@@ -32,7 +34,8 @@ pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
     let facts = prepare(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;
     let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
-    let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, sink);
+    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
+    let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, &mut sink);
     Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
 }
 
@@ -85,7 +88,8 @@ pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Re
 pub fn run_reference(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
     let facts = Facts::new(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;
-    let ended = reference::run(&facts, limits(simulation, &facts), nodes, sink);
+    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
+    let ended = reference::run(&facts, limits(simulation, &facts), nodes, &mut sink);
     Ok(outcome::outcome(ended, simulation, &facts, Flusher::default(), sink))
 }
 

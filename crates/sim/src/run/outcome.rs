@@ -5,11 +5,12 @@ use incast_net::describe::Simulation;
 use incast_net::packet::Kind;
 use incast_net::record::channel::{Digest, Record};
 use incast_net::record::tally::Tally;
-use incast_net::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Sink};
+use incast_net::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Watched};
 use incast_units::Time;
 
 use super::slot::Slot;
-use super::{deadlock, stall};
+use super::watch::Watch;
+use super::{bound, deadlock, stall};
 use crate::facts::Facts;
 use crate::node::Behaviour;
 
@@ -19,16 +20,17 @@ pub(super) fn outcome(
     simulation: &Simulation,
     facts: &Facts,
     mut flusher: Flusher,
-    sink: &mut dyn Sink,
+    mut sink: Watched<'_, Watch<'_>>,
 ) -> Outcome {
     let RunState { nodes: mut slots, packets, tally: Tally { counts, mut records } } = state;
     flusher.take(&mut records);
-    flusher.finish(Time::from_ps(now), facts, sink);
+    flusher.finish(Time::from_ps(now), facts, &mut sink);
     slots.sort_unstable_by_key(|s| s.id);
     let mut ports = Vec::new();
     let mut unfinished: Vec<FlowRecord> = Vec::new();
     let mut unfinished_operations = Vec::new();
-    let mut violations = Vec::new();
+    let bounds = bound::bounds(simulation, facts);
+    let mut violations = sink.watch.violations(&bounds);
     let mut queued = 0;
     let largest = facts.fabric().largest_packet.get();
     for slot in &slots {
@@ -99,6 +101,7 @@ pub(super) fn outcome(
         deadlock,
         operations_ended: counts.ended,
         unfinished_operations,
+        bounds,
         fingerprint,
         violations,
     }
