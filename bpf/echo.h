@@ -53,4 +53,23 @@ struct echo {
 	__u32 answer[4]; /* in the machine's own order */
 };
 
+/* A clock of which records have 32 bits, in ns: its time now, where it was `last` when our own clock was `elapsed` ns
+ * earlier. Of all times with these bits it is the closest to `last + elapsed`, which is right after an idle of any length
+ * while the clocks have not drifted apart by 2.1 s; and a record can be a little older than the one before. */
+static inline __u64 continued_time(__u64 last, __u64 elapsed, __u32 record)
+{
+	__u64 expected = last + elapsed;
+
+	return expected + (__s32)(record - (__u32)expected);
+}
+
+/* A counter of which records have 32 bits. In a record that is not older than the last one it has not gone back. What it
+ * went on by beyond 2^32 nothing tells. */
+static inline __u64 continued_count(__u64 last, __u32 record, __u32 newer)
+{
+	__u32 more = record - (__u32)last;
+
+	return newer ? last + more : last + (__s32)more;
+}
+
 #endif

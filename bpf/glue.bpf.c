@@ -83,6 +83,7 @@ struct tcp_congestion_ops {
 	char name[16];
 	__u32 flags;
 	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
 };
 
 /* Constants of the kernel that its type information does not have by name. */
@@ -238,6 +239,7 @@ struct flow {
 	__u32 received;	     /* DCTCP's receiver: rcv_nxt at the last packet, and whether that was marked */
 	bool marks;
 	struct IntHop hop;   /* the last telemetry, with a clock and a counter of 64 bits */
+	__u64 heard;	     /* our own clock when it came, in ns */
 	struct burst bursts[BURSTS];
 };
 
@@ -413,6 +415,20 @@ void BPF_PROG(incast_init, struct sock *sk)
 	begin(sk);
 }
 
+/* A connection leaves this algorithm, for another one or because it ends: what was kept of it goes, and its segments carry
+ * no requests any more. */
+SEC("struct_ops/incast_release")
+void BPF_PROG(incast_release, struct sock *sk)
+{
+#if ECHO != ECHO_NONE
+	struct echo *echo = bpf_sk_storage_get(&incast_echoes, sk, 0, 0);
+
+	if (echo)
+		echo->sends = echo->answered = 0;
+#endif
+	bpf_sk_storage_delete(&flows, sk);
+}
+
 /* The kernel asks this each time before it sends, after it has read the clock. With pacing by the kernel
  * itself at most one burst follows, so that this is when it is sent, to the nanosecond. */
 SEC("struct_ops/incast_min_tso")
@@ -494,26 +510,28 @@ static __always_inline void time_delay(struct sock *sk, struct Ack *ack, __u64 n
 #endif
 
 #if ECHO == ECHO_TELEMETRY
-/* The record that came back, if one did, as the whole of `telemetry`. Its clock and its counter have 32 bits: what they
- * went on by is added. */
-static __always_inline void record(struct sock *sk, struct flow *flow, struct IntStack *telemetry)
+/* The record that came back, if one did, as the whole of `telemetry`. Its clock and its counter have 32 bits: they are
+ * continued (echo.h). */
+static __always_inline void record(struct sock *sk, struct flow *flow, struct IntStack *telemetry, __u64 now)
 {
 	struct IntHop *hop = &flow->hop;
 	struct echo *echo = answer(sk);
-	__u64 at = hop->at / 1000;
+	__u64 before = hop->at / 1000, at;
 
 	__builtin_memset(telemetry, 0, sizeof(*telemetry));
 	if (!echo || !echo->hops)
 		return;
 	if (!hop->at) {
 		/* So far from the start that a record from before the first one is not below it. */
-		at = (1ULL << 32) + echo->answer[0];
+		before = (1ULL << 32) + echo->answer[0];
 		hop->transmitted = (1ULL << 32) + echo->answer[2];
+		flow->heard = now;
 	}
-	at += (__s32)(echo->answer[0] - (__u32)at);
+	at = continued_time(before, now - flow->heard, echo->answer[0]);
 	hop->at = at * 1000;
 	hop->queue = echo->answer[1];
-	hop->transmitted += (__s32)(echo->answer[2] - (__u32)hop->transmitted);
+	hop->transmitted = continued_count(hop->transmitted, echo->answer[2], at > before);
+	flow->heard = now;
 	hop->rate = echo->answer[3] * 1000ULL;
 	telemetry->count = 1;
 	telemetry->hops[0] = *hop;
@@ -587,7 +605,7 @@ void BPF_PROG(incast_control, struct sock *sk, __u32 ack_sequence, int flag, con
 		/* On the stack, where the verifier knows that there is one record at most. */
 		struct IntStack telemetry;
 
-		record(sk, flow, &telemetry);
+		record(sk, flow, &telemetry, now);
 #ifdef RECORD
 		flow->call.telemetry = telemetry;
 #endif
@@ -669,6 +687,7 @@ void BPF_PROG(incast_event, struct sock *sk, enum tcp_ca_event event)
 SEC(".struct_ops")
 struct tcp_congestion_ops OPS = {
 	.init = (void *)incast_init,
+	.release = (void *)incast_release,
 	.ssthresh = (void *)incast_ssthresh,
 	.undo_cwnd = (void *)incast_undo,
 	.set_state = (void *)incast_set_state,

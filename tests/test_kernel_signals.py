@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ import pytest
 from helpers import Incast
 from incast import kernel
 from incast.real.kernel import KernelError, Link, machine, options
-from namespaces import network
+from namespaces import Network, network
 
 SLOW = Link(base_rtt_ps=4_000_000_000, line_rate_bps=200_000_000)
 """A base RTT of 4 ms, with which small queues of this machine's are no congestion."""
@@ -123,6 +126,185 @@ def test_answers_have_what_left_the_port() -> None:
     for (first, _, sent, _), (last, _, more, _) in itertools.pairwise(answers[:: len(answers) // 10]):
         seconds = (last - first) % 2**32 / 1e9
         assert (more - sent) * 8 <= 1.1 * seconds * 100e6 + 20_000 * 8
+
+
+IDLES = """
+import json, socket, struct, sys, threading, time
+control, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+found = {}
+
+def acknowledged(s):
+    return struct.unpack_from("<Q", s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 400), 120)[0]
+
+def after(idle):
+    with socket.socket() as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        s.connect((address, port))
+        s.sendall(bytes(100_000))
+        while acknowledged(s) < 100_000:
+            time.sleep(0.001)
+        time.sleep(idle)
+        s.setblocking(False)
+        end = time.monotonic() + 0.4
+        while time.monotonic() < end:
+            try:
+                s.send(bytes(20_000))
+            except BlockingIOError:
+                time.sleep(0.001)
+        found[idle] = acknowledged(s) - 100_000
+
+over = threading.Event()
+
+def others():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        # 40 Mbit/s, of which no idle of 50 ms could be left.
+        while not over.wait(0.002):
+            for _ in range(10):
+                s.sendto(bytes(958), (address, 9))
+
+threads = [threading.Thread(target=after, args=(float(idle),)) for idle in sys.argv[4:]]
+threads.append(threading.Thread(target=others))
+for thread in threads:
+    thread.start()
+for thread in threads[:-1]:
+    thread.join()
+over.set()
+print(json.dumps(found))
+"""
+"""Sends on a connection for each idle, beside 40 Mbit/s of others; bytes in the 0.4 s after the idle."""
+
+DRAIN = """
+import socket, threading
+listener = socket.create_server(("", 7077))
+print("ready", flush=True)
+
+def drain(connection):
+    while connection.recv(1 << 16):
+        pass
+
+while True:
+    threading.Thread(target=drain, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+@contextlib.contextmanager
+def drained(net: Network) -> Iterator[list[str]]:
+    """Takes what comes to port 7077 of the receiver; yields what begins a command at the sender."""
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    enter = ["nsenter", f"--net=/run/netns/{net.receiver}"]
+    drain = subprocess.Popen([*enter, sys.executable, "-c", DRAIN], stdout=pipe, stderr=nothing, text=True)
+    try:
+        assert drain.stdout is not None
+        assert drain.stdout.readline() == "ready\n"
+        yield ["nsenter", f"--net=/run/netns/{net.sender}"]
+    finally:
+        drain.kill()
+        drain.communicate()
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("name", ["hpcc", "powertcp"])
+def test_the_clock_of_telemetry_goes_on_over_any_idle(name: str) -> None:
+    known = kernel.load(name, [], TELEMETRY)
+    # 50 ms beyond once, twice, three times 2^32 ns = 4.295 s. If 4.35 s passed for 55 ms, the bytes of others
+    # would be 79 times as many as 40 Mbit/s make, far above the link's 100: the window would be one packet.
+    idles = ["1", "4.35", "8.64", "12.93"]
+    with network() as net:
+        net.stamp(100_000, machine.ready())
+        enter = ("nsenter", f"--net=/run/netns/{net.receiver}")
+        drain = subprocess.Popen(
+            [*enter, sys.executable, "-c", DRAIN],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert drain.stdout is not None
+            assert drain.stdout.readline() == "ready\n"
+            enter = ("nsenter", f"--net=/run/netns/{net.sender}")
+            command = [*enter, sys.executable, "-c", IDLES, known.name, "10.77.0.2", "7077", *idles]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        finally:
+            drain.kill()
+            drain.communicate()
+    found = {float(idle): sent for idle, sent in json.loads(done.stdout).items()}
+    assert found[1.0] > 500_000, found
+    assert min(found.values()) > found[1.0] / 2, found
+
+
+def test_records_are_continued_beyond_their_32_bits(tmp_path: Path) -> None:
+    """The functions of ``bpf/echo.h``, compiled for this machine, against sums of whole numbers."""
+    source = Path(__file__).parents[1] / "bpf" / "echo.h"
+    main = (
+        f'#include <stdio.h>\n#include "{source}"\n'
+        "int main(void) { unsigned long long kind, last, elapsed, record;"
+        'while (scanf("%llu %llu %llu %llu", &kind, &last, &elapsed, &record) == 4)'
+        'printf("%llu\\n", (unsigned long long)(kind ? continued_count(last, record, elapsed) :'
+        " continued_time(last, elapsed, record))); }"
+    )
+    (tmp_path / "main.c").write_text(main)
+    subprocess.run([os.environ.get("CC", "cc"), "main.c", "-o", "continued"], check=True, cwd=tmp_path)
+    wrap, second = 1 << 32, 10**9
+    lines, expected = [], []
+    for last in (wrap + 5, 3 * wrap - 1, 7 * wrap + second):
+        # Idles below the wrap, 1 ms about it, beyond it up to an hour; records that come a second sooner or
+        # later than our clock says, or are older than the last one.
+        for idle in (0, 1, second, *(n * wrap + off for n in (1, 2, 3, 838) for off in (-(10**6), 0, 10**6))):
+            for late in (-second, -1, 0, 1, second):
+                time = last + idle + late
+                lines.append(f"0 {last} {idle} {time % wrap}")
+                expected.append(time)
+        for more in (0, 1, wrap - 1):
+            lines.append(f"1 {last} 1 {(last + more) % wrap}")
+            expected.append(last + more)
+        lines.append(f"1 {last} 0 {(last - 1538) % wrap}")
+        expected.append(last - 1538)
+    done = subprocess.run(
+        ["./continued"], input="\n".join(lines), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert [int(line) for line in done.stdout.split()] == expected
+
+
+LEAVES = """
+import socket, sys, time
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"incast_hpcc")
+s.connect(("10.77.0.2", 7077))
+for control in (b"incast_hpcc", b"reno", b"incast_hpcc"):
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control)
+    s.sendall(control * 100)
+    time.sleep(0.2)
+"""
+
+
+@pytest.mark.usefixtures("root")
+def test_a_connection_that_leaves_an_algorithm_has_its_option_no_more() -> None:
+    kernel.load("hpcc", [], TELEMETRY)
+    with network() as net:
+        enter = ("nsenter", f"--net=/run/netns/{net.receiver}")
+        drain = subprocess.Popen(
+            [*enter, sys.executable, "-c", DRAIN],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert drain.stdout is not None
+            assert drain.stdout.readline() == "ready\n"
+            with net.captured() as packets:
+                enter = ("nsenter", f"--net=/run/netns/{net.sender}")
+                subprocess.run([*enter, sys.executable, "-c", LEAVES], timeout=60, check=True)
+        finally:
+            drain.kill()
+            drain.communicate()
+    has: dict[bytes, set[bool]] = {}
+    for outgoing, packet in packets:
+        if not outgoing and packet[12:14] == b"\x08\x00" and packet[23] == socket.IPPROTO_TCP:
+            payload, option = experiment(packet)
+            for control in (b"incast_hpcc", b"reno"):
+                if payload and control in packet[-payload:]:
+                    has.setdefault(control, set()).add(len(option) > 0)
+    assert has == {b"incast_hpcc": {True}, b"reno": {False}}
 
 
 @pytest.mark.usefixtures("root")
