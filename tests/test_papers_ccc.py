@@ -6,26 +6,19 @@ import numpy as np
 import pytest
 
 import incast
+from blocks import block, joined, star
 from helpers import ROOT
 
-ARRIVALS = """
-topology = { kind = "star", hosts = 4, rate = "25Gbps", delay = "4us" }
-switch = { buffer = "unlimited" }
-cc = { algorithm = "ccc" }
-run = { until = "2ms" }
-
-[[traffic]]
-name = "flow"
-kind = "staggered"
-from = "h0-h2"
-to = "h3"
-interval = "203us"
-duration = "1ms"
-
-[probe]
-flows = ["flow"]
-flow_interval = "10us"
-"""
+ARRIVALS = joined(
+    star(4, "25Gbps", "4us", switch={"buffer": "unlimited"}, cc={"algorithm": "ccc"}, run={"until": "2ms"}),
+    block(
+        "[[traffic]]",
+        **{"name": "flow", "kind": "staggered", "from": "h0-h2", "to": "h3"},
+        interval="203us",
+        duration="1ms",
+    ),
+    block("[probe]", flows=["flow"], flow_interval="10us"),
+)
 
 
 @pytest.fixture(autouse=True)

@@ -180,22 +180,26 @@ class Case:
         }
 
 
-def _block(number: int, flow: Flow) -> dict[str, object]:
-    cc = {"algorithm": "constant"}
-    if flow.window is not None:
-        cc["window"] = f"{flow.window}B"
-    if flow.rate is not None:
-        cc["rate"] = f"{flow.rate}bps"
-    return ({} if flow.balancing is None else {"balancing": flow.balancing}) | {
+def between(number: int, flow: Flow) -> dict[str, object]:
+    """Returns the keys of a block of traffic for what a flow sends, its ends and its start."""
+    return {
         "kind": "flows",
         "name": f"f{number}",
         "from": flow.source,
         "to": flow.destination,
         "size": f"{flow.size}B",
         "start": f"{flow.start}ps",
-        "queue": flow.queue,
-        "cc": cc,
     }
+
+
+def _block(number: int, flow: Flow) -> dict[str, object]:
+    cc = {"algorithm": "constant"}
+    if flow.window is not None:
+        cc["window"] = f"{flow.window}B"
+    if flow.rate is not None:
+        cc["rate"] = f"{flow.rate}bps"
+    balancing = {} if flow.balancing is None else {"balancing": flow.balancing}
+    return between(number, flow) | balancing | {"queue": flow.queue, "cc": cc}
 
 
 RATES = [rate * GBPS for rate in (10, 25, 40, 50, 100, 200, 400)]

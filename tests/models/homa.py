@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from incast import Scenario
 from models import plain, spreading
-from models.cases import US, Case, Flow, Link, Shared, Transport, lossy_star, sprayed
+from models.cases import US, Case, Flow, Link, Shared, Transport, between, lossy_star, sprayed
 from models.plain import START, Clock, Outcome, Wire, duration
 
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
@@ -96,15 +96,7 @@ _SIZES = ("payload", "header", "ack_extra", "smallest")
 
 
 def _block(number: int, flow: Flow) -> dict[str, object]:
-    return {
-        "kind": "flows",
-        "name": f"f{number}",
-        "from": flow.source,
-        "to": flow.destination,
-        "size": f"{flow.size}B",
-        "start": f"{flow.start}ps",
-        "balancing": flow.balancing or "ecmp",
-    }
+    return between(number, flow) | {"balancing": flow.balancing or "ecmp"}
 
 
 class Plan:

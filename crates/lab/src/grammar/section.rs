@@ -394,9 +394,22 @@ macro_rules! kinds {
 /// ([`incast_sim::describe::Named`]), or with the words here.
 macro_rules! choice {
     ($type:ty) => {
+        $crate::grammar::section::choice!(@setting $type, <$type as incast_sim::describe::Named>::ALL, |this| {
+            let all = <$type as incast_sim::describe::Named>::ALL;
+            all.iter().find(|(value, ..)| value == this).map(|(_, word, _)| *word)
+        });
+    };
+    ($type:ty { $($word:literal => $variant:ident: $meaning:literal,)+ }) => {
+        $crate::grammar::section::choice!(@setting $type, &[$((Self::$variant, $word, $meaning)),+], |this| {
+            Some(match this {
+                $(Self::$variant => $word,)+
+            })
+        });
+    };
+    (@setting $type:ty, $all:expr, |$this:ident| $word:expr) => {
         impl $crate::grammar::setting::Setting for $type {
             fn shape() -> $crate::grammar::setting::Shape {
-                let all = <$type as incast_sim::describe::Named>::ALL;
+                let all: &[(Self, &str, &str)] = $all;
                 let words = all.iter().map(|(_, word, meaning)| (*word, *meaning)).collect();
                 $crate::grammar::setting::Shape::Choice(words)
             }
@@ -409,7 +422,7 @@ macro_rules! choice {
                 let $crate::grammar::tree::Value::Text(text) = &node.value else {
                     return $crate::grammar::setting::wrong_type(node, key, reading);
                 };
-                let all = <$type as incast_sim::describe::Named>::ALL;
+                let all: &[(Self, &str, &str)] = $all;
                 if let Some((value, ..)) = all.iter().find(|(_, word, _)| word == text) {
                     return Some(*value);
                 }
@@ -420,40 +433,9 @@ macro_rules! choice {
             }
 
             fn write(&self) -> Option<$crate::grammar::write::Out> {
-                let all = <$type as incast_sim::describe::Named>::ALL;
-                let found = all.iter().find(|(value, ..)| value == self);
-                found.map(|(_, word, _)| $crate::grammar::write::Out::text(word))
-            }
-        }
-    };
-    ($type:ty { $($word:literal => $variant:ident: $meaning:literal,)+ }) => {
-        impl $crate::grammar::setting::Setting for $type {
-            fn shape() -> $crate::grammar::setting::Shape {
-                $crate::grammar::setting::Shape::Choice(vec![$(($word, $meaning)),+])
-            }
-
-            fn read(
-                node: &$crate::grammar::tree::Node,
-                key: &str,
-                reading: &mut $crate::grammar::reading::Reading,
-            ) -> Option<Self> {
-                let $crate::grammar::tree::Value::Text(text) = &node.value else {
-                    return $crate::grammar::setting::wrong_type(node, key, reading);
-                };
-                match text.as_str() {
-                    $($word => return Some(Self::$variant),)+
-                    _ => {}
-                }
-                let words = [$($word),+];
-                let message = format!("{text:?} is not one of: {}", words.join(", "));
-                reading.wrong(node.place, key, $crate::grammar::suggest::unknown(message, text, words));
-                None
-            }
-
-            fn write(&self) -> Option<$crate::grammar::write::Out> {
-                Some($crate::grammar::write::Out::text(match self {
-                    $(Self::$variant => &$word,)+
-                }))
+                let $this = self;
+                let word: Option<&str> = $word;
+                word.map(|word| $crate::grammar::write::Out::text(&word))
             }
         }
     };

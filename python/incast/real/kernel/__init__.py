@@ -180,17 +180,7 @@ def setup(algorithm: str, parameters: Sequence[str], link: Link) -> bytes:
 
 
 def option(algorithm: str, parameters: Sequence[str], link: Link) -> Option | None:
-    """Returns the TCP option that an algorithm needs with these parameters; None: it needs none.
-
-    Args:
-        algorithm: ``name`` or ``name:preset``.
-        parameters: Parameters like ``u_ai=0.002``.
-        link: The path.
-
-    Raises:
-        KernelError: When it needs a signal that the kernel does not give.
-        ScenarioError: When there is no such preset or parameter.
-    """
+    """Returns the TCP option of a setup, by the arguments of :func:`setup`; None: it needs none."""
     return _setup(algorithm, parameters, link)[1]
 
 
