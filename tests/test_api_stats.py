@@ -47,9 +47,44 @@ start = "1s"
 """
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the load of web is not steady:incast.IncastWarning")
+
+
 @pytest.fixture(scope="module")
 def result() -> incast.Result:
     return incast.Scenario.from_toml(RANDOM, "random.toml").run()
+
+
+def test_a_load_that_is_not_steady_is_a_warning() -> None:
+    scenario = incast.Scenario.from_toml(RANDOM, "random.toml")
+    with pytest.warns(incast.IncastWarning, match="the load of web is not steady because"):
+        made = scenario.run()
+    (load,) = made.loads
+    assert (load.group, load.load, load.flows, load.uncounted) == ("web", pytest.approx(0.3), 60, 0)
+    assert not load.steady
+    assert load.verdict.startswith("not steady because its ")
+    assert "arrivals end" in load.verdict
+    assert [problem.key for problem in made.warnings] == ["traffic.web.load"]
+
+
+def test_flows_outside_the_window_do_not_count() -> None:
+    text = RANDOM.replace('"WebSearch"', '"20KB"').replace("flows = 60", 'warmup = "200us"\nduration = "2ms"')
+    made = incast.Scenario.from_toml(text, "random.toml").run()
+    (load,) = made.loads
+    assert load.steady
+    assert load.verdict == "steady"
+    frame = pl.DataFrame(made.flows).filter(pl.col("group") == "web")
+    inside = (pl.col("start_ps") >= load.from_ps) & (pl.col("start_ps") < load.until_ps)
+    assert (load.from_ps, load.until_ps) == (200_000_000, 2_200_000_000)
+    assert frame.filter(inside).equals(frame.filter("counted"))
+    assert frame.filter("counted").height == load.flows
+    assert frame.height == load.flows + load.uncounted
+    assert made.info["outcome"]["flows_uncounted"] == load.uncounted > 0
+    size = frame.filter("counted")["size_bytes"].sum()
+    # Four hosts of 100 Gbps for 2 ms.
+    assert load.offered == pytest.approx(size / 100e6)
+    counted = pl.DataFrame(made.flows).filter(pl.col("counted") & pl.col("slowdown").is_not_null())
+    assert len(made.flow_times().slowdown) == counted.height
 
 
 def test_tables_are_handed_over_without_a_copy(result: incast.Result) -> None:

@@ -239,6 +239,9 @@ class PlannedFlow:
     def algorithm(self) -> int:
         """Number of its algorithm."""
     @property
+    def counted(self) -> bool:
+        """Whether the run waits for its end."""
+    @property
     def path(self) -> PlannedPath:
         """The path that its algorithm is given."""
 

@@ -48,25 +48,26 @@ MICROBURST = (
     "bandwidth-delay products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the "
     "queue short, settles quickly, and leaves no capacity unused after the short flows have ended."
 )
-WEBSEARCH = (
-    "WebSearch: {flows:,} flows with the sizes of a web search cluster, at 60 % load on a fat-tree of 320 "
-    "hosts (the large set-up of OSCAR, NSDI'26, Section 6.1). Small flows need short queues, large ones "
-    "need capacity."
+LOAD = (
+    "CacheFollower: flows with the sizes of a cache cluster, at 60 % load in a steady state on a fat-tree of "
+    "32 hosts (the large set-up of OSCAR, NSDI'26, Section 6.1, with a tenth of its hosts). Those count that "
+    "start in the {duration} after a warm-up. Small flows need short queues, large ones need capacity."
 )
 COLUMNS_NOTE = (
     "Sorted by the last column. Paper: its number above; a dash for a baseline. Path: one for each flow, or "
     "REPS, which spreads the packets of a flow over all paths (with selective repeat); algorithms for "
-    "spraying are made for it. Only WebSearch has several paths: there, these rows differ from the others in "
-    "their paths too, not in the algorithm alone."
+    "spraying are made for it. Only CacheFollower has several paths: there, these rows differ from others "
+    "in their paths too, not in the algorithm alone."
 )
 MICROBURST_NOTE = (
     "Microburst: the queue's peak, and its mean near the end of the burst (steady); settled: how long it "
     "takes to come within 10 % (or 10 KB) of it to stay; unused: what the link could have carried and did "
     "not, in time at full rate."
 )
-WEBSEARCH_NOTE = (
-    "WebSearch: slowdown, which is completion time divided by that on the idle path (no unit): of flows up "
-    "to 150 KB, of larger ones, and of all."
+LOAD_NOTE = (
+    "CacheFollower: slowdown, which is completion time divided by that on the idle path (no unit): of flows "
+    "up to 150 KB, of larger ones, and of all. {loads} A star: this load is not steady, and the numbers are "
+    "of a transient."
 )
 PRESETS_NOTE = (
     "Parameters are the defaults, with one exception. TIMELY, patched TIMELY and SQCC were published with "
@@ -75,23 +76,26 @@ PRESETS_NOTE = (
 )
 
 
-def main(flows: int = 1000) -> int:
+def main(window: str = "8ms", warmup: str = "2ms") -> int:
     """Runs both comparisons.
 
     Args:
-        flows: Number of flows of the second one.
+        window: The measured window of the second one.
+        warmup: Its warm-up.
 
     Returns:
         The exit code of the command ``incast``.
     """
     began = time.monotonic()
     microburst = Scenario.load("examples/microburst.toml")
-    websearch = Scenario.load("examples/websearch.toml", [f"traffic.websearch.flows={flows}"])
+    load = Scenario.load(
+        "examples/load.toml", [f"traffic.cache.duration={window}", f"traffic.cache.warmup={warmup}"]
+    )
     print(section("The five papers, and their algorithms:", _papers()))
-    for text in (MICROBURST, WEBSEARCH.format(flows=flows)):
+    for text in (MICROBURST, LOAD.format(duration=window)):
         print(f"\n{paragraph(text)}", flush=True)
     try:
-        bursts, flowing = run(microburst), run(websearch)
+        bursts, flowing = run(microburst), run(load)
     except Interrupted as stop:
         print(f"\nincast: {stop}", file=sys.stderr)
         return INTERRUPTED
@@ -100,7 +104,8 @@ def main(flows: int = 1000) -> int:
         results = sorted(outcome.results.items(), key=lambda item: order.get(item[0], len(order)))
         outcome.results = dict(results)
     print(f"\n{one_table(bursts.results, flowing.results)}\n")
-    for note in (COLUMNS_NOTE, MICROBURST_NOTE, WEBSEARCH_NOTE, PRESETS_NOTE):
+    load_note = LOAD_NOTE.format(loads=carried(flowing.results))
+    for note in (COLUMNS_NOTE, MICROBURST_NOTE, load_note, PRESETS_NOTE):
         print(paragraph(note))
     left_out = {**bursts.chosen.left_out, **flowing.chosen.left_out}
     if left_out:
@@ -169,12 +174,12 @@ def _name(outcome: compare.Outcome) -> str:
     return next(iter(outcome.chosen.scenarios.values())).name
 
 
-def one_table(microburst: Mapping[str, Result], websearch: Mapping[str, Result]) -> str:
+def one_table(microburst: Mapping[str, Result], loaded: Mapping[str, Result]) -> str:
     """Both comparisons in one table.
 
     Args:
         microburst: A result for each algorithm.
-        websearch: A result for each algorithm, in the order of the table.
+        loaded: A result for each algorithm, in the order of the table.
     """
     columns = [
         Column("algorithm", left=True),
@@ -184,18 +189,33 @@ def one_table(microburst: Mapping[str, Result], websearch: Mapping[str, Result])
         Column("steady", "KB", group="microburst"),
         Column("settled", "us", group="microburst"),
         Column("unused", "us", group="microburst"),
-        Column("small", "p99", group="WebSearch"),
-        Column("large", "mean", group="WebSearch"),
-        Column("all", "mean", group="WebSearch"),
+        Column("small", "p99", group="CacheFollower"),
+        Column("large", "mean", group="CacheFollower"),
+        Column("all", "mean", group="CacheFollower"),
     ]
     papers = {name: str(n) for n, names in enumerate(PAPERS.values(), 1) for name in names}
     rows = []
-    for label in dict.fromkeys([*websearch, *microburst]):
+    for label in dict.fromkeys([*loaded, *microburst]):
         burst = _burst(microburst[label]) if label in microburst else ["–"] * 4
-        slowdown = _slowdown(websearch[label]) if label in websearch else ["–"] * 3
+        slowdown = _slowdown(loaded[label]) if label in loaded else ["–"] * 3
         paper = papers.get(label.partition(":")[0], "–")
-        rows.append([title(label), paper, "REPS" if is_sprayed(label) else "one", *burst, *slowdown])
+        star = "" if label not in loaded or all(load.steady for load in loaded[label].loads) else "*"
+        rows.append([title(label) + star, paper, "REPS" if is_sprayed(label) else "one", *burst, *slowdown])
     return table(columns, rows)
+
+
+def carried(results: Mapping[str, Result]) -> str:
+    """The load that is offered, and the least and the largest that is carried, in a sentence.
+
+    Args:
+        results: A result for each algorithm, with the same flows.
+    """
+    loads = [load for result in results.values() for load in result.loads]
+    shares = [load.carried for load in loads if load.carried is not None]
+    if not shares:
+        return ""
+    offered, least, most = (number(100 * share) for share in (loads[0].offered, min(shares), max(shares)))
+    return f"Of the hosts' links {offered} % are offered and {least} to {most} % carried."
 
 
 def _burst(result: Result) -> list[str]:
@@ -214,7 +234,7 @@ def _burst(result: Result) -> list[str]:
 
 
 def _slowdown(result: Result) -> list[str]:
-    """Slowdowns of the finished flows: small, large and all."""
+    """Slowdowns of the finished flows that count: small, large and all."""
     by_class = {s["class"]: s for s in result.info["summary"]["slowdowns"] if s["group"] is None}
     cells = []
     for name, key in (("small", "p99"), ("large", "mean"), ("all", "mean")):

@@ -641,8 +641,8 @@ class Poisson(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        duration: Duration of the process.
-        flows: Number of flows.
+        duration: Duration of the measured window, after the warm-up.
+        flows: Number of flows, counted or not.
         from_: Senders; each is drawn in proportion to its capacity. Default: all.
         gaps: Distribution of the times between flows. Default: exponential.
         load_of: The capacity to which ``load`` is relative. Default: senders.
@@ -651,7 +651,10 @@ class Poisson(Section):
         sigma: Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the
             BFC artifact.
         start: Start of the process. Default: 0ps.
+        tail: Whether flows still arrive after ``duration``, without counting, until those that count
+            are done. Default: True.
         to: Receivers; each is equally likely. Default: all.
+        warmup: Time from the start until flows count. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "poisson"
@@ -668,7 +671,9 @@ class Poisson(Section):
     queue: int | None = None
     sigma: float | None = None
     start: str | Time | None = None
+    tail: bool | None = None
     to: str | Sequence[str] | None = None
+    warmup: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -680,7 +685,7 @@ class Incast(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
-        duration: Duration of the process.
+        duration: Duration of the measured window of a process, after the warm-up.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders. Default: all.
         gaps: Distribution of the times between requests; by default exponential.
@@ -695,7 +700,10 @@ class Incast(Section):
         spread: Placement of the senders of one request. Default: anywhere.
         stagger: Time between the starts of successive senders of a request. Default: 0ps.
         start: Time of the single request, or start of the process. Default: 0ps.
+        tail: Whether requests still arrive after ``duration``, without counting, until the flows that
+            count are done. Default: True.
         to: Possible receivers. Default: all.
+        warmup: Time from the start of a process until flows count. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "incast"
@@ -716,7 +724,9 @@ class Incast(Section):
     spread: Literal["anywhere", "one-other-rack"] | None = None
     stagger: str | Time | None = None
     start: str | Time | None = None
+    tail: bool | None = None
     to: str | Sequence[str] | None = None
+    warmup: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@
 //! * [`backend`]: which keys of a scenario the simulator honours, and which a testbed does.
 //! * [`problem`]: errors in user input, with their position.
 //! * [`limits`]: how large a scenario may be.
+//! * [`load`]: the load that arrives and the load that is carried.
 //! * [`run`]: running a simulation.
 //! * [`results`]: the result of a run, in memory and on disk.
 //! * [`schema`]: the JSON Schema of scenario files.
@@ -24,6 +25,7 @@ pub mod formats;
 pub mod grammar;
 mod hash;
 pub mod limits;
+pub mod load;
 pub mod plugin;
 pub mod problem;
 pub mod results;

@@ -1,6 +1,7 @@
 //! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
 //! last part.
 
+mod loads;
 mod measured;
 mod recorder;
 mod verdicts;
@@ -17,12 +18,13 @@ use incast_sim::record::{End, Outcome, Progress};
 use incast_sim::{Invalid, Simulation, Sink};
 
 use crate::formats::pcapng::{Capture, Frame};
+use crate::load::Window;
 use crate::problem::Problem;
 use crate::results::info::{OutcomeInfo, TestbedInfo, Warning, Written};
 use crate::results::tables::{self, Labels};
 use crate::results::writer::ResultWriter;
 use crate::results::{ResultError, ResultInfo, Table, TableName, Tables};
-use crate::summary::SizeClass;
+use crate::summary::{SizeClass, Summary};
 use recorder::{Notes, Recorder};
 use verdicts::{Ended, verdicts};
 
@@ -45,6 +47,8 @@ pub struct Job<'a> {
     pub jobs: &'a [String],
     /// The warnings about the scenario; they go into the result.
     pub warnings: &'a [Problem],
+    /// The windows in which the loads of traffic blocks are measured.
+    pub windows: &'a [Window],
 }
 
 /// Options of a run.
@@ -200,7 +204,7 @@ fn run_beside(
     };
 
     let labels = Labels::new(&simulation, job.groups, job.algorithms, job.jobs);
-    let mut recorder = Recorder::new(labels, Notes::new(&simulation), writer, capture, progress);
+    let mut recorder = Recorder::new(labels, Notes::new(&simulation, job.windows), writer, capture, progress);
     let begin = Instant::now();
     let mut outcome = match engine(&simulation, &mut recorder) {
         Ok(outcome) => outcome,
@@ -227,15 +231,18 @@ fn run_beside(
         let jobs = recorder.notes.finish_jobs(&outcome.bounds);
         recorder.add::<tables::jobs::Jobs>(&jobs);
     }
-    let (left_out, resent) = (recorder.notes.left_out, recorder.notes.resent);
+    let (left_out, uncounted, resent) =
+        (recorder.notes.left_out, recorder.notes.uncounted, recorder.notes.resent);
+    let loads = recorder.notes.loads.finish(&outcome, &simulation.flows, job.groups, info.testbed.is_some());
     let output = recorder.finish(seen)?;
 
     info.state = Written::Complete;
-    let ending = OutcomeInfo::new(&simulation, &outcome, left_out, not_started.len() as u64, wall_s);
+    let others = [not_started.len() as u64, uncounted];
+    let ending = OutcomeInfo::new(&simulation, &outcome, left_out, others, wall_s);
     info.outcome = Some(OutcomeInfo { packets_resent: Some(resent), ..ending });
-    info.summary = Some(output.summary(&options.classes)?);
-    let said = verdicts(&Ended { simulation: &simulation, output: &output });
+    let said = verdicts(&Ended { simulation: &simulation, output: &output, loads: &loads });
     info.warnings.extend(said.iter().map(Warning::from));
+    info.summary = Some(Summary { loads, ..output.summary(&options.classes)? });
     let (tables, info) = output.complete(info, outcome.fingerprint)?;
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
 }

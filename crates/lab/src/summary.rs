@@ -14,6 +14,8 @@ pub(crate) mod samples;
 use incast_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::load::Load;
+
 /// A class of flows by size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
@@ -364,6 +366,9 @@ pub struct Summary {
     /// The jobs of each traffic block that has any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub jobs: Vec<JobSummary>,
+    /// The measured load of each traffic block that has one.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub loads: Vec<Load>,
 }
 
 /// The fields of a job that a summary needs.

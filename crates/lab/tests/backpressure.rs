@@ -12,6 +12,7 @@ use incast_lab::run::{RunOptions, RunResult};
 use incast_lab::scenario::Built;
 use incast_lab::summary::{Distribution, SizeClass};
 use incast_sim::Sink;
+use incast_sim::describe::flow::Flow;
 use incast_sim::record::{PacketKind, PacketRecord, Progress};
 use incast_units::{Bytes, Time};
 
@@ -28,7 +29,8 @@ fn it_offers_what_the_authors_do() {
     let built = scenario.build().unwrap();
     assert!(built.fabric.summary().ends_with("(2:1)"), "{}", built.fabric.summary());
     let (flows, groups) = (&built.simulation.flows, &built.groups);
-    let of_group = |name| flows.iter().filter(move |flow| groups[usize::from(flow.group)] == name);
+    let is_of = |flow: &Flow, name| flow.counted && groups[usize::from(flow.group)] == name;
+    let of_group = |name| flows.iter().filter(move |flow| is_of(flow, name));
     // 60 % of 6.4 Tbps in packets of 1000 B with 946 B of payload, in flows of 120,421 B: 3.7708 in a microsecond.
     // The standard deviation of log-normal gaps is sqrt(exp(4) - 1) = 7.32 of their mean.
     let expected = 0.5676 * 6.4e12 / 8.0 / 120_421.0 * 0.05;

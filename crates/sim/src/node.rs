@@ -70,6 +70,11 @@ pub(crate) trait Inspect {
         0
     }
 
+    /// Whether flows can start here.
+    fn has_flows(&self) -> bool {
+        false
+    }
+
     /// Whether any of the flows from here is sampled.
     fn has_samples(&self) -> bool {
         false

@@ -18,7 +18,7 @@ from incast.cli.options import run_options, scenario_options
 from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
-from incast.cli.tables import jobs_table, queue_table, ranked, slowdown_table, title
+from incast.cli.tables import TABLES, ranked, title
 from incast.errors import ResultError, ScenarioError
 from incast.progress import Series
 from incast.real.kernel import KernelError
@@ -142,7 +142,7 @@ def finish(outcome: Outcome, options: argparse.Namespace) -> None:
     for label, result in results.items():
         if not result.sound:
             print(ending(title(label), result))
-    for text in (queue_table(results), slowdown_table(results), jobs_table(results)):
+    for text in (table_(results) for table_ in TABLES):
         if text:
             print(f"\n{text}")
     folders = [result.folder for result in results.values() if result.folder]

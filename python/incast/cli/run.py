@@ -11,7 +11,7 @@ from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.options import run_options, scenario_options
 from incast.cli.outcome import ending, totals
-from incast.cli.tables import jobs_table, queue_table, slowdown_table
+from incast.cli.tables import TABLES
 from incast.errors import unsaid
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
@@ -127,6 +127,6 @@ def show(label: str, result: Result) -> None:
     print(ending(label, result))
     print(totals(result))
     results = {label: result}
-    for text in (queue_table(results), slowdown_table(results), jobs_table(results)):
+    for text in (table_(results) for table_ in TABLES):
         if text:
             print(f"\n{text}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from incast.cli.outcome import ending, totals
 from incast.cli.table import Column, number, paragraph, table
-from incast.cli.tables import jobs_table, queue_table, slowdown_table
+from incast.cli.tables import TABLES
 from incast.cli.testbed import notes
 from incast.errors import ResultError
 from incast.progress import simulated
@@ -84,8 +84,7 @@ def text(folder: Path, result: Result) -> str:
         lines.append(paragraph(f"NOT COMPLETE: the run {now}; written so far: {rows}"))
     parts = ["\n".join(lines)]
     if info.get("outcome"):
-        tables = (queue_table, slowdown_table, jobs_table)
-        parts += [*(table_({label: result}) for table_ in tables), ports_table(result)]
+        parts += [*(table_({label: result}) for table_ in TABLES), ports_table(result)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -197,6 +197,42 @@ def jobs_table(results: Mapping[str, Result]) -> str:
     return f"jobs\n{table(columns, rows)}\n{paragraph(notes)}"
 
 
+def loads_table(results: Mapping[str, Result]) -> str:
+    """The measured loads of traffic blocks; empty without any.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+    """
+    columns = [
+        Column("algorithm", left=True),
+        Column("traffic", left=True),
+        Column("load", "%"),
+        Column("offered", "%"),
+        Column("carried", "%"),
+        Column("backlog", "MB", group="begin"),
+        Column("backlog", "MB", group="end"),
+        Column("steady", left=True),
+    ]
+    rows = []
+    for label, result in results.items():
+        for load in result.loads:
+            shares = (load.load, load.offered, load.carried)
+            backlog = (load.backlog_begin_bytes, load.backlog_end_bytes)
+            rows.append(
+                [
+                    title(label),
+                    load.group,
+                    *("–" if share is None else number(100 * share) for share in shares),
+                    *("–" if size is None else number(size / 1e6) for size in backlog),
+                    "yes" if load.steady else "NO",
+                ]
+            )
+    if not rows:
+        return ""
+    notes = "In the measured window. Backlog: bytes of flows that have started which are not acknowledged."
+    return f"load\n{table(columns, rows)}\n{paragraph(notes)}"
+
+
 def slowdown_table(results: Mapping[str, Result]) -> str:
     """The slowdown of finished flows by size; empty if no flow of a given size finished.
 
@@ -229,3 +265,7 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
     if missing:
         notes += f" Not finished, and so not counted: {', '.join(missing)}."
     return f"FCT slowdown\n{table(columns, rows)}\n{paragraph(notes)}"
+
+
+TABLES = (queue_table, loads_table, slowdown_table, jobs_table)
+"""The tables of results, in their order on the terminal; each is empty where there is nothing to say."""

@@ -11,7 +11,7 @@ from incast.cli.options import scenario_options
 from incast.cli.outcome import ending, totals
 from incast.cli.run import run_one, say, warn, warn_late
 from incast.cli.table import Column, number, paragraph, table
-from incast.cli.tables import queue_table, slowdown_table
+from incast.cli.tables import TABLES
 from incast.errors import ResultError
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
@@ -146,7 +146,7 @@ def show(label: str, result: Result) -> None:
     print(totals(result))
     for note in notes(result):
         print(paragraph(note, "  "))
-    for text in (queue_table({label: result}), slowdown_table({label: result})):
+    for text in (table_({label: result}) for table_ in TABLES):
         if text:
             print(f"\n{text}")
 

@@ -314,7 +314,7 @@ def slowdown(
     """
     flows = view.result.flows
     sizes, values = flows.column("size_bytes").astype(float), flows.column("slowdown")
-    chosen = ~np.isnan(values) & (sizes > quantity(above).value)
+    chosen = ~np.isnan(values) & flows.column("counted") & (sizes > quantity(above).value)
     if up_to:
         chosen &= sizes <= quantity(up_to).value
     if group:
@@ -360,7 +360,7 @@ def flows(view: View, above: str = "0B", up_to: str = "", finished: bool = True)
     """Number of flows of a class of sizes that finished, or did not."""
     table = view.result.flows
     sizes, done = table.column("size_bytes").astype(float), ~np.isnan(table.column("slowdown"))
-    chosen = (done == finished) & (sizes > quantity(above).value)
+    chosen = (done == finished) & table.column("counted") & (sizes > quantity(above).value)
     if up_to:
         chosen &= sizes <= quantity(up_to).value
     return Quantity(float(chosen.sum()))

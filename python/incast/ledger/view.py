@@ -31,7 +31,7 @@ class View:
         self._series: dict[str, PortSeries] = {}
         self._flows = {
             column: result.flows.column(column)
-            for column in ("flow", "group", "start_ps", "delivered_ps", "base_rtt_ps", "source")
+            for column in ("flow", "group", "start_ps", "delivered_ps", "base_rtt_ps", "source", "counted")
         }
         self._ports = {column: result.ports.column(column) for column in ("node", "port", "peer", "rate_bps")}
 
@@ -66,7 +66,7 @@ class View:
         return at - shift if sign == "-" else at + shift
 
     def rows(self, flows: str) -> npt.NDArray[np.intp]:
-        """Rows of the flow table, in the order of their starts.
+        """Rows of the flow table whose flows count, in the order of their starts.
 
         Args:
             flows: A traffic block, or ``NAME.3`` for its fourth flow to start.
@@ -77,7 +77,7 @@ class View:
         group, dot, number = flows.rpartition(".")
         if not dot or not number.isdigit():
             group, number = flows, ""
-        rows = np.flatnonzero(self._flows["group"] == group)
+        rows = np.flatnonzero((self._flows["group"] == group) & self._flows["counted"])
         rows = rows[np.argsort(self._flows["flow"][rows])]
         if number:
             rows = rows[int(number) : int(number) + 1]

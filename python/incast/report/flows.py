@@ -47,12 +47,12 @@ class Flows:
 
     @classmethod
     def of(cls, result: Result) -> Flows:
-        """Those of a result, as far as they were written."""
+        """Returns the flows of a result that count, as far as they were written."""
         table = result.flows
         size, fct, slowdown = (
             table.column(c).astype(np.float64) for c in ("size_bytes", "fct_ps", "slowdown")
         )
-        return cls(size, fct, slowdown, table.column("group"))
+        return cls(size, fct, slowdown, table.column("group")).select(table.column("counted"))
 
     def select(self, chosen: npt.NDArray[np.bool_]) -> Flows:
         """Some of them."""

@@ -12,6 +12,7 @@ from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
 from incast.results import stats
+from incast.results.load import Load
 from incast.results.result import Result
 
 
@@ -61,9 +62,9 @@ def ending(entry: Entry, named: bool) -> Ending:
         return Ending(f"{who} run failed: it stalled", True, [why], waiting)
     if outcome["end"] == "interrupted":
         return Ending(f"{who} run was stopped before its end", True, [why])
-    size, slowdown = (result.flows.column(name).astype(np.float64) for name in ("size_bytes", "slowdown"))
-    sized = ~np.isnan(size)
-    left = int((sized & np.isnan(slowdown)).sum())
+    flows = Flows.of(result)
+    sized = ~np.isnan(flows.size_bytes)
+    left = int((sized & np.isnan(flows.slowdown)).sum())
     if left:
         lines = [f"{why} They are missing from completion times, which therefore look better than they are."]
         return Ending(f"{who} run left {left:,} of {int(sized.sum()):,} flows unfinished", False, lines)
@@ -205,13 +206,15 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
         for f, some, o in zip(all_flows, sized, outcomes, strict=True)
     ]
     endless = [f"{int((~some).sum()):,}" for some in sized]
+    uncounted = [f"{outcome.get('flows_uncounted', 0):,}" for outcome in outcomes]
     run = [
         Row("ended", "", [r.end if r.info.get("outcome") else r.state for r in results], words=True),
         Row("flows finished", "", finished),
         *([Row("flows without a size", "", endless)] if any(e != "0" for e in endless) else []),
+        *([Row("flows that do not count", "", uncounted)] if any(u != "0" for u in uncounted) else []),
         Row("simulated time", "ms", of_outcome("now_ps", lambda ps: number(ps / 1e9))),
     ]
-    parts = [Part("Run", run)]
+    parts = [Part("Run", run), *_loads(results)]
     rows = _slowdowns([classes(flows) for flows in all_flows])
     if rows:
         parts.append(Part("FCT slowdown (small flows: up to 150 KB)", rows))
@@ -236,6 +239,38 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
         origin.append(Row("kernel", "", [of["kernel"] if of else "–" for of in measured], words=True))
     parts.append(Part("Origin", origin))
     return parts
+
+
+def _loads(results: Sequence[Result]) -> list[Part]:
+    """Returns the measured loads of each traffic block, and whether they are steady."""
+    of_results = [{load.group: load for load in result.loads} for result in results]
+    parts = []
+    for group in dict.fromkeys(group for loads in of_results for group in loads):
+        loads = [of.get(group) for of in of_results]
+
+        def of_load(form: Callable[[Load], str | None], loads: Sequence[Load | None] = loads) -> list[str]:
+            return [(load and form(load)) or "–" for load in loads]
+
+        rows = [
+            Row("load", "%", of_load(lambda load: number(100 * load.load))),
+            Row("offered", "%", of_load(lambda load: number(100 * load.offered))),
+            Row("carried", "%", of_load(lambda load: share(load.carried))),
+            Row("backlog at the begin", "MB", of_load(lambda load: megabytes(load.backlog_begin_bytes))),
+            Row("backlog at the end", "MB", of_load(lambda load: megabytes(load.backlog_end_bytes))),
+            Row("steady", "", of_load(lambda load: "yes" if load.steady else "no"), words=True),
+        ]
+        parts.append(Part(f"Load of {group} in its measured window", rows))
+    return parts
+
+
+def share(value: float | None) -> str | None:
+    """A share in percent, if it is known."""
+    return None if value is None else number(100 * value)
+
+
+def megabytes(value: int | None) -> str | None:
+    """A number of bytes in MB, if it is known."""
+    return None if value is None else number(value / 1e6)
 
 
 def _distances(results: Sequence[Result]) -> list[Part]:

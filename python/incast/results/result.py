@@ -15,6 +15,7 @@ import numpy.typing as npt
 from incast import _core
 from incast.errors import Problem
 from incast.results import stats
+from incast.results.load import Load, loads_of
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
 
@@ -191,6 +192,11 @@ class Result(Tables):
         return warnings_of(self.info)
 
     @property
+    def loads(self) -> list[Load]:
+        """The measured load of each traffic block that has one, with the verdict whether it is steady."""
+        return loads_of(self.info)
+
+    @property
     def end(self) -> str:
         """End of the run: ``finished``, ``time limit``, ``interrupted``, ``stalled`` or ``killed``."""
         outcome = self.info.get("outcome")
@@ -342,7 +348,7 @@ class Result(Tables):
         return stats.slowdown_by_size(self.flow_times(), edges or stats.SIZE_EDGES, ranks)
 
     def percentile(self, rank: float, column: str = "slowdown") -> float:
-        """A percentile of the values that a column of :attr:`flows` has (see :mod:`incast.stats`).
+        """A percentile of a column of :attr:`flows`, over the flows that count (see :mod:`incast.stats`).
 
         Args:
             rank: In percent, 0 to 100.
@@ -351,7 +357,7 @@ class Result(Tables):
         Raises:
             KeyError: When there is no such column.
         """
-        values = self.flows.column(column).astype(np.float64)
+        values = self.flows.column(column)[self.flows.column("counted")].astype(np.float64)
         return stats.percentile(values[~np.isnan(values)], rank)
 
     def peak_queue_bytes(self, node: str | tuple[str, int], port: int | None = None) -> int:
@@ -406,9 +412,9 @@ class Result(Tables):
         return node, port
 
     def flow_times(self) -> FlowTimes:
-        """Sizes and completion times of the flows that transferred all of their size."""
+        """Sizes and completion times of the flows that count and transferred all of their size."""
         slowdown = self.flows.column("slowdown")
-        done = ~np.isnan(slowdown)
+        done = ~np.isnan(slowdown) & self.flows.column("counted")
         size, fct = self.flows.column("size_bytes")[done], self.flows.column("fct_ps")[done]
         return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
 

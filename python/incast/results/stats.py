@@ -12,7 +12,8 @@ freedom: 95 % of such intervals contain the true mean if runs with different see
 values are normally distributed. Where nothing is drawn at random, every seed gives the same result, bit for
 bit, and there is no interval.
 
-**Slowdown** is completion time divided by the ideal one; flows that did not finish have none.
+**Slowdown** is completion time divided by the ideal one; flows that did not finish have none. Only flows that
+count are included: of traffic with a measured window, those that start in it.
 
 **Fairness** is Jain's index, ``(Σx)² / (n · Σx²)``.
 

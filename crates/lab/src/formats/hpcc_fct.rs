@@ -7,7 +7,7 @@ use arrow_array::types::{Int64Type, UInt32Type};
 
 use super::address;
 use super::export::{Count, Export, Failure, Written};
-use crate::results::extract::{numbers, texts};
+use crate::results::extract::{flags, numbers, texts};
 use crate::results::{ResultFolder, Table, TableName};
 
 /// UDP port by which HPCC's scripts recognise flows that are not incast.
@@ -30,12 +30,15 @@ impl Export for FctList {
         let table = result.table(TableName::Flows)?;
         let ports = ports(&result.scenario()?);
         let port = |group: &str| ports.get(group).copied().unwrap_or(PORT_NORMAL);
-        let Counts { flows, left_out } = write(&table, &port, out)?;
-        let note =
-            || format!("left out: {} that did not transfer all of their size", Count(left_out, "flow"));
+        let Counts { flows, left_out, uncounted } = write(&table, &port, out)?;
+        let reasons = [
+            (left_out, "that did not transfer all of their size"),
+            (uncounted, "that started outside the measured window"),
+        ];
+        let notes = reasons.into_iter().filter(|(flows, _)| *flows > 0);
         Ok(Written {
             counts: vec![Count(flows, "flow")],
-            notes: (left_out > 0).then(note).into_iter().collect(),
+            notes: notes.map(|(flows, why)| format!("left out: {} {why}", Count(flows, "flow"))).collect(),
         })
     }
 }
@@ -47,6 +50,8 @@ pub struct Counts {
     pub flows: usize,
     /// Flows that did not transfer their whole size, which the format cannot represent.
     pub left_out: usize,
+    /// Flows that do not count.
+    pub uncounted: usize,
 }
 
 /// Writes the finished flows of the table `flows`, in its order, one per line: `sip dip sport dport size
@@ -70,11 +75,16 @@ pub fn write(table: &Table, port: &dyn Fn(&str) -> u16, out: &mut dyn Write) -> 
             .into_iter()
             .map(|name| numbers::<Int64Type>(batch, name))
             .collect::<Result<Vec<_>, _>>()?;
+        let mut counted = flags(batch, "counted")?;
         for _ in 0..batch.num_rows() {
             let [source, destination, group] = [0, 1, 2].map(|i| names[i].next().unwrap_or_default());
             let [flow, source_id, destination_id] =
                 [0, 1, 2].map(|i| ids[i].next().flatten().unwrap_or_default());
             let values = [0, 1, 2, 3, 4].map(|i| quantities[i].next().flatten());
+            if !counted.next().unwrap_or_default() {
+                written.uncounted += 1;
+                continue;
+            }
             let [Some(size), Some(acked), Some(start), Some(fct), Some(ideal)] = values else {
                 written.left_out += 1;
                 continue;

@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use incast_units::{Bytes, Time};
 
 use super::export::{Count, Export, Failure, Written};
-use crate::results::extract::{column, numbers, port_points, texts};
+use crate::results::extract::{flags, numbers, port_points, texts};
 use crate::results::{ResultFolder, Table, TableName};
 
 /// The format.
@@ -379,13 +378,12 @@ fn pauses<W: Write>(
     };
     for batch in &source.pauses.batches {
         let mut rows = (|| {
-            let paused =
-                column(batch, "paused")?.as_boolean_opt().ok_or("column \"paused\" should be of flags")?;
+            let paused = flags(batch, "paused")?;
             let rows = numbers::<Int64Type>(batch, "time_ps")?
                 .zip(texts(batch, "node")?)
                 .zip(numbers::<UInt16Type>(batch, "port")?)
                 .zip(numbers::<UInt16Type>(batch, "queue")?);
-            Ok::<_, String>(rows.zip(paused.iter()))
+            Ok::<_, String>(rows.zip(paused))
         })()?;
         for ((((at, node), port), queue), paused) in rows.by_ref() {
             let (at, queue) = (time(at.unwrap_or_default()), queue.unwrap_or_default());
@@ -398,7 +396,7 @@ fn pauses<W: Write>(
                 }
             };
             let (_, since) = open.entry((port, queue)).or_insert((track, None));
-            match (paused == Some(true), *since) {
+            match (paused, *since) {
                 (true, None) => *since = Some(at),
                 (false, Some(from)) => {
                     *since = None;

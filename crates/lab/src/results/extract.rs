@@ -17,7 +17,7 @@ use crate::summary::{
 /// A port of a result: name of its node, and its number there.
 pub type PortKey = (String, u16);
 
-/// The flows of the table `flows`.
+/// The flows of the table `flows` that count.
 ///
 /// # Errors
 /// With the name of a column that is missing or of another type.
@@ -27,7 +27,9 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
         let group = texts(batch, "group")?;
         let size = numbers::<Int64Type>(batch, "size_bytes")?;
         let slowdown = numbers::<Float64Type>(batch, "slowdown")?;
-        flows.extend(group.zip(size).zip(slowdown).map(|((group, size), slowdown)| FlowFacts {
+        let counted = flags(batch, "counted")?;
+        let rows = group.zip(size).zip(slowdown).zip(counted).filter(|(_, counted)| *counted);
+        flows.extend(rows.map(|(((group, size), slowdown), _)| FlowFacts {
             group,
             size: size.map(|s| Bytes::new(unsigned(s))),
             slowdown,
@@ -144,7 +146,7 @@ pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>
 pub(crate) type Batches<'a> = dyn Fn(&mut EachBatch<'_>) -> Result<(), ResultError> + 'a;
 
 impl Summary {
-    /// The summary of a run with these tables, with these classes of size. Samples of ports, which may not
+    /// The summary of a run with these tables, with these classes of size, and without loads. Samples of ports, which may not
     /// fit into memory, are read twice.
     ///
     /// # Errors
@@ -180,6 +182,7 @@ impl Summary {
             slowdowns: slowdowns(&flows(flows_table).map_err(in_memory)?, classes),
             ports: sums.iter().filter_map(summary).collect(),
             jobs: jobs(&job_facts(jobs_table).map_err(in_memory)?),
+            loads: Vec::new(),
         })
     }
 }
@@ -200,6 +203,15 @@ pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
     let array = column(batch, name)?.as_primitive_opt::<T>();
     let array = array.ok_or_else(|| format!("column \"{name}\" should be of type {}", T::DATA_TYPE))?;
     Ok(array.iter())
+}
+
+pub(crate) fn flags<'a>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<impl Iterator<Item = bool> + 'a, String> {
+    let array = column(batch, name)?.as_boolean_opt();
+    let array = array.ok_or_else(|| format!("column \"{name}\" should be of flags"))?;
+    Ok(array.iter().map(Option::unwrap_or_default))
 }
 
 pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<impl Iterator<Item = &'a str>, String> {

@@ -135,13 +135,16 @@ pub struct OutcomeInfo {
     pub fingerprint: String,
     /// Simulated time at the end.
     pub now_ps: u64,
-    /// Total number of flows.
+    /// Number of flows that count.
     pub flows: u64,
-    /// Flows that finished.
+    /// Flows that finished, of those.
     pub flows_finished: u64,
-    /// Flows that had not started when the run ended.
+    /// Flows that had not started when the run ended, of those.
     #[serde(default)]
     pub flows_not_started: u64,
+    /// Flows that started and do not count, before and after the measured windows of their traffic blocks.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub flows_uncounted: u64,
     /// Total number of operations.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub operations: u64,
@@ -250,17 +253,17 @@ impl ResultInfo {
 }
 
 impl OutcomeInfo {
-    /// The outcome of a run of `simulation` that took `wall_s` seconds and ended before the start of
-    /// `not_started` flows.
+    /// The outcome of a run of `simulation` that took `wall_s` seconds and ended before the start of `not_started`
+    /// flows that count; `uncounted` others started.
     #[must_use]
     pub fn new(
         simulation: &Simulation,
         outcome: &Outcome,
         left_out: (u64, u64),
-        not_started: u64,
+        [not_started, uncounted]: [u64; 2],
         wall_s: f64,
     ) -> Self {
-        let flows = simulation.flows.len() as u64 - left_out.0;
+        let flows = simulation.flows.iter().filter(|flow| flow.counted).count() as u64 - left_out.0;
         let node = |id: u32| simulation.network.nodes.get(id as usize).map_or("?", String::as_str);
         let mut info = Self {
             end: String::new(),
@@ -277,6 +280,7 @@ impl OutcomeInfo {
             flows,
             flows_finished: outcome.flows_finished,
             flows_not_started: not_started,
+            flows_uncounted: uncounted,
             operations: simulation.operations.len() as u64 - left_out.1,
             operations_ended: outcome.operations_ended,
             hops: outcome.hops,
@@ -323,6 +327,10 @@ impl OutcomeInfo {
         let why = match not_started {
             0 => why,
             n => format!("{why}, {n} of them not started"),
+        };
+        let why = match uncounted {
+            0 => why,
+            n => format!("{why}; {n} more made load and do not count"),
         };
         let why = match info.operations - info.operations_ended.min(info.operations) {
             0 => why,

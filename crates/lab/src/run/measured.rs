@@ -61,6 +61,9 @@ impl Measured {
         let mut operations = self.operations.clone();
         operations.sort_unstable_by_key(|record| (record.end, record.operation));
         let open = operations.split_off(operations.partition_point(|record| record.end != Time::NEVER));
+        let counts = |record: &&FlowRecord| {
+            simulation.flows.get(record.flow as usize).is_some_and(|flow| flow.counted)
+        };
         let all = || flows.iter().chain(&unfinished);
         let sent: u64 = all().map(|record| record.packets).sum();
         // What a receiver has, the sender need not know yet.
@@ -71,7 +74,7 @@ impl Measured {
         let outcome = Outcome {
             end: self.end.clone(),
             now: self.now,
-            flows_finished: flows.len() as u64,
+            flows_finished: flows.iter().filter(counts).count() as u64,
             hops: self.ports.iter().map(|port| port.packets).sum(),
             sent,
             delivered,

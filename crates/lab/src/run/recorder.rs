@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use incast_sim::describe::work::What;
-use incast_sim::record::{FlowRecord, OperationRecord, PacketRecord, Progress};
+use incast_sim::record::{FlowRecord, LoadSample, OperationRecord, PacketRecord, Progress};
 use incast_sim::{Simulation, Sink};
 use incast_units::Time;
 
 use super::RunError;
+use super::loads::Loads;
 use crate::formats::pcapng::{Capture, Frame};
+use crate::load::Window;
 use crate::results::jobs::Jobs;
 use crate::results::tables::{self, Labels, Named, Rows, each_table};
 use crate::results::writer::{Digested, ResultWriter};
@@ -65,6 +67,10 @@ macro_rules! growing {
                     let written = capture.packets(records);
                     self.output.check_capture(written);
                 }
+            }
+
+            fn loads(&mut self, records: &[LoadSample]) {
+                self.notes.loads.samples(records);
             }
 
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
@@ -296,6 +302,10 @@ pub(super) struct Notes<'a> {
     pub(super) resent: u64,
     /// Number of flows and of operations that are left out.
     pub(super) left_out: (u64, u64),
+    /// Number of flows that started and do not count.
+    pub(super) uncounted: u64,
+    /// The measured loads of traffic blocks.
+    pub(super) loads: Loads<'a>,
 }
 
 impl Watch for Notes<'_> {
@@ -306,6 +316,7 @@ impl Watch for Notes<'_> {
             }
             self.resent += record.resent;
         }
+        self.loads.flows(records, &self.simulation.flows);
     }
 
     fn operations(&mut self, records: &[OperationRecord]) {
@@ -319,7 +330,7 @@ impl Watch for Notes<'_> {
 }
 
 impl<'a> Notes<'a> {
-    pub(super) fn new(simulation: &'a Simulation) -> Self {
+    pub(super) fn new(simulation: &'a Simulation, windows: &'a [Window]) -> Self {
         Self {
             simulation,
             jobs: Jobs::new(simulation),
@@ -327,12 +338,19 @@ impl<'a> Notes<'a> {
             seen_operations: vec![false; simulation.operations.len()],
             resent: 0,
             left_out: (0, 0),
+            uncounted: 0,
+            loads: Loads::new(windows),
         }
     }
 
     /// Leaves operations that could not start before their limit, which is past at the end of the run, out of the
     /// results, with their flows.
+    /// Flows that do not count and have not started are left out too.
     pub(super) fn leave_out(&mut self, now: Time) {
+        for (_, seen) in self.simulation.flows.iter().zip(&mut self.seen).filter(|(flow, _)| !flow.counted) {
+            self.uncounted += u64::from(*seen);
+            *seen = true;
+        }
         for (operation, seen) in self.simulation.operations.iter().zip(&mut self.seen_operations) {
             if !*seen && operation.start_before <= now {
                 *seen = true;

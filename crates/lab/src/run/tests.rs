@@ -64,6 +64,7 @@ fn simulation() -> Simulation {
         balancing: Default::default(),
         algorithm: 0,
         group: source as u16,
+        counted: true,
     };
     Simulation {
         network,
@@ -93,7 +94,16 @@ fn labels() -> [Vec<String>; 2] {
 }
 
 fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2]) -> Job<'a> {
-    Job { simulation, name: "two", scenario: SCENARIO, groups, algorithms, jobs: &[], warnings: &[] }
+    Job {
+        simulation,
+        name: "two",
+        scenario: SCENARIO,
+        groups,
+        algorithms,
+        jobs: &[],
+        warnings: &[],
+        windows: &[],
+    }
 }
 
 fn go(_: &Progress) -> ControlFlow<()> {

@@ -4,6 +4,7 @@
 use incast_sim::Simulation;
 
 use super::recorder::Output;
+use crate::load::Load;
 use crate::problem::Problem;
 
 /// Everything from which a verdict can be reached.
@@ -12,25 +13,44 @@ pub(super) struct Ended<'a> {
     pub(super) simulation: &'a Simulation,
     /// Its tables.
     pub(super) output: &'a Output,
+    /// The measured loads of its traffic blocks.
+    pub(super) loads: &'a [Load],
 }
 
-/// A verdict, if there is something to say.
-type Verdict = fn(&Ended<'_>) -> Option<Problem>;
+/// A verdict: the things to say, if there are any.
+type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] = &[lost_captures];
+const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
-    VERDICTS.iter().filter_map(|verdict| verdict(ended)).collect()
+    VERDICTS.iter().flat_map(|verdict| verdict(ended)).collect()
 }
 
 /// Captured packets exist only in a file.
-fn lost_captures(ended: &Ended<'_>) -> Option<Problem> {
+fn lost_captures(ended: &Ended<'_>) -> Vec<Problem> {
     let is_lost = !ended.simulation.probes.captures.is_empty() && !ended.output.is_on_disk();
-    is_lost.then(|| {
+    let problem = || {
         Problem::new("captured packets are not kept: they go to a file, and this run has no folder")
             .about("probe.captures")
             .with_hint("give the run a folder for its result")
-    })
+    };
+    is_lost.then(problem).into_iter().collect()
+}
+
+/// Numbers from a load that is not steady describe a transient.
+fn unsteady_loads(ended: &Ended<'_>) -> Vec<Problem> {
+    let unsteady = ended.loads.iter().filter(|load| !load.steady);
+    let problem = |load: &Load| {
+        let hint = if load.tail {
+            "a longer warmup or duration, or less load, may make it steady"
+        } else {
+            "with warmup and duration, flows arrive before and after those that count"
+        };
+        Problem::new(format!("the load of {} is {load}", load.group))
+            .about(format!("traffic.{}.load", load.group))
+            .with_hint(hint)
+    };
+    unsteady.map(problem).collect()
 }

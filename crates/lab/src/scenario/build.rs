@@ -12,6 +12,7 @@ use super::sections::{balancing, change, probe, run, switch};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::hash;
+use crate::load::Window;
 use crate::problem::{Problem, Problems};
 use crate::run::Job;
 use crate::topology::Fabric;
@@ -29,6 +30,8 @@ pub struct Built {
     pub jobs: Vec<String>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
     pub algorithms: Vec<String>,
+    /// The windows in which the loads of traffic blocks are measured.
+    pub windows: Vec<Window>,
     /// The network, with names for its ports and a summary.
     pub fabric: Arc<Fabric>,
     /// The warnings about the scenario.
@@ -39,8 +42,8 @@ impl Built {
     /// Returns the simulation as a job, under a name and with the effective scenario as text.
     #[must_use]
     pub fn job<'a>(&'a self, name: &'a str, scenario: &'a str) -> Job<'a> {
-        let Self { simulation, groups, jobs, algorithms, fabric: _, warnings } = self;
-        Job { simulation, name, scenario, groups, algorithms, jobs, warnings }
+        let Self { simulation, groups, jobs, algorithms, warnings, windows, fabric: _ } = self;
+        Job { simulation, name, scenario, groups, algorithms, jobs, warnings, windows }
     }
 }
 
@@ -54,7 +57,7 @@ impl Scenario {
         let (root, fabric) = (&self.root, &self.checked.fabric);
         let scope = self.checked.scope(root);
         let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
-        let Traffic { flows, operations, jobs } = self.traffic(policy, &mut reading);
+        let Traffic { flows, operations, jobs, windows } = self.traffic(policy, &mut reading);
         let (until, stall_after) = run::ends(&root.run);
         let simulation = Simulation {
             network: change::network(&root.change, &scope, fabric, &mut reading),
@@ -62,7 +65,7 @@ impl Scenario {
             transport: root.transport.clone(),
             balancing,
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
-            probes: probe::probes(&root.probe, &scope.sections, fabric, &flows, &mut reading),
+            probes: probe::probes(&root.probe, &scope.sections, fabric, (&flows, &windows), &mut reading),
             flows,
             operations,
             seed: root.seed,
@@ -78,6 +81,7 @@ impl Scenario {
             simulation,
             groups: self.groups().into_iter().map(str::to_owned).collect(),
             jobs,
+            windows,
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
             warnings: self.warnings().to_vec(),
@@ -93,7 +97,7 @@ impl Scenario {
             quickest: change::quickest(&self.root.change),
         };
         let mut flows = Vec::new();
-        let (mut operations, mut jobs) = (Vec::<Operation>::new(), Vec::new());
+        let (mut operations, mut jobs, mut windows) = (Vec::<Operation>::new(), Vec::new(), Vec::new());
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
             let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
                 Ok(made) => made,
@@ -105,6 +109,8 @@ impl Scenario {
             };
             let numbers = [flows.len(), operations.len(), jobs.len()];
             let is_sent = made.sent();
+            windows.extend(made.window.map(|window| Window { group, ..window }));
+            let counted = made.counted;
             jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
                 "" => block.name().to_owned(),
                 part => format!("{}/{part}", block.name()),
@@ -125,6 +131,7 @@ impl Scenario {
                         balancing: block.common.balancing.unwrap_or(policy),
                         algorithm: *algorithm,
                         group,
+                        counted: counted.as_ref().is_none_or(|counted| counted.contains(&draft.start)),
                     },
                 )
             };
@@ -138,7 +145,7 @@ impl Scenario {
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
-        Traffic { flows, operations, jobs }
+        Traffic { flows, operations, jobs, windows }
     }
 }
 
@@ -147,4 +154,5 @@ struct Traffic {
     flows: Vec<Flow>,
     operations: Vec<Operation>,
     jobs: Vec<String>,
+    windows: Vec<Window>,
 }

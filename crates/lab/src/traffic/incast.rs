@@ -7,7 +7,9 @@ use incast_units::{Bytes, PS_PER_SECOND, Time};
 
 use super::gaps::{Gaps, MAX_SIGMA};
 use super::hosts::Hosts;
+use super::process::{Keys, Span};
 use super::stream::Stream;
+use super::work::Made;
 use super::{Draft, Faults, MAX_GAP, Offered, Reach, Setting, both, mean_gap};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -34,8 +36,9 @@ section! {
     /// Requests: for each, one random receiver, and `fan_in` distinct random senders that send it `size`
     /// each.
     ///
-    /// One request at `start`, or with `load` or `interval` a Poisson process of them (`gaps` makes it another one),
-    /// which ends after `requests`, after `duration`, or with the run.
+    /// One request at `start`, or with `load` or `interval` a Poisson process of them (`gaps` makes it another one): flows
+    /// count that start in the measured window, from the end of the `warmup` on, for `duration`. Others still arrive after
+    /// it until those are done. The process ends after `requests`, if that is earlier, or with the run.
     pub(crate) struct Incast {
         /// Number of senders of each request; by default all hosts of `from` except the receiver.
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),
@@ -59,8 +62,12 @@ section! {
         sigma: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, MAX_SIGMA),
         /// Number of requests.
         requests: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
-        /// Duration of the process.
+        /// Time from the start of a process until flows count.
+        warmup: Time = Time::ZERO,
+        /// Duration of the measured window of a process, after the warm-up.
         duration: Option<Time> = None; Bound::Positive,
+        /// Whether requests still arrive after `duration`, without counting, until the flows that count are done.
+        tail: bool = true,
         /// Time between the starts of successive senders of a request.
         stagger: Time = Time::ZERO,
         /// Each sender is delayed by a random time, uniform from zero to this.
@@ -76,7 +83,9 @@ struct Plan {
     racks: BTreeMap<u32, Vec<u32>>,
     /// Mean gap between requests in 2^-32 ps; `None` for a single request.
     gap: Option<u128>,
-    end: Time,
+    span: Span,
+    /// Requested payload as a share of a capacity, with the latter in bit/s; `None` without a load.
+    load: Option<(f64, f64)>,
 }
 
 /// Flows of one request are numbered from the request's number times this.
@@ -145,17 +154,21 @@ impl Incast {
                 if self.duration.is_some() {
                     faults.push(fault("duration", needs.to_owned()));
                 }
+                if self.warmup > Time::ZERO {
+                    faults.push(fault("warmup", needs.to_owned()));
+                }
                 None
             }
         };
-        let ends = [self.duration.map(|duration| self.start + duration), setting.until];
-        let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
+        let Self { start, warmup, duration, tail, requests, .. } = *self;
+        // A single request.
+        let count = requests.or(gap.is_none().then_some(1));
+        let keys =
+            Keys { start, warmup, duration, tail, count: ("requests", count), run_until: setting.until };
+        let span = keys.span(&mut faults);
         if let Some(gap) = gap {
-            if end == Time::NEVER && self.requests.is_none() {
-                let message = "is missing; without requests, duration and run.until the requests never end";
-                faults.push(fault("duration", message.to_owned()));
-            }
-            let expected = (u128::from((end - self.start).ps()) << 32) / gap;
+            let end = span.until;
+            let expected = (u128::from((end - start).ps()) << 32) / gap;
             let expected = self.requests.map_or(expected, |r| expected.min(u128::from(r)));
             let flows = expected * u128::from(self.fan_in.unwrap_or(from.len() as u32));
             if flows > u128::from(MAX_FLOWS) && (end != Time::NEVER || self.requests.is_some()) {
@@ -165,13 +178,9 @@ impl Incast {
                 ));
             }
         }
-        if end <= self.start {
-            faults.push(fault(
-                "start",
-                format!("starts at {}, not before the end of the run ({end})", self.start),
-            ));
-        }
-        if faults.is_empty() { Ok(Plan { from, to, racks, gap, end }) } else { Err(faults) }
+        let capacity = world.capacity(&from) as f64;
+        let load = self.load.map(|load| (load.bits() as f64 / 2_f64.powi(32), capacity));
+        if faults.is_empty() { Ok(Plan { from, to, racks, gap, span, load }) } else { Err(faults) }
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
@@ -188,7 +197,7 @@ impl Incast {
         Some(Offered { from: plan.from.iter().map(|&host| (host, each)).collect(), to: plan.to })
     }
 
-    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
+    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
         let requests = match (self.requests, plan.gap) {
             (Some(requests), _) => requests,
@@ -197,14 +206,19 @@ impl Incast {
         };
         let mut flows = Vec::new();
         let mut time = self.start;
+        let (mut last, mut is_after, mut made) = (plan.span.until, false, 0);
         for request in 0..requests {
             let mut stream = Stream::new(seed, name, request * STRIDE);
             if let Some(gap) = plan.gap {
                 time += self.gaps.unwrap_or(Gaps::Exponential).draw(gap, self.sigma, &mut stream);
             }
-            if time >= plan.end {
+            if time >= last && !is_after {
+                (last, is_after) = (plan.span.last(&flows, setting), true);
+            }
+            if time >= last {
                 break;
             }
+            made += 1;
             let receiver = plan.to[stream.below(plan.to.len() as u64) as usize];
             let candidates = self.candidates(&plan, setting, receiver, &mut stream);
             let count = self.fan_in.map_or(candidates.len() as u64, u64::from);
@@ -225,7 +239,11 @@ impl Incast {
                 return Err(vec![fault("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
             }
         }
-        Ok(flows)
+        if made == requests {
+            let start = flows.iter().map(|flow| flow.start).max().unwrap_or(time);
+            last = last.min(start + Time::from_ps(1));
+        }
+        plan.span.made(flows, last, plan.load)
     }
 
     fn candidates(&self, plan: &Plan, setting: &Setting<'_>, receiver: u32, stream: &mut Stream) -> Vec<u32> {

@@ -22,6 +22,7 @@ mod parameter_server;
 mod permutation;
 mod placed;
 mod poisson;
+mod process;
 mod ring_all_reduce;
 mod setting;
 mod sizes;
@@ -191,8 +192,8 @@ impl Pattern {
     pub(crate) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let flows = match self {
             Self::Flows(pattern) => pattern.make(setting),
-            Self::Poisson(pattern) => pattern.make(setting, seed, name),
-            Self::Incast(pattern) => pattern.make(setting, seed, name),
+            Self::Poisson(pattern) => return pattern.make(setting, seed, name),
+            Self::Incast(pattern) => return pattern.make(setting, seed, name),
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),

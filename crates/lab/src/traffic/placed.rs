@@ -64,6 +64,6 @@ impl Placed {
             operation.host = hosts[operation.host as usize];
         }
         let jobs = if work.operations.is_empty() { Vec::new() } else { vec![String::new()] };
-        Made { flows, operations: work.operations, jobs }
+        Made { flows, operations: work.operations, jobs, ..Made::default() }
     }
 }

@@ -5,8 +5,10 @@ use incast_units::{PS_PER_SECOND, Time};
 
 use super::gaps::{Gaps, MAX_SIGMA};
 use super::hosts::{Hosts, World};
+use super::process::{Keys, Span};
 use super::sizes::Sizes;
 use super::stream::Stream;
+use super::work::Made;
 use super::{Draft, Faults, Offered, Reach, Setting, both, mean_gap};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -36,7 +38,9 @@ section! {
     /// Flows that arrive as a Poisson process, or with other random gaps, each from a random sender to a random
     /// other receiver.
     ///
-    /// It ends after `flows` flows, after `duration`, or at the end of the run, whichever comes first.
+    /// Flows count that start in the measured window: from the end of the `warmup` on, for `duration`. Others still arrive
+    /// after it, so that the load is the same until those are done. The process ends after `flows` flows, if that is
+    /// earlier, or with the run.
     pub(crate) struct Poisson {
         /// Flow sizes: a distribution, a file, or one size.
         sizes: Sizes,
@@ -54,9 +58,13 @@ section! {
         to: Hosts = Hosts::all(),
         /// Start of the process.
         start: Time = Time::ZERO,
-        /// Duration of the process.
+        /// Time from the start until flows count.
+        warmup: Time = Time::ZERO,
+        /// Duration of the measured window, after the warm-up.
         duration: Option<Time> = None; Bound::Positive,
-        /// Number of flows.
+        /// Whether flows still arrive after `duration`, without counting, until those that count are done.
+        tail: bool = true,
+        /// Number of flows, counted or not.
         flows: Option<u64> = None; Bound::Count(1, MAX_FLOWS),
     }
 }
@@ -71,10 +79,11 @@ struct Plan {
     weights: Vec<u128>,
     /// Offered payload in bit/s.
     offered: f64,
+    /// The capacity to which the load is relative, in bit/s.
+    capacity: f64,
     /// Mean gap between two flows, in 2^-32 ps.
     gap: u128,
-    /// No flow starts at this time or later.
-    end: Time,
+    span: Span,
 }
 
 impl Plan {
@@ -130,20 +139,11 @@ impl Poisson {
         }
         let bits = u128::from(self.sizes.mean()) * 8 * u128::from(PS_PER_SECOND);
         let gap = mean_gap(bits, offered);
-        let ends = [self.duration.map(|duration| self.start + duration), setting.until];
-        let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
-        if end == Time::NEVER && self.flows.is_none() {
-            let message = "is missing; without flows, duration and run.until the traffic never ends";
-            faults.push(fault("duration", message.to_owned()));
-        }
-        if end <= self.start {
-            faults.push(fault(
-                "start",
-                format!("starts at {}, not before the end of the run ({end})", self.start),
-            ));
-        }
-        let expected = (u128::from((end - self.start).ps()) << 32) / gap;
-        if self.flows.is_none() && end != Time::NEVER && expected > u128::from(MAX_FLOWS) {
+        let Self { start, warmup, duration, tail, flows, .. } = *self;
+        let keys = Keys { start, warmup, duration, tail, count: ("flows", flows), run_until: setting.until };
+        let span = keys.span(&mut faults);
+        let expected = (u128::from((span.until - start).ps()) << 32) / gap;
+        if flows.is_none() && span.until != Time::NEVER && expected > u128::from(MAX_FLOWS) {
             let message = format!("makes about {expected} flows; at most {MAX_FLOWS} are possible");
             faults.push(fault("load", message));
         }
@@ -154,7 +154,8 @@ impl Poisson {
         for (place, &host) in (0..).zip(&to) {
             places[host as usize] = Some(place);
         }
-        Ok(Plan { from, to, places, weights, offered: offered as f64 / 2_f64.powi(32), gap, end })
+        let (offered, capacity) = (offered as f64 / 2_f64.powi(32), capacity as f64);
+        Ok(Plan { from, to, places, weights, offered, capacity, gap, span })
     }
 
     fn weight(&self, world: &World<'_>, host: u32) -> u128 {
@@ -179,15 +180,20 @@ impl Poisson {
         Some(Offered { from: plan.from.iter().zip(&plan.weights).map(share).collect(), to: plan.to })
     }
 
-    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
+    pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
         let total = plan.weights.last().copied().unwrap_or(0);
+        let most = self.flows.unwrap_or(MAX_FLOWS);
         let mut flows = Vec::new();
         let mut start = self.start;
-        for index in 0..self.flows.unwrap_or(MAX_FLOWS) {
+        let (mut last, mut is_after) = (plan.span.until, false);
+        for index in 0..most {
             let mut stream = Stream::new(seed, name, index);
             start += self.gaps.draw(plan.gap, self.sigma, &mut stream);
-            if start >= plan.end {
+            if start >= last && !is_after {
+                (last, is_after) = (plan.span.last(&flows, setting), true);
+            }
+            if start >= last {
                 break;
             }
             // The upper 32 bits decide: weights are bit rates, whose product with a u64 could run over.
@@ -197,6 +203,10 @@ impl Poisson {
             let size = self.sizes.draw(stream.next());
             flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
         }
-        Ok(flows)
+        if flows.len() as u64 == most {
+            last = last.min(start + Time::from_ps(1));
+        }
+        let share = plan.offered / plan.capacity;
+        plan.span.made(flows, last, Some((share, plan.capacity)))
     }
 }

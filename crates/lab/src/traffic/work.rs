@@ -1,19 +1,26 @@
 //! Output of a traffic block: flows, and operations that send and receive some of them.
 
+use core::ops::Range;
+
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
 use super::Draft;
+use crate::load::Window;
 
 /// The flows and operations of a block. Operations name flows, other operations and jobs by their index within
 /// the block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Made {
     pub(crate) flows: Vec<Draft>,
     pub(crate) operations: Vec<Operation>,
     /// The names of its jobs, appended to the block's name; an empty one is the whole block.
     pub(crate) jobs: Vec<String>,
+    /// The times at which flows start that count; `None`: all of them count.
+    pub(crate) counted: Option<Range<Time>>,
+    /// Of a block with a load: the window in which it is measured.
+    pub(crate) window: Option<Window>,
 }
 
 /// The two operations of a flow.

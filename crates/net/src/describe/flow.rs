@@ -28,6 +28,8 @@ pub struct Flow {
     pub balancing: Balancing,
     /// A label for the caller: the traffic block of the flow.
     pub group: u16,
+    /// Whether it counts: the run lasts until all such flows are done. The others only make load.
+    pub counted: bool,
 }
 
 impl Flow {

@@ -21,10 +21,21 @@ pub struct Probes {
     pub captures: Vec<(NodeId, PortId)>,
     /// Whether every pause and resume of a port is recorded.
     pub pauses: bool,
+    /// Traffic whose progress is summed up, whatever `from` and `until` say.
+    pub loads: Vec<Load>,
     /// Time of the first sample.
     pub from: Time,
     /// No sample after this.
     pub until: Time,
+}
+
+/// Instants at which each host sums up what is acknowledged of its open flows of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The group of the flows.
+    pub group: u16,
+    /// The instants, in order.
+    pub times: Vec<Time>,
 }
 
 impl Default for Probes {
@@ -37,6 +48,7 @@ impl Default for Probes {
             internals: false,
             captures: Vec::new(),
             pauses: false,
+            loads: Vec::new(),
             from: Time::ZERO,
             until: Time::NEVER,
         }

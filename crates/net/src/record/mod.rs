@@ -4,6 +4,7 @@ pub mod channel;
 mod flow;
 mod flow_sample;
 mod internals;
+mod load;
 mod operation;
 mod outcome;
 mod packet;
@@ -26,6 +27,7 @@ use view::View;
 pub use flow::FlowRecord;
 pub use flow_sample::FlowSample;
 pub use internals::InternalSample;
+pub use load::LoadSample;
 pub use operation::OperationRecord;
 pub use outcome::{End, Outcome, Stall};
 pub use packet::{OwnPacket, PacketKind, PacketRecord};
@@ -49,4 +51,6 @@ records! {
     internals: InternalSample,
     /// Operations that have ended, sorted by (end, operation).
     operations: OperationRecord,
+    /// Sums of acknowledged payload, sorted by (time, node, group).
+    loads: LoadSample,
 }

@@ -10,7 +10,7 @@ use crate::describe::network::{NodeId, PortId};
 /// Reason for which a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every flow finished and every operation ended; open-ended flows lasted until the time limit.
+    /// Every flow that counts finished and every operation ended; open-ended flows lasted until the time limit.
     Finished,
     /// The time limit was reached first.
     TimeLimit,
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub end: End,
     /// Simulated time at the end.
     pub now: Time,
-    /// Flows finished.
+    /// Flows that count and are done.
     pub flows_finished: u64,
     /// Packet-hops: one hop is one packet that left one port.
     pub hops: u64,

@@ -7,9 +7,9 @@ use incast_units::Time;
 pub struct Progress {
     /// Simulated time reached.
     pub now: Time,
-    /// Flows finished.
+    /// Flows that count and are done.
     pub flows_finished: u64,
-    /// Total number of flows.
+    /// Number of flows that count.
     pub flows: u64,
     /// Packet-hops so far: one hop is one packet that left one port.
     pub hops: u64,

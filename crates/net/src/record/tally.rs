@@ -30,11 +30,13 @@ pub struct Counts {
     pub started: u64,
     /// Flows that are done.
     pub finished: u64,
-    /// Distant flows that have started: those that are done one window or more after their last byte has arrived.
+    /// Flows that count and are done.
+    pub counted: u64,
+    /// Distant flows that have started: those that count and are done one window or more after their last byte has arrived.
     pub distant_started: u64,
     /// Distant flows whose last byte has arrived.
     pub distant_arrived: u64,
-    /// Other flows whose last byte has arrived.
+    /// Other flows that count whose last byte has arrived.
     pub near_arrived: u64,
     /// Operations that have ended.
     pub ended: u64,
@@ -59,6 +61,7 @@ impl Counts {
         trimmed: 0,
         started: 0,
         finished: 0,
+        counted: 0,
         distant_started: 0,
         distant_arrived: 0,
         near_arrived: 0,
@@ -80,6 +83,7 @@ impl Counts {
             trimmed,
             started,
             finished,
+            counted,
             distant_started,
             distant_arrived,
             near_arrived,
@@ -97,6 +101,7 @@ impl Counts {
         self.trimmed += trimmed;
         self.started += started;
         self.finished += finished;
+        self.counted += counted;
         self.distant_started += distant_started;
         self.distant_arrived += distant_arrived;
         self.near_arrived += near_arrived;

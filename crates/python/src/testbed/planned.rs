@@ -131,6 +131,8 @@ pub(crate) struct PlannedFlow {
     group: u16,
     /// Number of its algorithm.
     algorithm: u16,
+    /// Whether the run waits for its end.
+    counted: bool,
     /// The path that its algorithm is given.
     path: PlannedPath,
 }
@@ -303,6 +305,7 @@ pub(crate) fn plan(py: Python<'_>, scenario: &Scenario, switch: &str) -> PyResul
             stop_ps: limit(flow.stop),
             group: flow.group,
             algorithm: flow.algorithm,
+            counted: flow.counted,
             path: path.into(),
         };
         Py::new(py, flow)

@@ -300,6 +300,7 @@ pub(crate) mod tests {
                 balancing: Default::default(),
                 algorithm: 0,
                 group: 0,
+                counted: true,
             }],
             operations: Vec::new(),
             probes: Probes::default(),

@@ -1,9 +1,9 @@
 //! Facts of the end of a run: which flows keep it from ending soon.
 //!
-//! A run is complete when each flow is done or left out and each operation has ended or is left out. A flow is done when
-//! the acknowledgement of its last byte is back. While a byte of a flow is missing at its destination, the run goes on
-//! at least until an acknowledgement could have come back from there; and not before each flow without a size has
-//! stopped.
+//! A run is complete when each flow that counts is done or left out and each operation has ended or is left out. A flow is
+//! done when the acknowledgement of its last byte is back. While a byte of a flow that counts is missing at its
+//! destination, the run goes on at least until an acknowledgement could have come back from there; and not before each
+//! flow without a size has stopped. Flows that do not count are left aside.
 
 use incast_net::describe::flow::Flow;
 use incast_net::describe::work::What;
@@ -32,7 +32,7 @@ impl Ending {
     pub(crate) fn new(flows: &[Flow], work: &WorkFacts, units: Vec<u32>, shortest: Time) -> Self {
         let mut ending = Self { units, near_answer: shortest.times(2).ps(), ..Self::default() };
         let optional = optional(flows, work);
-        for (flow, optional) in flows.iter().zip(optional) {
+        for (flow, optional) in flows.iter().zip(optional).filter(|(flow, _)| flow.counted) {
             if ending.is_distant(flow) {
                 ending.distant[0] += 1;
                 ending.distant[1] += u64::from(optional);
@@ -45,11 +45,11 @@ impl Ending {
         ending
     }
 
-    /// Whether a flow is done no earlier than one window after its last byte has arrived: it has no stop time, and its
-    /// ends are in two units.
+    /// Whether a flow counts and is done no earlier than one window after its last byte has arrived: it has no stop
+    /// time, and its ends are in two units.
     pub(crate) fn is_distant(&self, flow: &Flow) -> bool {
         let unit = |host: u32| self.units.get(host as usize);
-        flow.stop == Time::NEVER && unit(flow.source) != unit(flow.destination)
+        flow.counted && flow.stop == Time::NEVER && unit(flow.source) != unit(flow.destination)
     }
 
     /// Returns a time before which the run will not be complete, given the counts of everything before `now`.

@@ -83,6 +83,8 @@ impl Alone<'_> {
 #[derive(Debug)]
 pub(crate) struct FlowFacts<'a> {
     pub(crate) flows: &'a [Flow],
+    /// Number of flows that count.
+    pub(crate) counted: u64,
     pub(crate) algorithms: &'a [Algorithm],
     pub(crate) transport: Transport,
     pub(crate) balancing: balancing::Settings,
@@ -134,6 +136,7 @@ impl<'a> FlowFacts<'a> {
             .collect();
         Ok(Self {
             flows: &simulation.flows,
+            counted: simulation.flows.iter().filter(|flow| flow.counted).count() as u64,
             algorithms,
             transport,
             balancing: simulation.balancing,

@@ -2,7 +2,7 @@
 
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
-use incast_net::describe::work::Operation;
+use incast_net::describe::work::{Operation, What};
 use incast_units::Time;
 
 use super::graph::Graph;
@@ -22,6 +22,13 @@ impl<'a> WorkFacts<'a> {
     /// When an operation contradicts another one or a flow: what to say.
     pub(super) fn new(simulation: &'a Simulation) -> Result<Self, String> {
         let graph = Graph::new(simulation)?;
+        for (number, operation) in simulation.operations.iter().enumerate() {
+            if let What::Send { flow } = operation.what
+                && !simulation.flows[flow as usize].counted
+            {
+                return Err(format!("operation {number} sends flow {flow}, for which the run does not wait"));
+            }
+        }
         Ok(Self { operations: &simulation.operations, graph, flows: &simulation.flows })
     }
 

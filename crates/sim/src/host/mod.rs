@@ -250,6 +250,10 @@ impl Inspect for Host {
         replies.filter(|packet| packet.kind == Kind::Data).count() as u64
     }
 
+    fn has_flows(&self) -> bool {
+        true
+    }
+
     fn has_samples(&self) -> bool {
         !self.sampled.is_empty()
     }

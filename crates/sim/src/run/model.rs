@@ -26,7 +26,7 @@ impl Model for Facts<'_> {
     }
 
     fn is_complete(&self, counts: &Counts) -> bool {
-        counts.finished + counts.flows_left_out == self.flows().flows.len() as u64
+        counts.counted + counts.flows_left_out == self.flows().counted
             && counts.ended + counts.operations_left_out == self.hosts.work.operations.len() as u64
     }
 
@@ -39,8 +39,7 @@ impl Model for Facts<'_> {
     }
 
     fn progress(&self, now: Time, counts: &Counts) -> Progress {
-        let flows = self.flows().flows.len() as u64;
-        Progress { now, flows_finished: counts.finished, flows, hops: counts.hops }
+        Progress { now, flows_finished: counts.counted, flows: self.flows().counted, hops: counts.hops }
     }
 
     fn is_deadlock(&self, holds: Vec<(NodeId, Hold)>) -> bool {

@@ -2,6 +2,7 @@
 
 use incast_engine::model::{Cause, RunState};
 use incast_net::describe::Simulation;
+use incast_net::describe::flow::Flow;
 use incast_net::packet::Kind;
 use incast_net::record::channel::{Digest, Record};
 use incast_net::record::tally::Tally;
@@ -74,10 +75,9 @@ pub(super) fn outcome(
     let end = match cause {
         Cause::Finished => End::Finished,
         Cause::TimeLimit => {
-            let open_ended =
-                facts.flows().flows.iter().filter(|f| f.is_open_ended() && f.start.ps() <= now).count();
-            let all = counts.finished + counts.flows_left_out + open_ended as u64
-                == facts.flows().flows.len() as u64
+            let open_ended = |f: &&Flow| f.counted && f.is_open_ended() && f.start.ps() <= now;
+            let open_ended = facts.flows().flows.iter().filter(open_ended).count();
+            let all = counts.counted + counts.flows_left_out + open_ended as u64 == facts.flows().counted
                 && counts.ended + counts.operations_left_out == facts.hosts.work.operations.len() as u64;
             if all { End::Finished } else { End::TimeLimit }
         }
@@ -88,7 +88,7 @@ pub(super) fn outcome(
     Outcome {
         end,
         now: Time::from_ps(now),
-        flows_finished: counts.finished,
+        flows_finished: counts.counted,
         hops: counts.hops,
         sent: counts.sent,
         delivered: counts.delivered,

@@ -6,14 +6,14 @@
 //! the run, of the probe or of the flow, are always recorded. Each record carries the number of samples that
 //! it covers: itself and the equal ones before it that have no record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::describe::probe::Probes;
 use incast_net::record::sample::Sample;
 use incast_net::record::tally::Tally;
-use incast_net::record::{FlowSample, InternalSample, PortSample, Records};
-use incast_units::Time;
+use incast_net::record::{FlowSample, InternalSample, LoadSample, PortSample, Records};
+use incast_units::{Bytes, Time};
 
 use crate::facts::Facts;
 use crate::node::Inspect;
@@ -132,6 +132,8 @@ pub(super) struct Sampler {
     flow_series: AllSeries<FlowSample>,
     /// Of internal quantities of congestion controls, taken with the samples of flows.
     internals: AllSeries<InternalSample>,
+    /// Instants at which loads are summed up, each with its groups.
+    loads: VecDeque<(u64, Vec<u16>)>,
 }
 
 impl Sampler {
@@ -144,6 +146,7 @@ impl Sampler {
             flow_clock: Clock::NEVER,
             flow_series: AllSeries::new(),
             internals: AllSeries::new(),
+            loads: VecDeque::new(),
         }
     }
 
@@ -157,6 +160,7 @@ impl Sampler {
             port_clock: clock(!ports.is_empty(), probes.port_interval),
             ports,
             flow_clock: clock(node.has_samples(), probes.flow_interval),
+            loads: loads(probes, node),
             ..Self::none()
         };
         sampler.set_next();
@@ -171,7 +175,8 @@ impl Sampler {
 
     fn set_next(&mut self) {
         let clocks = [self.port_clock, self.flow_clock].into_iter();
-        self.next = clocks.filter(|c| !c.is_over()).map(|c| c.next).min().unwrap_or(u64::MAX);
+        let clocks = clocks.filter(|c| !c.is_over()).map(|c| c.next);
+        self.next = clocks.chain(self.loads.front().map(|(time, _)| *time)).min().unwrap_or(u64::MAX);
     }
 
     /// Takes all samples due before `before`.
@@ -220,6 +225,10 @@ impl Sampler {
                 self.end_flows(records);
             }
         }
+        while let Some((time, groups)) = self.loads.front().filter(|(time, _)| *time < before) {
+            sum_up(id, node, Time::from_ps(*time), groups, facts, &mut records.loads);
+            self.loads.pop_front();
+        }
         self.set_next();
     }
 
@@ -238,6 +247,37 @@ impl Sampler {
         self.flow_series.end(interval, &mut records.flow_samples);
         self.internals.end(interval, &mut records.internals);
     }
+}
+
+/// The instants at which loads are summed up at a node, in order, each with its groups.
+fn loads(probes: &Probes, node: &dyn Inspect) -> VecDeque<(u64, Vec<u16>)> {
+    let mut groups: BTreeMap<u64, Vec<u16>> = BTreeMap::new();
+    for load in probes.loads.iter().filter(|_| node.has_flows()) {
+        for time in &load.times {
+            groups.entry(time.ps()).or_default().push(load.group);
+        }
+    }
+    groups.into_iter().collect()
+}
+
+/// Sums up what is acknowledged of the open flows of some groups at a host.
+fn sum_up(
+    node: NodeId,
+    host: &dyn Inspect,
+    time: Time,
+    groups: &[u16],
+    facts: &Facts,
+    records: &mut Vec<LoadSample>,
+) {
+    let mut sums = vec![Bytes::ZERO; groups.len()];
+    host.each_flow(facts.flows(), &mut |view| {
+        let of = facts.flows().flows[view.flow() as usize].group;
+        if let Some(place) = groups.iter().position(|group| *group == of) {
+            sums[place] += view.sample(time).acked;
+        }
+    });
+    let sums = groups.iter().zip(sums).filter(|(_, acked)| *acked > Bytes::ZERO);
+    records.extend(sums.map(|(&group, acked)| LoadSample { time, node, group, acked }));
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
 use incast_sim::record::{
-    End, FlowRecord, FlowSample, InternalSample, OperationRecord, Outcome, PacketRecord, PauseRecord,
-    PortSample, Progress,
+    End, FlowRecord, FlowSample, InternalSample, LoadSample, OperationRecord, Outcome, PacketRecord,
+    PauseRecord, PortSample, Progress,
 };
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -29,6 +29,7 @@ pub struct Kept {
     pub pauses: Vec<PauseRecord>,
     pub internals: Vec<InternalSample>,
     pub operations: Vec<OperationRecord>,
+    pub loads: Vec<LoadSample>,
 }
 
 impl Sink for Kept {
@@ -52,6 +53,9 @@ impl Sink for Kept {
     }
     fn operations(&mut self, records: &[OperationRecord]) {
         self.operations.extend_from_slice(records);
+    }
+    fn loads(&mut self, samples: &[LoadSample]) {
+        self.loads.extend_from_slice(samples);
     }
     fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -215,6 +219,7 @@ pub fn flow(source: u32, destination: u32, size: u64, start: Time) -> Flow {
         balancing: Default::default(),
         algorithm: 0,
         group: 0,
+        counted: true,
     }
 }
 

@@ -288,7 +288,9 @@ class _Loop:
         self.events = events
         self.active = {connection.sender.fileno(): connection for connection in connections}
         self.receivers = {connection.receiver.fileno(): connection for connection in connections}
-        self.left = len(connections)
+        # Flows that do not count only make load: nothing waits for their end.
+        self.counted = sum(connection.flow.counted for connection in connections)
+        self.left = self.counted
         # Whole packets: of a piece in between the kernel makes smaller ones.
         self.payload = plan.core.payload_bytes
         self.piece = _AT_ONCE // self.payload * self.payload
@@ -480,7 +482,7 @@ class _Loop:
     def finished(self, connection: Connection, when: int) -> None:
         connection.finish_ns = max(when, connection.started_ns or 0)
         self.work.sent(connection.flow.number, connection.finish_ns * 1000)
-        self.left -= 1
+        self.left -= connection.flow.counted
         self.active.pop(connection.sender.fileno(), None)
         self.events.unregister(connection.sender)
 
@@ -517,7 +519,7 @@ class _Loop:
                 if acked >= connection.given:
                     connection.delivered_ns = now
                     self.finished(connection, now)
-        self.progress(now, len(self.connections) - self.left)
+        self.progress(now, self.counted - self.left)
         waiting = any(connection.waits for connection in self.active.values())
         if waiting and now - self.moved_ns > max(_PATIENCE_NS, self.plan.core.stall_after_ps // 1000):
             self.measured.end = "stalled"

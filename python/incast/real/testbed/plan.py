@@ -27,6 +27,7 @@ class Flow:
         start_ps: When it starts; when it may start, if an operation sends it.
         stop_ps: When it stops sending; none if it does not.
         control: The kernel's congestion control for it.
+        counted: Whether the run waits for its end.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Flow:
     start_ps: int
     stop_ps: int | None
     control: Control
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,14 @@ def read(scenario: Scenario, switch: str = "auto") -> Plan:
         raise _core.scenario_error(problems)
     flows = tuple(
         Flow(
-            flow.number, flow.source, flow.destination, flow.size_bytes, flow.start_ps, flow.stop_ps, control
+            flow.number,
+            flow.source,
+            flow.destination,
+            flow.size_bytes,
+            flow.start_ps,
+            flow.stop_ps,
+            control,
+            flow.counted,
         )
         for flow, control in zip(described, chosen, strict=True)
     )

@@ -60,6 +60,8 @@ table! {
         // A flow that has started has an ideal time, be it for no byte.
         /// whether it started before the run ended
         started: bool = record.ideal != Time::NEVER,
+        /// whether it counts; others started before or after the measured window of their traffic block
+        counted: bool = labels.flow(record).counted; earlier 1,
     }
 }
 

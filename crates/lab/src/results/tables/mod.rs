@@ -12,8 +12,8 @@ mod labels;
 
 use std::sync::{Arc, LazyLock};
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use incast_sim::Simulation;
 
 use super::{EachBatch, ResultError, ResultFolder};
@@ -165,7 +165,11 @@ impl Table {
         let schema =
             Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata.clone()));
         let extended = |batch: &RecordBatch| {
-            let values: ArrayRef = Arc::new(Int64Array::from_value(value, batch.num_rows()));
+            let rows = batch.num_rows();
+            let values: ArrayRef = match column.kind {
+                DataType::Boolean => Arc::new(BooleanArray::from(vec![value != 0; rows])),
+                _ => Arc::new(Int64Array::from_value(value, rows)),
+            };
             let columns = batch.columns().iter().cloned().chain([values]).collect();
             RecordBatch::try_new(schema.clone(), columns).expect("the columns are those of the schema")
         };

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{NodeId, PortId};
-use incast_sim::describe::probe::Probes;
+use incast_sim::describe::probe::{Load, Probes};
 use incast_units::{Bytes, Rate, Time};
 
 use super::scope::{Effect, Idle, Scope, Sections};
 use crate::grammar::reading::Reading;
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
+use crate::load::Window;
 use crate::problem::Problem;
 use crate::topology::Fabric;
 
@@ -93,12 +94,12 @@ impl Effect for Probe {
     }
 }
 
-/// Returns the probes of a run with these flows.
+/// Returns the probes of a run with these flows, and with these windows of measured loads.
 pub(crate) fn probes(
     section: &Probe,
     sections: &Sections<'_>,
     fabric: &Fabric,
-    all: &[Flow],
+    (all, windows): (&[Flow], &[Window]),
     reading: &mut Reading,
 ) -> Probes {
     let Probe { ports, flows, interval, flow_interval, internals, captures, pauses, from, until } = section;
@@ -110,6 +111,7 @@ pub(crate) fn probes(
         internals: *internals,
         captures: named("captures", captures, fabric, reading),
         pauses: *pauses,
+        loads: windows.iter().map(|window| Load { group: window.group, times: window.instants() }).collect(),
         from: *from,
         until: until.unwrap_or(Time::NEVER),
     }

@@ -109,6 +109,7 @@ mod tests {
             balancing: Default::default(),
             algorithm: 0,
             group: 0,
+            counted: true,
         };
         let tuples = tuples(&[flow(1, 2), flow(2, 1), flow(1, 2)]);
         assert_eq!(tuples[0], [0x0b00_0101, 0x0b00_0201, 10_000 | 100 << 16]);

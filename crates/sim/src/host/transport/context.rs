@@ -94,8 +94,10 @@ impl<E: Effects> Context<'_, E> {
     /// A flow from this host is done.
     pub(crate) fn finished(&mut self, now: u64, record: FlowRecord) {
         let flow = record.flow;
+        let counted = self.facts.flows[flow as usize].counted;
         let tally = self.effects.tally();
         tally.counts.finished += 1;
+        tally.counts.counted += u64::from(counted);
         tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.flows.push(record);
         if let Some(work) = &mut self.work {
@@ -106,10 +108,11 @@ impl<E: Effects> Context<'_, E> {
     /// The last byte of a flow to this host that was missing has arrived.
     pub(crate) fn arrived(&mut self, now: u64, flow: u32) {
         let counts = &mut self.effects.tally().counts;
-        if self.facts.ending.is_distant(&self.facts.flows[flow as usize]) {
+        let described = &self.facts.flows[flow as usize];
+        if self.facts.ending.is_distant(described) {
             counts.distant_arrived += 1;
         } else {
-            counts.near_arrived += 1;
+            counts.near_arrived += u64::from(described.counted);
         }
         if let Some(work) = &mut self.work {
             work.received(now, flow, self.operations, self.effects);
