@@ -46,7 +46,7 @@ class Passed:
 
     Attributes:
         packets: UDP datagrams.
-        lost: Those of them that it dropped.
+        lost: The packets that it dropped.
         late: Those that it passed on after later ones.
         capable: Those that were ECN-capable, by the sender's and by the receiver's side.
         marked: Those that it marked.

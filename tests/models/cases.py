@@ -43,7 +43,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Transport:
-    """The keys of `[transport]`, in bytes and picoseconds. Those of `repair` are for selective repeat."""
+    """The keys of `[transport]`, in bytes and picoseconds. The keys of `repair` are for selective repeat."""
 
     payload: int = 1000
     header: int = 54

@@ -270,7 +270,7 @@ class Incoming:
         return max(0, self.outgoing.flow.size - self.limit * self.plan.payload)
 
     def touch(self) -> None:
-        """Begins its timeout anew."""
+        """Restarts its timeout."""
         self.last, self.occupied_then = self.host.clock.now, self.host.occupied
 
     def outstanding(self) -> int:

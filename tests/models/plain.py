@@ -357,7 +357,7 @@ class Receiver:
         self.acknowledge(packet, at_once=not new)
 
     def acknowledge(self, packet: Packet, at_once: bool) -> None:
-        """Acknowledges a packet, now or with later ones. That of the last packet is never held."""
+        """Acknowledges a packet, now or with later ones. The last packet is acknowledged at once."""
         now, transport = self.host.clock.now, self.host.case.transport
         self.newest, self.newest_at = packet, now
         if self.held == 0 and transport.ack_every > 1:

@@ -293,7 +293,7 @@ def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
         of: A result, or what its ``result.json`` says.
 
     Returns:
-        Those of :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
+        The :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
         no queue without a probed port, no job without operations, and no slowest job before all have ended.
     """
     info = of if isinstance(of, Mapping) else of.info

@@ -2,7 +2,7 @@
 //!
 //! A run is complete when each flow that counts is done or left out and each operation has ended or is left out. A flow is
 //! done when the acknowledgement of its last byte is back. While a byte of a flow that counts is missing at its
-//! destination, the run goes on at least until an acknowledgement could have come back from there; and not before each
+//! destination, the run lasts at least until an acknowledgement could have come back from there; and not before each
 //! flow without a size has stopped. Flows that do not count are left aside.
 
 use incast_net::describe::flow::Flow;

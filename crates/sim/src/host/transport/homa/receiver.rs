@@ -105,7 +105,7 @@ impl Message {
         (self.size - self.bytes, self.slot)
     }
 
-    /// Starts its timeout anew.
+    /// Restarts its timeout.
     fn touch(&mut self, now: u64, busy: u64) {
         (self.touched, self.busy) = (now, busy);
     }
