@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import incast
-from helpers import ROOT, SMALL
+from helpers import ROOT, SMALL, Incast
 
 OSCAR = ROOT / "examples" / "oscar_in_python.py"
 SCENARIO = incast.Scenario.from_toml(SMALL, "small.toml")
@@ -265,6 +265,76 @@ def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
         incast.Scenario.from_toml(old.to_toml())
     # A scenario keeps the code that it was made with.
     assert old.run().fingerprint != new.run().fingerprint
+
+
+PARTS = {
+    "alg.py": """\
+import incast
+
+class Parts(incast.CongestionControl):
+    files = ("weights.txt",)
+
+    def start(self, path, now):
+        from helper import WINDOW
+        return PartsFlow(WINDOW)
+
+class PartsFlow(incast.Flow):
+    def __init__(self, window):
+        self.window = window
+
+    def on_ack(self, ack, hops):
+        pass
+
+    def allowance(self):
+        return self.window, None
+""",
+    "helper.py": "from deep.values import BYTES\nWINDOW = BYTES * 1\n",
+    "deep/__init__.py": "",
+    "deep/values.py": "BYTES = 50_000\n",
+    "weights.txt": "1\n",
+    "unrelated.py": "X = 1\n",
+}
+"""A plugin with modules beside it, one imported when a flow starts, and a file that it declares."""
+
+
+@pytest.mark.parametrize("part", ["alg.py", "helper.py", "deep/values.py", "deep/__init__.py", "weights.txt"])
+def test_a_result_belongs_to_all_files_of_its_algorithm(tmp_path: Path, part: str) -> None:
+    write_parts(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    # In another folder, so that the plugin finds its modules by itself.
+    (tmp_path / "elsewhere").mkdir()
+    command = Incast(tmp_path / "elsewhere")
+    words = ("run", "../small.toml", "--plugin", "../alg.py", "--set", "cc.algorithm=parts")
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "unrelated.py").write_text("X = 2\n")
+    assert "reused" in command(*words).stderr
+    with (tmp_path / part).open("a") as file:
+        file.write("# changed\n")
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "reused" not in done.stderr
+    assert "reused" in command(*words).stderr
+
+
+def write_parts(folder: Path) -> None:
+    for name, text in PARTS.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def test_a_plugin_that_is_loaded_again_has_its_modules_of_now(tmp_path: Path) -> None:
+    write_parts(tmp_path)
+    prints = []
+    # Of other lengths, by which Python knows that its bytecode is old.
+    for window in (5_000, 60_000):
+        (tmp_path / "deep" / "values.py").write_text(f"BYTES = {window}\n")
+        assert incast.load_plugin(tmp_path / "alg.py") == ["parts"]
+        prints.append(SCENARIO.with_algorithm("parts").run().fingerprint)
+    assert prints[0] != prints[1]
+    (tmp_path / "weights.txt").unlink()
+    with pytest.raises(ValueError, match=r"parts: cannot read .*weights\.txt, which the class declares"):
+        incast.load_plugin(tmp_path / "alg.py")
 
 
 def test_plugins_go_to_other_processes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import incast
 from helpers import Incast
+from incast import _identity
 from incast.algorithm import PLUGINS
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +106,28 @@ def test_the_example_computes_what_its_twin_in_python_does(libraries: Path) -> N
     # The parameters matter.
     first, second = (scenario("target-in-c").with_(settings).run() for settings in ({}, changed))
     assert list(first.flow_times().fct_ps) != list(second.flow_times().fct_ps)
+
+
+def test_a_library_that_a_plugin_links_is_part_of_its_identity(tmp_path: Path) -> None:
+    def link(value: int) -> None:
+        (tmp_path / "help.c").write_text(f"int help(void);\nint help(void) {{ return {value}; }}\n")
+        compiled(tmp_path / "help.c", tmp_path, "libhelp")
+
+    link(1)
+    flags = ("-Wl,--no-as-needed", f"-L{tmp_path}", "-lhelp", "-Wl,-rpath,$ORIGIN")
+    plugin = compiled(EXAMPLE, tmp_path, "", *flags)
+    (tmp_path / "s.toml").write_text(SCENARIO.replace("ALGORITHM", "target-in-c"))
+    command, words = Incast(tmp_path), ("run", "s.toml", "--plugin", plugin)
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "reused" in command(*words).stderr
+    link(2)
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "reused" not in done.stderr
+    # The system's libraries are not part of it: without others it is the hash of the file.
+    alone = compiled(EXAMPLE, tmp_path, "alone")
+    assert _identity.of_library(alone) == _identity.digest(alone.read_bytes())
 
 
 def test_it_works_on_the_command_line(libraries: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from incast import _core
+from incast import _core, _identity
 from incast._core import Ack, IntHop
 from incast._core import Path as FlowPath
 
@@ -118,10 +118,13 @@ class CongestionControl(ABC):
     Attributes:
         signals: The signals that it needs from the network.
         overhead: Bytes that it adds to the header of every data packet and of every acknowledgement.
+        files: Files besides its source that determine what it does, like weights: names from the folder of
+            its file. A result is computed again when one of them has changed.
     """
 
     signals: ClassVar[Signals] = Signals.NONE
     overhead: ClassVar[tuple[int, int]] = (0, 0)
+    files: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def start(self, path: FlowPath, now: int) -> Flow:
@@ -142,8 +145,10 @@ _LIBRARIES = (".so", ".dylib")
 def register(name: str, algorithm: Callable[..., Any], summary: str | None = None) -> None:
     """Registers an algorithm under a name, which ``cc.algorithm`` can then use.
 
-    Scenarios that were read before are not affected. Effective scenarios contain a hash of the source (of
-    the class's file; in a notebook, of the class), so that a result of older code is never reused.
+    Scenarios that were read before are not affected. Effective scenarios contain a hash of the source, so
+    that a result of older code is never reused: of the class's file (in a notebook, of the class), of the
+    modules that it imports from its folder or package, of theirs in turn, and of
+    :attr:`CongestionControl.files`.
 
     Args:
         name: Letters, digits, - and _; not the name of a built-in algorithm.
@@ -151,7 +156,7 @@ def register(name: str, algorithm: Callable[..., Any], summary: str | None = Non
         summary: One line for lists; by default the first of the docstring.
 
     Raises:
-        ValueError: When the name is taken or not allowed.
+        ValueError: When the name is taken or not allowed, or a file of the class cannot be read.
         TypeError: When ``algorithm`` cannot be called.
     """
     _register(name, algorithm, summary, None)
@@ -161,7 +166,7 @@ def _register(name: str, algorithm: Callable[..., Any], summary: str | None, fil
     if not callable(algorithm):
         raise TypeError(f"{name}: an algorithm must be a class, not {algorithm!r}")
     line = summary or (inspect.getdoc(algorithm) or "An algorithm written in Python.").partition("\n")[0]
-    _core.register(name, algorithm, line, _hash(algorithm))
+    _core.register(name, algorithm, line, _hash(name, algorithm))
     _made[name] = (algorithm, file or _plugin_of(algorithm))
 
 
@@ -183,9 +188,10 @@ def name_of(algorithm: Callable[..., Any]) -> str:
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """Loads a file with algorithms, as ``--plugin`` does.
 
-    A Python file is run. If it does not call :func:`register`, its subclasses of :class:`CongestionControl`
-    are registered, each under its own name (``MyRule``: ``my-rule``). A shared library (``.so``) has what
-    ``incast_cc.h`` describes as ``incast_plugin``: an algorithm in C, or in any language that makes one.
+    A Python file is run; it can import modules of its folder. If it does not call :func:`register`, its
+    subclasses of :class:`CongestionControl` are registered, each under its own name (``MyRule``:
+    ``my-rule``). A shared library (``.so``) has what ``incast_cc.h`` describes as ``incast_plugin``: an
+    algorithm in C, or in any language that makes one.
 
     Args:
         path: The file.
@@ -208,7 +214,7 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _load_library(file: Path) -> list[str]:
-    names = _core.load_library(str(file), _digest(file.read_bytes()))
+    names = _core.load_library(str(file), _identity.of_library(file))
     _made.update((name, (None, file)) for name in names)
     return names
 
@@ -218,8 +224,17 @@ def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path}: a plugin is a Python file (.py) or a shared library (.so)")
+    if name in sys.modules:
+        # Loaded again: so is what it imports from its folder, which may have changed with it.
+        near = {str(path) for path in _identity.imported(file)}
+        for known, old in list(sys.modules.items()):
+            if getattr(old, "__file__", None) in near:
+                del sys.modules[known]
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(file.parent) not in sys.path:
+        # Modules beside it can be imported, also when it runs; they hide no other.
+        sys.path.append(str(file.parent))
     before = dict(_made)
     try:
         spec.loader.exec_module(module)
@@ -282,20 +297,24 @@ def _plugin_of(algorithm: Callable[..., Any]) -> Path | None:
     return Path(file) if file and name.startswith("incast_plugin_") else None
 
 
-def _hash(algorithm: Callable[..., Any]) -> str | None:
-    """A hash of the source of an algorithm; None without source."""
+def _hash(name: str, algorithm: Callable[..., Any]) -> str | None:
+    """The identity of an algorithm; None without source."""
     try:
-        file = inspect.getsourcefile(algorithm)
-        source = Path(file).read_bytes() if file and Path(file).is_file() else None
-        if source is None:
-            source = inspect.getsource(algorithm).encode()
+        source = inspect.getsourcefile(algorithm)
+        file = Path(source) if source and Path(source).is_file() else None
+        code = file.read_bytes() if file else inspect.getsource(algorithm).encode()
     except (OSError, TypeError):
         return None
-    return _digest(source)
-
-
-def _digest(code: bytes) -> str:
-    return f"sha256:{hashlib.sha256(code).hexdigest()[:16]}"
+    declared = getattr(algorithm, "files", ())
+    if isinstance(declared, str):
+        raise TypeError(f"{name}: files must be a sequence of names, not {declared!r}")
+    folder = file.parent if file else Path.cwd()
+    try:
+        return _identity.of_source(code, file, [folder / path for path in declared])
+    except OSError as error:
+        raise ValueError(
+            f"{name}: cannot read {error.filename}, which the class declares: {error.strerror}"
+        ) from None
 
 
 def algorithms() -> list[_core.Algorithm]:
