@@ -8,6 +8,8 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::packet::{IntRecords, Packet};
 use incast_net::queue_set::QueueSet;
+use incast_net::random::{draw, mix};
+use incast_net::record::tally::Tally;
 use incast_net::record::view::Captured;
 use incast_net::record::{PauseRecord, PortSample, PortTotals};
 use incast_net::routing::timeline::{LinkState, LinkTimeline};
@@ -19,7 +21,7 @@ use crate::rank;
 #[derive(Debug)]
 pub(crate) struct Port {
     rate: Rate,
-    /// Picoseconds per byte if that is a whole number, 0 if not.
+    /// Picoseconds per byte if that is a whole number by the clock, 0 if not.
     ps_per_byte: u64,
     delay: u64,
     /// The highest rate that it ever has.
@@ -56,10 +58,47 @@ pub(crate) struct Port {
     pub(crate) pauses_sent: u64,
     /// Largest total length of its queues.
     pub(crate) peak: u64,
+    /// Whether a packet needs more than to be put on the link: it is captured, or waits for the clock.
+    is_special: bool,
     /// Its node, if its packets are captured.
-    pub(crate) captured: Option<NodeId>,
+    captured: Option<NodeId>,
+    /// The clock of its node, if that is one of its own.
+    clock: Option<Box<OwnClock>>,
     /// Its node, if its pauses are recorded.
     pub(crate) pauses_recorded: Option<NodeId>,
+}
+
+/// The clock of a node, at one of its ports.
+#[derive(Debug)]
+struct OwnClock {
+    /// Its error: this many billionths slower than the nominal clock.
+    slow_ppb: u64,
+    /// Stream of the waits for its cycles at this port.
+    stream: u64,
+}
+
+impl OwnClock {
+    /// Largest error: twice 100 ppm, the tolerance of Ethernet (IEEE 802.3). No clock is faster than the nominal one, so
+    /// that ideal times and other bounds hold.
+    const SLOWEST_PPB: u64 = 200_000;
+    /// Length of a cycle, of a clock of 1 GHz. (ps)
+    const CYCLE: u64 = 1_000;
+
+    fn new(seed: u64, node: NodeId, port: PortId) -> Self {
+        let of_node = mix(mix(seed) ^ mix(0x63_6c6f_636b ^ u64::from(node) << 40));
+        Self { slow_ppb: of_node % (Self::SLOWEST_PPB + 1), stream: mix(of_node ^ u64::from(port)) }
+    }
+
+    /// Returns how long that takes by this clock which takes so long by the nominal one. (ps)
+    fn stretch(&self, time: u64) -> u64 {
+        let more = u128::from(time) * u128::from(self.slow_ppb) / 1_000_000_000;
+        time.saturating_add(more as u64)
+    }
+
+    /// Returns how long packet number `packet` of the port waits for the next cycle. (ps)
+    fn wait(&self, packet: u64) -> u64 {
+        draw(self.stream, packet) % Self::CYCLE
+    }
 }
 
 impl Port {
@@ -86,7 +125,9 @@ impl Port {
             trimmed: 0,
             pauses_sent: 0,
             peak: 0,
+            is_special: false,
             captured: None,
+            clock: None,
             pauses_recorded: None,
         }
     }
@@ -97,8 +138,29 @@ impl Port {
         if self.ps_per_byte != 0 {
             size * self.ps_per_byte
         } else {
-            self.rate.time_for(Bytes::new(size)).ps()
+            let exact = self.rate.time_for(Bytes::new(size)).ps();
+            self.clock.as_ref().map_or(exact, |clock| clock.stretch(exact))
         }
+    }
+
+    /// Sets the rate of the link.
+    fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        let whole = if self.clock.is_none() { rate.whole_ps_per_byte() } else { None };
+        self.ps_per_byte = whole.unwrap_or(0);
+    }
+
+    /// Captures its packets. It belongs to this node.
+    pub(crate) fn capture(&mut self, node: NodeId) {
+        self.captured = Some(node);
+        self.is_special = true;
+    }
+
+    /// Gives it the clock that this node has under this seed.
+    pub(crate) fn follow_own_clock(&mut self, seed: u64, node: NodeId, port: PortId) {
+        self.clock = Some(Box::new(OwnClock::new(seed, node, port)));
+        self.is_special = true;
+        self.set_rate(self.rate);
     }
 
     /// The rate of the link.
@@ -180,17 +242,35 @@ impl Port {
         self.transmitted += u64::from(packet.size);
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
-        self.last_arrival = packet.time;
         effects.tally().counts.hops += 1;
-        if let Some(node) = self.captured {
-            effects.tally().records.packets.push(Captured { time: now, node, port: index, packet: *packet });
+        if self.is_special {
+            self.launch_specially(now, done, index, packet, effects.tally());
         }
+        self.last_arrival = packet.time;
         if packet.time < self.fails_at {
             effects.transmit(index, packet, int);
         } else {
             // The link fails before the last bit has arrived.
             let tally = effects.tally();
             tally.counts.lost += u64::from(packet.kind == incast_net::packet::Kind::Data);
+        }
+    }
+
+    /// Does for a packet on the link what few ports do.
+    #[inline(never)]
+    fn launch_specially(
+        &mut self,
+        now: u64,
+        done: u64,
+        index: PortId,
+        packet: &mut Packet,
+        tally: &mut Tally,
+    ) {
+        if let Some(clock) = &self.clock {
+            packet.time = (done + self.delay + clock.wait(self.packets)).max(self.last_arrival);
+        }
+        if let Some(node) = self.captured {
+            tally.records.packets.push(Captured { time: now, node, port: index, packet: *packet });
         }
     }
 
@@ -209,8 +289,7 @@ impl Port {
         timeline: &LinkTimeline,
         effects: &mut impl Effects,
     ) {
-        self.rate = state.rate;
-        self.ps_per_byte = state.rate.whole_ps_per_byte().unwrap_or(0);
+        self.set_rate(state.rate);
         self.delay = state.delay.ps();
         match (self.down_since_busy_until, state.up) {
             (None, false) => {

@@ -198,6 +198,7 @@ impl Backend for Testbed {
             "transport.repair" | "transport.repair_threshold" | "transport.repair_delay" => {
                 "TCP decides by itself which packets are lost (RACK, RFC 8985)"
             }
+            "run.clock" => "the machine of a testbed has the clock that it has",
             "probe.pauses" => "pauses are counted for each port on a testbed, but not recorded one by one",
             _ => return None,
         })

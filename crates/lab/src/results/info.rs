@@ -159,6 +159,9 @@ pub struct OutcomeInfo {
     pub packets_delivered: u64,
     /// Data packets dropped.
     pub packets_dropped: u64,
+    /// Packets of any kind dropped at a tie: another one that arrived at the same picosecond had taken the place.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub packets_dropped_at_ties: u64,
     /// Data packets lost on links that failed, or for which there was no route.
     #[serde(default)]
     pub packets_lost: u64,
@@ -287,6 +290,7 @@ impl OutcomeInfo {
             packets_sent: outcome.sent,
             packets_delivered: outcome.delivered,
             packets_dropped: outcome.dropped,
+            packets_dropped_at_ties: outcome.tied,
             packets_lost: outcome.lost,
             packets_trimmed: outcome.trimmed,
             packets_resent: None,

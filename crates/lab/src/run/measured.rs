@@ -79,6 +79,7 @@ impl Measured {
             sent,
             delivered,
             dropped: self.dropped,
+            tied: 0,
             lost: 0,
             trimmed: 0,
             in_flight: sent.saturating_sub(delivered + self.dropped),

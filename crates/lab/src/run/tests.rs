@@ -143,6 +143,7 @@ fn finished(hops: u64) -> Outcome {
         sent: 0,
         delivered: 0,
         dropped: 0,
+        tied: 0,
         lost: 0,
         trimmed: 0,
         in_flight: 0,

@@ -2,6 +2,7 @@
 //! list of the result.
 
 use incast_sim::Simulation;
+use incast_sim::record::Outcome;
 
 use super::recorder::Output;
 use crate::load::Load;
@@ -11,6 +12,8 @@ use crate::problem::Problem;
 pub(super) struct Ended<'a> {
     /// The simulation that ran.
     pub(super) simulation: &'a Simulation,
+    /// Its outcome.
+    pub(super) outcome: &'a Outcome,
     /// Its tables.
     pub(super) output: &'a Output,
     /// The measured loads of its traffic blocks.
@@ -21,7 +24,7 @@ pub(super) struct Ended<'a> {
 type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads];
+const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -53,4 +56,24 @@ fn unsteady_loads(ended: &Ended<'_>) -> Vec<Problem> {
             .with_hint(hint)
     };
     unsteady.map(problem).collect()
+}
+
+/// Ties decide from this share of the drops on, one in ten, and from this number on.
+const TIES: (u64, u64) = (10, 100);
+
+/// The order of ports decides who is dropped, which no real network has: see the page of the engine.
+fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
+    let tied = ended.outcome.tied;
+    let drops: u64 = ended.outcome.ports.iter().map(|port| port.drops).sum();
+    let (one_in, least) = TIES;
+    let problem = || {
+        let percent = tied * 100 / drops.max(1);
+        Problem::new(format!(
+            "{percent} % of {drops} drops were decided by a tie: packets arrived at the same picosecond, and the port \
+             with the lower number won each time"
+        ))
+        .about("run.clock")
+        .with_hint("run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have")
+    };
+    (tied >= least && tied * one_in >= drops).then(problem).into_iter().collect()
 }

@@ -58,9 +58,11 @@ impl Scenario {
         let scope = self.checked.scope(root);
         let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
         let Traffic { flows, operations, jobs, windows } = self.traffic(policy, &mut reading);
-        let (until, stall_after) = run::ends(&root.run);
+        let (until, stall_after, clock) = run::settings(&root.run);
+        let mut network = change::network(&root.change, &scope, fabric, &mut reading);
+        network.clock = clock;
         let simulation = Simulation {
-            network: change::network(&root.change, &scope, fabric, &mut reading),
+            network,
             switch: switch::switches(&root.switch, &fabric.network),
             transport: root.transport.clone(),
             balancing,

@@ -3,6 +3,7 @@
 use incast_units::{Rate, Time};
 
 use super::circuits::Circuits;
+use super::named::named;
 
 /// A host or a switch, by its index in [`Network::nodes`]. Hosts come first: node `i` below
 /// [`Network::hosts`] is host `i`.
@@ -96,6 +97,14 @@ pub struct Change {
     pub what: LinkChange,
 }
 
+named! {
+    /// The clocks of hosts and switches.
+    pub enum Clock {
+        "exact" => Exact: "every node has the same clock, without error",
+        "100ppm" => Free: "each node has a clock of its own: up to 200 ppm slow (100 ppm to either side of a clock that is 100 ppm slow), drawn by the seed; and a packet that leaves a node waits for its next cycle, for 0 to 1 ns",
+    }
+}
+
 /// The nodes, their names, the links between them, and the changes of links over time.
 ///
 /// Every host has one or more links, to switches. Routes are the shortest by number of links; where several
@@ -113,6 +122,8 @@ pub struct Network {
     pub changes: Vec<Change>,
     /// The schedule of the optical switch, in a network with one.
     pub circuits: Option<Circuits>,
+    /// The clocks of the nodes.
+    pub clock: Clock,
     /// The kind of each node, and its number of ports.
     kinds: Vec<(NodeKind, PortId)>,
 }
@@ -127,6 +138,7 @@ impl Network {
             links: Vec::new(),
             changes: Vec::new(),
             circuits: None,
+            clock: Clock::Exact,
             kinds: vec![(NodeKind::Host, 0); hosts as usize],
         }
     }

@@ -49,6 +49,9 @@ pub struct Outcome {
     pub delivered: u64,
     /// Data packets dropped.
     pub dropped: u64,
+    /// Packets of any kind dropped at a tie: another one that arrived at the same picosecond had taken the place in the
+    /// queue, since it came through a port with a lower number.
+    pub tied: u64,
     /// Data packets lost on links that failed, or for which there was no route.
     pub lost: u64,
     /// Data packets whose payload switches removed.

@@ -22,6 +22,8 @@ pub struct Counts {
     pub delivered: u64,
     /// Data packets dropped.
     pub dropped: u64,
+    /// Packets dropped after another one that arrived at the same instant had taken the place in the queue.
+    pub tied: u64,
     /// Data packets lost on links that failed.
     pub lost: u64,
     /// Data packets whose payload was removed.
@@ -57,6 +59,7 @@ impl Counts {
         sent: 0,
         delivered: 0,
         dropped: 0,
+        tied: 0,
         lost: 0,
         trimmed: 0,
         started: 0,
@@ -79,6 +82,7 @@ impl Counts {
             sent,
             delivered,
             dropped,
+            tied,
             lost,
             trimmed,
             started,
@@ -97,6 +101,7 @@ impl Counts {
         self.sent += sent;
         self.delivered += delivered;
         self.dropped += dropped;
+        self.tied += tied;
         self.lost += lost;
         self.trimmed += trimmed;
         self.started += started;

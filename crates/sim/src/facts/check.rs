@@ -2,7 +2,7 @@
 
 use incast_cc::Fixed;
 use incast_net::describe::Simulation;
-use incast_net::describe::network::{NodeId, NodeKind};
+use incast_net::describe::network::{Clock, NodeId, NodeKind};
 use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Time};
@@ -54,6 +54,10 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
     }
     if simulation.switch.pfc.is_some() && facts.fabric.routes.timeline.has_failures() {
         return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
+    }
+    let flow_control = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
+    if network.clock == Clock::Free && (flow_control || network.circuits.is_some()) {
+        return fail("nodes have clocks of their own only without PFC, BFC and circuits".into());
     }
     if simulation.switch.bfc.is_some() && facts.fabric.routes.timeline.has_failures() {
         return fail("links can fail only without BFC, since an outage would lose its frames".into());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
-use incast_net::describe::network::{NodeId, PortId};
+use incast_net::describe::network::{Clock, NodeId, PortId};
 
 use super::slot::{Change, Slot};
 use crate::facts::Facts;
@@ -36,6 +36,14 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
         let to = destination.add_incoming(index, from);
         source.add_outgoing(index, to, sampled.contains(&index));
     }
+    for slot in slots.iter_mut().filter(|_| network.clock == Clock::Free) {
+        for port in 0..network.ports(slot.id) {
+            let id = slot.id;
+            if let Some(wire) = slot.node.egress_mut(port) {
+                wire.follow_own_clock(simulation.seed, id, port);
+            }
+        }
+    }
     for slot in &mut slots {
         for (port, timeline) in facts.fabric().routes.timeline.ports_of(slot.id) {
             if let Some(wire) = slot.node.egress_mut(port) {
@@ -46,7 +54,7 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
     let probes = &simulation.probes;
     for &(node, port) in &probes.captures {
         if let Some(wire) = slots.get_mut(node as usize).and_then(|s| s.node.egress_mut(port)) {
-            wire.captured = Some(node);
+            wire.capture(node);
         }
     }
     for slot in slots.iter_mut().filter(|_| probes.pauses) {

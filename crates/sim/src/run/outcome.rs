@@ -93,6 +93,7 @@ pub(super) fn outcome(
         sent: counts.sent,
         delivered: counts.delivered,
         dropped: counts.dropped,
+        tied: counts.tied,
         lost: counts.lost,
         trimmed: counts.trimmed,
         in_flight,

@@ -151,7 +151,7 @@ impl Switch {
         match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
-            Admission::Drop => return egress.drop(packet, effects),
+            Admission::Drop => return egress.drop(now, packet, effects),
         }
         let egress = &mut self.ports[usize::from(to)];
         if self.marks_at_enqueue && packet.kind == Kind::Data {
@@ -391,10 +391,12 @@ impl Lengths for Vec<Egress> {
 impl Egress {
     /// A packet is not admitted.
     #[inline]
-    fn drop(&mut self, packet: &Packet, effects: &mut impl Effects) {
+    fn drop(&mut self, now: u64, packet: &Packet, effects: &mut impl Effects) {
         self.wire.drops += 1;
         self.wire.dropped += u64::from(packet.size);
-        effects.tally().counts.dropped += u64::from(packet.kind == Kind::Data);
+        let counts = &mut effects.tally().counts;
+        counts.dropped += u64::from(packet.kind == Kind::Data);
+        counts.tied += u64::from(self.queues.took_one_at(now));
     }
 
     /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.

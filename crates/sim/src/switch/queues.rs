@@ -81,6 +81,12 @@ impl Queues {
         self.queues[usize::from(queue)].packets.iter().next_back().map_or(0, |p| u64::from(p.size))
     }
 
+    /// Whether a packet that came in at `now` is the last one of its queue.
+    pub(crate) fn took_one_at(&self, now: u64) -> bool {
+        let mut last = self.queues.iter().filter_map(|line| line.packets.iter().next_back());
+        last.any(|packet| packet.time == now)
+    }
+
     /// Takes the last packet of a queue, without its INT stack.
     pub(crate) fn pop_last(&mut self, queue: u8) -> Option<Packet> {
         let line = &mut self.queues[usize::from(queue)];

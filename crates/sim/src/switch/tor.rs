@@ -214,7 +214,7 @@ impl Behaviour for Tor {
         let admitted = in_voq + size <= circuits.voq_limit(now, self.rack, rack)
             && self.switch.buffer.admit(0, in_queue, in_voq, size) != Admission::Drop;
         if !admitted {
-            return self.at(to).drop(packet, effects);
+            return self.at(to).drop(now, packet, effects);
         }
         let (stream, marks) = (self.switch.stream, self.switch.marks_at_enqueue);
         if marks && packet.kind == Kind::Data {

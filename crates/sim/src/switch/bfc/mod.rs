@@ -197,7 +197,7 @@ impl BackpressureSwitch {
         let (egress, size) = (&mut ports[usize::from(to)], u64::from(packet.size));
         let (length, port_length) = (egress.queues.length_of(queue), egress.queues.length());
         if buffer.admit(0, length, port_length, size) == Admission::Drop {
-            egress.drop(packet, effects);
+            egress.drop(now, packet, effects);
             return false;
         }
         if *marks_at_enqueue && packet.kind == Kind::Data {
