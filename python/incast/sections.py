@@ -1260,12 +1260,14 @@ class Run(Section):
     """End of the run.
 
     Attributes:
+        clock: The clocks of hosts and switches. Default: exact.
         stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
             flows are unfinished. Default: 1s.
         until: Simulated time at which the run ends even if flows are unfinished; by default it ends
             with the last flow.
     """
 
+    clock: Literal["exact", "100ppm"] | None = None
     stall_after: str | Time | None = None
     until: str | Time | None = None
 
