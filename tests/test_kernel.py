@@ -117,6 +117,84 @@ def test_flows_leave_a_far_shorter_queue_than_one_that_fills_the_buffer() -> Non
         assert flow.seconds < reno.seconds * 2
 
 
+RATES = """
+import socket, struct, sys, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+print("ready", flush=True)
+for _ in sys.stdin:
+    with socket.create_connection(listener.getsockname()) as c, listener.accept()[0]:
+        # The kernel's pacing rate in B/s.
+        info = c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 400)
+        print(struct.unpack_from("<Q", info, 104)[0], flush=True)
+"""
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.xdist_group("kernel")
+def test_new_connections_have_the_parameters_of_the_last_loading(incast: Incast) -> None:
+    def load(rate: str) -> str:
+        done = incast.here("kernel", "load", "constant", "--rtt", "1ms", "--rate", rate)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert load("10Mbps") == "incast_constant is loaded.\n"
+    with network() as net:
+        enter = ["nsenter", f"--net=/run/netns/{net.sender}"]
+        subprocess.run(["ip", "-n", net.sender, "link", "set", "lo", "up", "mtu", "1500"], check=True)
+        default = "net.ipv4.tcp_congestion_control=incast_constant"
+        subprocess.run([*enter, "sysctl", "-q", default], check=True)
+        pipe = subprocess.PIPE
+        command = [*enter, sys.executable, "-c", RATES]
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+
+            def rate() -> int:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write("\n")
+                process.stdin.flush()
+                return int(process.stdout.readline())
+
+            assert process.stdout.readline() == "ready\n"
+            before = rate()
+            # 10 Mbit/s less 90 B of headers in 1538 B.
+            assert before == pytest.approx(10**7 / 8 * 1448 / 1538, rel=0.01)
+            users = kernel.holders("incast_constant")
+            assert users.defaults == (f"the network namespace {net.sender}",)
+            assert len(users.listening) == 1
+            assert users.whole
+            out = incast.here("kernel", "unload", "constant").stdout
+            assert f"used by the default of the network namespace {net.sender}" in out
+            assert "of this name: the default of" in incast.here("kernel", "list").stdout
+            out = load("100Mbps")
+            assert f"It is the default of the network namespace {net.sender}: new connections" in out
+            assert "These listening sockets had it before" in out
+            assert rate() == pytest.approx(10 * before, rel=0.01)
+            process.stdin.close()
+    assert not kernel.holders("incast_constant")
+
+
+def test_each_act_names_the_rights_that_it_lacks(able: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rights(*numbers: int) -> None:
+        (able / "status").write_text(f"CapEff:\t{sum(1 << number for number in numbers):016x}\n")
+
+    # CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF.
+    for given, load, ask in (
+        ((), "CAP_BPF and CAP_PERFMON are missing", "CAP_SYS_ADMIN is missing"),
+        ((12, 39), "loading needs root, or CAP_BPF and CAP_PERFMON: CAP_PERFMON is missing", "CAP_SYS_ADMIN"),
+        ((12, 38, 39), "", "CAP_SYS_ADMIN is missing"),
+        ((21,), "", ""),
+    ):
+        rights(*given)
+        for act, said in ((machine.Act.LOAD, load), (machine.Act.ASK, ask)):
+            if said:
+                with pytest.raises(KernelError, match=said):
+                    machine.ready(act=act)
+            else:
+                machine.ready(act=act)
+
+
 def test_parameters_and_path_are_what_the_code_in_the_kernel_reads() -> None:
     link = Link(12_000_000, 100_000_000_000, 1000, 900, base_owd_ps=7_000_000, hops=4)
     data = kernel.setup("dctcp", ["g=0.25", "initial_window=7"], link)

@@ -9,7 +9,7 @@ from pathlib import Path
 from incast.catalogue import read_quantity
 from incast.cli.options import parameters_option
 from incast.real import kernel
-from incast.real.kernel import KernelError, Link
+from incast.real.kernel import KernelError, Link, machine
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -79,13 +79,65 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def load(options: argparse.Namespace) -> int:
     """Loads an algorithm."""
+    if not machine.Act.LOAD.lacks() and (missing := machine.Act.ASK.lacks()):
+        note(f"without {missing[0]} it can be loaded, but not unloaded: it stays until root unloads it")
     try:
         link = Link(options.rtt, options.rate, options.packet, options.payload, options.owd, options.hops)
+        before = kernel.holders(kernel.kernel_name(options.algorithm.partition(":")[0]))
         known = kernel.load(options.algorithm, options.parameters, link, options.objects)
     except KernelError as error:
         return refuse(error)
     print(f"{known.name} is loaded.")
+    reloaded(before)
+    bdp = options.rtt * options.rate // (8 * 10**12)
+    if options.packet <= bdp < _LOOPBACK:
+        note(
+            f"one base BDP, {bdp:,}B, is less than one packet of the loopback interface (64KB):"
+            " a connection over that has one packet in flight"
+        )
     return 0
+
+
+def note(text: str) -> None:
+    """Says what deserves attention."""
+    print(f"incast: {text}", file=sys.stderr)
+
+
+_LOOPBACK = 65_536
+"""Bytes of a packet of the loopback interface, by default."""
+
+
+def reloaded(before: kernel.Holders) -> None:
+    """Says what uses the parameters now, and what keeps those from before."""
+    for namespace in before.defaults:
+        print(f"It is the default of {namespace}: new connections there use these parameters.")
+    if before.listening:
+        print(
+            "These listening sockets had it before. If they selected it by themselves, their connections have"
+            " the old parameters until they select it again, or their programs restart:"
+        )
+        for place in before.listening:
+            print(f"  {place}")
+    if before.connections:
+        print(f"{connections(before.connections)} from before keep the old parameters until they end.")
+
+
+def connections(count: int) -> str:
+    """A number of connections, in words."""
+    return "1 connection" if count == 1 else f"{count:,} connections"
+
+
+def held(users: kernel.Holders) -> str:
+    """Describes what uses one that is unloaded."""
+    parts = [f"the default of {namespace}, so new connections there too" for namespace in users.defaults]
+    parts += [
+        f"the listening socket {place} and, if it selected it by itself, its new connections"
+        for place in users.listening
+    ]
+    if users.connections:
+        parts.append(f"{connections(users.connections)}, until they end")
+    found = "; ".join(parts) or "nothing that was found in namespaces with a name or a process"
+    return found if users.whole else f"{found} (other network namespaces could not be looked at)"
 
 
 def load_own(options: argparse.Namespace) -> int:
@@ -116,7 +168,7 @@ def show(options: argparse.Namespace) -> int:
 def state(one: kernel.Loaded) -> str:
     """Describes one that is loaded."""
     if not one.selectable:
-        return "being unloaded; connections still use it"
+        return f"being unloaded; of this name: {held(kernel.holders(one.name))}"
     if not kernel.complete(one):
         return "only partly loaded: it has no signals; unload it"
     return "loaded"
@@ -130,10 +182,11 @@ def unload(options: argparse.Namespace) -> int:
         names = [one.name for one in kernel.loaded() if one.selectable] if every else [options.algorithm]
         for name in names:
             known = kernel.kernel_name(name)
+            users = kernel.holders(known)
             if kernel.unload(name):
                 print(f"{known} is unloaded.")
             else:
-                print(f"{known} is unloaded; connections that use it keep it until they end.")
+                print(f"{known} is unloaded; it is still used by {held(users)}.")
         if not names:
             print("nothing is loaded", file=sys.stderr)
     except KernelError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from incast import _core
 from incast.real.kernel import machine, options
+from incast.real.kernel.holders import Holders, holders, renew
 from incast.real.kernel.image import ImageError, patched, renamed
 from incast.real.kernel.machine import KernelError
 from incast.real.kernel.options import Option
@@ -21,12 +22,14 @@ from incast.real.path import check
 __all__ = [
     "CONTROLS",
     "Control",
+    "Holders",
     "KernelError",
     "Link",
     "Loaded",
     "clear",
     "complete",
     "control",
+    "holders",
     "internals",
     "kernel_name",
     "load",
@@ -298,6 +301,9 @@ def load(
 ) -> Control:
     """Loads an algorithm into the kernel, for connections of every network namespace to select.
 
+    Namespaces whose default has this name select it again. Sockets that had selected it keep what they had
+    (:func:`holders`).
+
     Args:
         algorithm: ``name`` or ``name:preset``.
         parameters: Parameters like ``u_ai=0.002``.
@@ -314,14 +320,17 @@ def load(
     if known.name not in names(own):
         raise KernelError(f"{own.algorithm} cannot be loaded as {known.name}, but as {', '.join(names(own))}")
     wanted = option(algorithm, parameters, link)
-    bpftool = machine.ready(options.OLDEST if wanted else machine.OLDEST)
+    bpftool = machine.ready(options.OLDEST if wanted else machine.OLDEST, machine.Act.LOAD)
+    manages = not machine.Act.ASK.lacks()
+    if wanted:
+        machine.ready()
     folder = objects or OBJECTS
     _read(folder / known.object)
     if known.name in machine.available():
         raise KernelError(f"{known.name} is loaded already: `incast kernel unload {known.name}` first")
     image = renamed(prepared(algorithm, parameters, link, folder), own.name, known.name)
     source = _read(folder / _OPTIONS) if wanted else b""
-    if known.option:
+    if known.option and manages:
         _remove_unused(bpftool)
     _register(bpftool, known.name, image)
     if wanted:
@@ -333,6 +342,7 @@ def load(
             if isinstance(error, ImageError):
                 raise _misfit(folder / _OPTIONS, error) from None
             raise
+    renew(known.name)
     return known
 
 
@@ -362,7 +372,7 @@ def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
         raise KernelError(
             f"{name!r} is not a valid name for your own algorithm: write {_PREFIX} and one that is free"
         )
-    bpftool = machine.ready()
+    bpftool = machine.ready(act=machine.Act.LOAD)
     if not source.is_file():
         raise KernelError(f"{source} is missing: build it with `bpf/build.sh --own`")
     if name in machine.available():
@@ -374,6 +384,7 @@ def load_own(name: str, source: Path, data: bytes, header: int = 90) -> None:
     except ImageError as error:
         raise KernelError(f"{source} and the setup do not belong together ({error})") from None
     _register(bpftool, name, image)
+    renew(name)
 
 
 _PREFIX = "incast_"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["KernelError", "available", "call", "ready", "registered"]
+__all__ = ["Act", "KernelError", "available", "call", "ready", "registered"]
 
 BTF = Path("/sys/kernel/btf/vmlinux")
 """The kernel's description of its own types."""
@@ -28,20 +29,41 @@ OLDEST = (6, 10)
 INHERITED: list[int] = []
 """Open files that bpftool inherits, like a lock that is to last as long as it runs."""
 
-_NET_ADMIN, _SYS_ADMIN, _BPF = 12, 21, 39
+_SYS_ADMIN, _PERFMON, _BPF = 21, 38, 39
 """Numbers of capabilities."""
+
+
+class Act(enum.Enum):
+    """An act with programs of the kernel, by its name in messages."""
+
+    LOAD = "loading"
+    ASK = "listing, unloading and TCP options"
+
+    def needs(self) -> dict[str, int]:
+        """Names and numbers of the capabilities that it needs where CAP_SYS_ADMIN is missing."""
+        return (
+            {"CAP_BPF": _BPF, "CAP_PERFMON": _PERFMON} if self is Act.LOAD else {"CAP_SYS_ADMIN": _SYS_ADMIN}
+        )
+
+    def lacks(self) -> list[str]:
+        """The names of the capabilities that this process lacks for it."""
+        rights = capabilities()
+        if rights >> _SYS_ADMIN & 1:
+            return []
+        return [name for name, number in self.needs().items() if not rights >> number & 1]
 
 
 class KernelError(OSError):
     """Something about the kernel cannot be done. The text says why, and what helps."""
 
 
-def ready(oldest: tuple[int, int] | None = None) -> str:
+def ready(oldest: tuple[int, int] | None = None, act: Act = Act.ASK) -> str:
     """Checks kernel, rights and tools.
 
     Args:
         oldest: The version of the kernel that is needed; None: the version that every congestion control here
             needs.
+        act: The act for which the rights are needed.
 
     Returns:
         The path of bpftool.
@@ -55,9 +77,10 @@ def ready(oldest: tuple[int, int] | None = None) -> str:
     if found and (int(found[1]), int(found[2])) < (oldest or OLDEST):
         needed = ".".join(map(str, oldest or OLDEST))
         raise KernelError(f"Linux {platform.release()} is too old: {needed} or newer is needed")
-    rights = capabilities()
-    if not (rights >> _SYS_ADMIN & 1 or rights >> _BPF & 1) or not rights >> _NET_ADMIN & 1:
-        raise KernelError("this needs root (the capabilities CAP_BPF and CAP_NET_ADMIN): run it with sudo")
+    if missing := act.lacks():
+        be = "is" if len(missing) == 1 else "are"
+        names, absent = " and ".join(act.needs()), " and ".join(missing)
+        raise KernelError(f"{act.value} needs root, or {names}: {absent} {be} missing; run it with sudo")
     if not BTF.exists():
         raise KernelError(
             f"the kernel has no type information at {BTF}: it must be built with CONFIG_DEBUG_INFO_BTF=y"

@@ -194,7 +194,8 @@ def _apart(command: str, words: Sequence[str]) -> str:
     text = done.stderr + done.stdout
     if "unshare:" in text or "mount:" in text:
         raise KernelError(
-            "TCP options need the right to mount (CAP_SYS_ADMIN) and a kernel with CONFIG_CGROUP_BPF=y;"
+            "TCP options need the user root with the right to mount (CAP_SYS_ADMIN) and a kernel with"
+            " CONFIG_CGROUP_BPF=y;"
             f" the command said: {text.strip().splitlines()[-1]}"
         )
     raise KernelError(reason(text))
