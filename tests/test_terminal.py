@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from incast._terminal import cells, short
+from helpers import SMALL, Incast
+from incast._terminal import cells, guarded, printable, short, wipe
 from incast.cli.table import Column, number, table
 from incast.progress import (
     Failure,
@@ -21,6 +22,41 @@ from incast.progress import (
 )
 
 HALF_WAY = Progress(now_ps=500_000_000, until_ps=10**12, flows_finished=50, flows=100, hops=6_000_000)
+
+
+def test_a_terminal_obeys_no_text() -> None:
+    """U+001B begins a command of a terminal, U+009B is one, U+202E turns the direction of writing."""
+    hostile = "a\x1b[2J\x9b1m\u202eb\r\tc\n"
+    plain = "a\\x1b[2J\\x9b1m\\u202eb\\r\tc\n"
+    assert printable(hostile) == plain
+    behind = Terminal()
+    stream = guarded(behind)
+    assert stream.isatty()
+    print(hostile, end="", file=stream)
+    wipe(stream)
+    assert behind.getvalue() == f"{plain}\r\x1b[2K"
+    # As wide as it is written.
+    assert cells("\x1b") == 4
+
+
+def test_names_of_files_do_not_reach_the_terminal_as_commands(incast: Incast) -> None:
+    name = "x\x1b[31mred"
+    text = SMALL.replace('name = "small"\n', "")
+    (incast.folder / "s.toml").write_text(f'name = "x\\u001b[31mred"\n{text}')
+    (incast.folder / f"{name}.toml").write_text("[topology]\nkind = 1\n")
+    calls = [
+        ("run", "s.toml", "--out", "result", "--quiet"),
+        ("show", "result"),
+        ("compare", "s.toml", "--cc", "swift,dctcp", "--quiet"),
+        ("validate", "s.toml"),
+        ("validate", f"{name}.toml"),
+        ("validate", f"{name}.none"),
+        ("show", name),
+    ]
+    for words in calls:
+        done = incast(*words)
+        assert "\x1b" not in done.stdout + done.stderr, words
+    assert "\\x1b[31mred" in done.stderr
 
 
 class Terminal(io.StringIO):

@@ -1,9 +1,12 @@
-"""Texts on a terminal: their widths, and short numbers."""
+"""Texts on a terminal: their widths, short numbers, and what of a text may not reach it."""
 
 from __future__ import annotations
 
+import io
+import re
 import unicodedata
 from decimal import Decimal
+from typing import TextIO, cast
 
 WIDTH = 80
 """Columns that every table and line fits in."""
@@ -12,7 +15,8 @@ WIDTH = 80
 def cells(text: str) -> int:
     """Returns the number of columns that a text takes in a terminal."""
     return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in printable(text)
     )
 
 
@@ -26,3 +30,64 @@ def shortened(text: str, width: int) -> str:
 def short(value: float, digits: int = 3) -> str:
     """A number of a few significant digits, never with an exponent: ``0.0123``, ``400``."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, except line ends and tabs."""
+
+_WIPE = "\r\x1b[2K"
+
+
+def printable(text: str) -> str:
+    """A text in which each control character is written as its escape.
+
+    A name in a file may hold any character, and a terminal obeys some of them.
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def wipe(stream: TextIO) -> None:
+    """Empties the current line of a terminal."""
+    (stream.terminal if isinstance(stream, Printable) else stream).write(_WIPE)
+
+
+def guarded(stream: TextIO) -> TextIO:
+    """A stream that passes on what is written to it, each control character as its escape."""
+    return cast("TextIO", Printable(stream))
+
+
+class Printable(io.TextIOBase):
+    """The stream of :func:`guarded`.
+
+    Attributes:
+        terminal: The stream behind it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.terminal = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream behind it."""
+        return self.terminal.encoding
+
+    def write(self, text: str) -> int:
+        """Writes a text."""
+        self.terminal.write(printable(text))
+        return len(text)
+
+    def writable(self) -> bool:
+        """Whether it can be written to."""
+        return True
+
+    def flush(self) -> None:
+        """Passes on what is held."""
+        self.terminal.flush()
+
+    def isatty(self) -> bool:
+        """Whether the stream behind it is a terminal."""
+        return self.terminal.isatty()
+
+    def fileno(self) -> int:
+        """The number of the file behind it."""
+        return self.terminal.fileno()

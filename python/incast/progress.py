@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from incast._terminal import WIDTH, shortened
+from incast._terminal import WIDTH, printable, shortened, wipe
 
 REDRAW_AFTER = 0.1
 """Seconds of wall time between two drawings of the line."""
-
-_WIPE = "\r\x1b[2K"
 
 
 @dataclass(frozen=True)
@@ -152,13 +150,14 @@ class ProgressLine:
     def wipe(self) -> None:
         """Wipes the line."""
         if self._drawn is not None and not self._notebook:
-            self._stream.write(_WIPE)
+            wipe(self._stream)
             self._stream.flush()
             self._drawn = None
 
     def _draw(self, text: str) -> None:
         if not self._notebook:
-            self._stream.write(f"{_WIPE}{shortened(text, WIDTH - 1)}")
+            wipe(self._stream)
+            self._stream.write(printable(shortened(text, WIDTH - 1)))
             self._stream.flush()
             return
         data = {"text/plain": text}

@@ -75,10 +75,32 @@ pub(crate) fn fault(key: &str, problem: impl Into<Problem>) -> Problem {
     problem.into().about(key)
 }
 
+/// A text whose control characters are written as escapes, line ends and tabs apart: a name in a file may have any
+/// character, and a terminal obeys some of them.
+struct Printable<'a>(&'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let obeyed = |c: char| {
+            c.is_control() && !matches!(c, '\n' | '\t')
+                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        let mut rest = self.0;
+        while let Some(at) = rest.find(obeyed) {
+            let (plain, from) = rest.split_at(at);
+            let mut chars = from.chars();
+            f.write_str(plain)?;
+            chars.next().map_or(Ok(()), |c| write!(f, "{}", c.escape_default()))?;
+            rest = chars.as_str();
+        }
+        f.write_str(rest)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            f.write_str(file)?;
+            Printable(file).fmt(f)?;
             if let Some(line) = self.line {
                 write!(f, ":{line}")?;
                 if let Some(column) = self.column {
@@ -88,11 +110,11 @@ impl fmt::Display for Problem {
             f.write_str(": ")?;
         }
         if let Some(key) = &self.key {
-            write!(f, "{key}: ")?;
+            write!(f, "{}: ", Printable(key))?;
         }
-        f.write_str(&self.problem)?;
+        Printable(&self.problem).fmt(f)?;
         if let Some(hint) = &self.hint {
-            write!(f, "\n    help: {hint}")?;
+            write!(f, "\n    help: {}", Printable(hint))?;
         }
         Ok(())
     }
@@ -155,6 +177,8 @@ mod tests {
         assert_eq!(problem.to_string(), "a.toml: topology.rate: no unit");
         problem = problem.on_line(7).with_hint("write \"100Gbps\"");
         assert_eq!(problem.to_string(), "a.toml:7: topology.rate: no unit\n    help: write \"100Gbps\"");
+        let hostile = Problem::new("a\u{1b}[2Jb\tc\u{202e}").in_file("\u{9b}1m");
+        assert_eq!(hostile.to_string(), "\\u{9b}1m: a\\u{1b}[2Jb\tc\\u{202e}");
         problem.column = Some(8);
         assert!(problem.to_string().starts_with("a.toml:7:8: "));
         assert_eq!(Problems(vec![Problem::new("a"), Problem::new("b")]).to_string(), "a\nb");

@@ -709,3 +709,28 @@ fn what_a_network_with_circuits_can_get_wrong() {
     }
     insta::assert_snapshot!(seen);
 }
+
+/// 200 ranges of 65,001 names are 13,000,200 nodes, of which no more than the limit may be made.
+#[test]
+fn short_texts_that_name_many_nodes_are_counted_first() {
+    let ranges: Vec<String> = (0..200).map(|i| format!("\"a{i}_0-a{i}_65000\"")).collect();
+    let ranges = ranges.join(", ");
+    for key in ["hosts", "switches"] {
+        let other = if key == "hosts" { "switches" } else { "hosts" };
+        let text = format!(
+            "cc.algorithm = \"constant\"\n[topology]\nkind = \"graph\"\n{key} = [{ranges}]\n{other} = [\"x\", \"y\"]\n\
+             links = [{{ between = [\"x\", \"y\"], rate = \"1Gbps\", delay = \"1us\" }}]\n[[traffic]]\nkind = \
+             \"permutation\"\nsize = \"1KB\"\n"
+        );
+        let error = Scenario::from_toml(&text, "many.toml", &[]).unwrap_err().to_string();
+        assert!(error.contains("13000200") && error.contains("at most 65536"), "{error}");
+    }
+    // Hosts that exist, named very often.
+    let often = vec!["\"h0-h9\""; 1000].join(", ");
+    let text = format!(
+        "topology = {{ kind = \"star\", hosts = 10, rate = \"1Gbps\", delay = \"1us\" }}\ncc.algorithm = \"constant\"\n\
+         [[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\nhosts = [{often}]\n"
+    );
+    let error = Scenario::from_toml(&text, "often.toml", &[]).unwrap_err().to_string();
+    assert!(error.contains("h0 is listed twice"), "{error}");
+}

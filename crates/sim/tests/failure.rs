@@ -10,7 +10,7 @@ use incast_sim::describe::switch::{Buffer, OwnBuffer, Pfc};
 use incast_sim::describe::transport::Recovery;
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 #[test]
 fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
@@ -30,11 +30,8 @@ fn pfc_never_drops_with_the_computed_headroom_and_does_with_too_little() {
         let mut kept = Kept::default();
         let outcome = incast_sim::run(&sim, &mut kept).unwrap();
         assert!(outcome.dropped > 0);
-        assert!(
-            outcome.violations.iter().any(|v| v.contains("although PFC is on")),
-            "{:?}",
-            outcome.violations
-        );
+        // The headroom was asked for, so that what it loses is a result and not a fault of the simulator.
+        assert_eq!(outcome.violations, Vec::<String>::new());
         // The flows finish all the same.
         assert_eq!(outcome.end, End::Finished);
         assert!(kept.flows.iter().all(|f| f.bytes == Bytes::new(2_000_000)));
@@ -369,4 +366,30 @@ fn samples_stay_in_order_when_they_are_told_in_pieces() {
         assert_eq!(outcome, expected, "{threads} threads");
         assert!(kept == plain, "other records on {threads} threads");
     }
+}
+
+/// 2^63 ps are 9,223,372 s. At 1 bps 1,153,000 B take 9,224,000 s, and 1,152,000 B 9,216,000 s; a packet of 1,054 B takes
+/// 8,432 s.
+#[test]
+fn what_ends_beyond_all_time_is_refused() {
+    let slow = |size: u64, until: Time| {
+        let mut sim = simulation(
+            star(2, Rate::from_bps(1), us(1)),
+            vec![window(u64::MAX)],
+            vec![flow(0, 1, size, Time::ZERO)],
+        );
+        (sim.until, sim.stall_after, sim.transport.rto) =
+            (until, Time::from_s(100_000), Time::from_s(100_000));
+        sim
+    };
+    let refused = |sim: &Simulation| incast_sim::run(sim, &mut Kept::default()).unwrap_err().to_string();
+    let late = refused(&slow(1_153_000, Time::NEVER));
+    assert!(late.contains("2^63 ps (106 days)") && late.contains("flow 0 has 1.153MB"), "{late}");
+    assert!(refused(&slow(1000, Time::from_s(9_223_373))).contains("the run would end at"));
+    // With an end it can be run.
+    let (outcome, _) = run(&slow(1_153_000, Time::from_s(20_000)));
+    assert_eq!((outcome.end, outcome.sent), (End::TimeLimit, 3));
+    let mut sim = slow(1000, Time::NEVER);
+    sim.network.links[0].delay = Time::from_ps(1 << 62);
+    assert!(refused(&sim).contains("a packet of"), "{}", refused(&sim));
 }

@@ -13,9 +13,11 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NoReturn
 
 from incast._build import __version__
+from incast._terminal import guarded
 from incast.errors import PluginError, ResultError, ScenarioError
 from incast.real.kernel import KernelError
 from incast.scenario import Interrupted
@@ -63,6 +65,12 @@ def command(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    # Names and texts of files may hold characters that a terminal obeys.
+    with redirect_stdout(guarded(sys.stdout)), redirect_stderr(guarded(sys.stderr)):
+        return _command(arguments)
+
+
+def _command(arguments: Sequence[str] | None) -> int:
     options = parser().parse_args(arguments)
     try:
         return int(options.act(options))

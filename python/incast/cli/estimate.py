@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from incast._terminal import wipe
 from incast.cli.outcome import seconds
 from incast.cli.table import Column, number, paragraph, table
 from incast.cli.tables import title
@@ -138,10 +139,12 @@ def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) ->
     found: dict[str, Estimate] = {}
     for label, scenario in scenarios.items():
         if sys.stderr.isatty():
-            print(f"\r\x1b[2Ktrying {label}", end="", file=sys.stderr, flush=True)
+            wipe(sys.stderr)
+            print(f"trying {label}", end="", file=sys.stderr, flush=True)
         found[label] = try_out(scenario)
     if sys.stderr.isatty():
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+        wipe(sys.stderr)
+        sys.stderr.flush()
     columns = [
         Column("run", left=True),
         Column("packet-hops", "M"),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
-from incast._terminal import WIDTH, short, shortened
+from incast._terminal import WIDTH, printable, short, shortened, wipe
 from incast.catalogue import read_quantity, write_quantity
 from incast.cli.options import parameters_option
 from incast.progress import REDRAW_AFTER, duration
@@ -222,7 +222,8 @@ class Line(Generic[Now]):
         span = now.elapsed_s if self._drawn is None else at - self._drawn
         text, self._bytes = self._text(now, self._bytes, span)
         self._drawn = at
-        self._stream.write(f"\r\x1b[2K{shortened(text, WIDTH - 1)}")
+        wipe(self._stream)
+        self._stream.write(printable(shortened(text, WIDTH - 1)))
         self._stream.flush()
 
     def __enter__(self) -> Line[Now]:
@@ -230,7 +231,7 @@ class Line(Generic[Now]):
 
     def __exit__(self, *error: object) -> None:
         if self._drawn is not None:
-            self._stream.write("\r\x1b[2K")
+            wipe(self._stream)
             self._stream.flush()
 
 

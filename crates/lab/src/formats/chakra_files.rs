@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::chakra::ChakraRank;
 use super::chakra_workload::ChakraTrace;
+use incast_units::Bytes;
+
 use crate::files;
 use crate::hash::Digest;
 use crate::problem::{Problem, Problems};
@@ -28,9 +30,12 @@ pub(crate) fn read(pattern: &Path) -> Result<ChakraFiles, Problem> {
     let mut digest = Digest::default();
     let mut ranks = Vec::new();
     let mut wrong = Problems::default();
+    // The limit is for all files together.
+    let mut left = files::MAX_LIST;
     for path in &paths {
-        let bytes = files::read(path, files::MAX_LIST)
+        let bytes = files::read(path, left)
             .map_err(|error| Problem::new(format!("cannot read {}: {error}", path.display())))?;
+        left = Bytes::new(left.get() - bytes.len() as u64);
         digest.update(&bytes);
         match ChakraRank::parse(&bytes, &path.display().to_string()) {
             Ok(rank) => ranks.push(rank),

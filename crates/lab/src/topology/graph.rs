@@ -45,26 +45,58 @@ section! {
     }
 }
 
-/// `"h0-h3"` as h0, h1, h2, h3; any other text as itself.
+/// Names of nodes as a text gives them: `"h0-h3"` for h0, h1, h2, h3. They are not made before they are asked for, so
+/// that they can be counted first.
+#[derive(Clone, Debug)]
+pub(crate) enum Names<'a> {
+    /// A text that is no range.
+    One(&'a str),
+    /// The common beginning, and the first and the last number.
+    Range(&'a str, u64, u64),
+}
+
+impl Names<'_> {
+    /// Number of names.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Range(_, from, to) => to - from + 1,
+        }
+    }
+
+    /// The names in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = String> {
+        let (stem, numbers) = match *self {
+            Self::One(text) => (text, 0..=0),
+            Self::Range(stem, from, to) => (stem, from..=to),
+        };
+        let is_range = matches!(self, Self::Range(..));
+        numbers.map(move |number| if is_range { format!("{stem}{number}") } else { stem.to_owned() })
+    }
+}
+
+/// Reads a range of nodes, or a name.
 ///
 /// # Errors
 /// When the range runs backward or is too long.
-pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
-    let Some((first, last)) = text.split_once('-') else { return Ok(vec![text.to_owned()]) };
+pub(crate) fn expand(text: &str) -> Result<Names<'_>, String> {
+    let Some((first, last)) = text.split_once('-') else { return Ok(Names::One(text)) };
     let split = |name: &str| {
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number: Option<u64> = name[stem.len()..].parse().ok();
-        number.map(|number| (stem.to_owned(), number))
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let number: Option<u64> = name[stem..].parse().ok();
+        number.map(|number| (stem, number))
     };
-    match (split(first.trim()), split(last.trim())) {
-        (Some((stem, from)), Some((other, to))) if stem == other && from <= to => {
+    let (first, last) = (first.trim(), last.trim());
+    match (split(first), split(last)) {
+        (Some((stem, from)), Some((other, to))) if first[..stem] == last[..other] => {
+            if from > to {
+                let stem = &first[..stem];
+                return Err(format!("{text:?} runs backward; write \"{stem}{to}-{stem}{from}\""));
+            }
             if to - from >= MAX_HOSTS {
                 return Err(format!("{text:?} names more than {MAX_HOSTS} nodes"));
             }
-            Ok((from..=to).map(|i| format!("{stem}{i}")).collect())
-        }
-        (Some((stem, from)), Some((other, to))) if stem == other => {
-            Err(format!("{text:?} runs backward; write \"{stem}{to}-{stem}{from}\""))
+            Ok(Names::Range(&first[..stem], from, to))
         }
         _ => Err(format!("{text:?} is not a range of nodes; write one like \"h0-h3\"")),
     }
@@ -74,33 +106,43 @@ impl Graph {
     pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let mut problems = Vec::new();
         let mut ids: BTreeMap<String, NodeId> = BTreeMap::new();
-        let mut names = |texts: &[String], key: &str, problems: &mut Vec<Problem>| -> Vec<String> {
-            let mut all = Vec::new();
-            for (i, text) in texts.iter().enumerate() {
-                let key = format!("{key}.{i}");
-                match expand(text) {
-                    Ok(expanded) => all.extend(expanded.into_iter().map(|name| (key.clone(), name))),
-                    Err(message) => problems.push(fault(&key, message)),
+        let mut names =
+            |texts: &[String], key: &str, most: u64, problems: &mut Vec<Problem>| -> Vec<String> {
+                let place = |i: usize| format!("{key}.{i}");
+                let mut ranges = Vec::new();
+                for (i, text) in texts.iter().enumerate() {
+                    match expand(text) {
+                        Ok(names) => ranges.push((place(i), names)),
+                        Err(message) => problems.push(fault(&place(i), message)),
+                    }
                 }
-            }
-            for (key, name) in &all {
-                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                if name.is_empty() || !name.chars().all(plain) {
-                    let message = format!("{name:?} is not a valid name; use letters, digits and _");
-                    problems.push(fault(key, message));
+                // Before they are made: a short text can name more than the memory holds.
+                if let Some(problem) =
+                    too_many(key, key, ranges.iter().map(|(_, names)| names.len()).sum(), most)
+                {
+                    problems.push(problem);
+                    return Vec::new();
                 }
-                let id = ids.len() as NodeId;
-                if ids.insert(name.clone(), id).is_some() {
-                    problems.push(fault(key, format!("there are two nodes called {name:?}")));
+                let all: Vec<(String, String)> = ranges
+                    .iter()
+                    .flat_map(|(key, names)| names.iter().map(move |name| (key.clone(), name)))
+                    .collect();
+                for (key, name) in &all {
+                    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                    if name.is_empty() || !name.chars().all(plain) {
+                        let message = format!("{name:?} is not a valid name; use letters, digits and _");
+                        problems.push(fault(key, message));
+                    }
+                    let id = ids.len() as NodeId;
+                    if ids.insert(name.clone(), id).is_some() {
+                        problems.push(fault(key, format!("there are two nodes called {name:?}")));
+                    }
                 }
-            }
-            all.into_iter().map(|(_, name)| name).collect()
-        };
-        let hosts = names(&self.hosts, "hosts", &mut problems);
-        let switches = names(&self.switches, "switches", &mut problems);
-        problems.extend(too_many("hosts", "hosts", hosts.len() as u64, MAX_HOSTS));
-        problems.extend(too_many("switches", "switches", switches.len() as u64, MAX_SWITCHES));
-        if hosts.len() < 2 {
+                all.into_iter().map(|(_, name)| name).collect()
+            };
+        let hosts = names(&self.hosts, "hosts", MAX_HOSTS, &mut problems);
+        let switches = names(&self.switches, "switches", MAX_SWITCHES, &mut problems);
+        if hosts.len() < 2 && problems.is_empty() {
             problems.push(fault("hosts", "there must be at least two hosts".to_owned()));
         }
         if !problems.is_empty() {
@@ -151,14 +193,14 @@ impl Graph {
         if left.len() > 1 && right.len() > 1 {
             return Err(format!("{a:?} and {b:?} are both ranges; only one end may be").into());
         }
-        for a in &left {
-            for b in &right {
+        for a in &mut left.iter() {
+            for b in &mut right.iter() {
                 let id = |name: &String| {
                     ids.get(name).copied().ok_or_else(|| {
                         unknown(format!("there is no node {name:?}"), name, ids.keys().map(String::as_str))
                     })
                 };
-                let (x, y) = (id(a)?, id(b)?);
+                let (x, y) = (id(&a)?, id(&b)?);
                 if x == y {
                     return Err(format!("joins {a:?} to itself").into());
                 }

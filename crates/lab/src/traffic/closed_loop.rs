@@ -36,6 +36,16 @@ section! {
     }
 }
 
+/// A flow of a loop.
+struct Step {
+    /// The loop's number at its sender.
+    slot: u16,
+    /// Whether it is the loop's first.
+    is_first: bool,
+    ends: [u32; 2],
+    size: Bytes,
+}
+
 impl ClosedLoop {
     fn hosts(&self, setting: &Setting<'_>) -> Result<(Vec<u32>, Vec<u32>), Faults> {
         let (from, to) = both(setting.world, &self.from, &self.to)?;
@@ -74,14 +84,49 @@ impl ClosedLoop {
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
-        let (from, to) = self.hosts(setting)?;
+        let ends = self.hosts(setting)?;
+        if self.until.is_some() {
+            // Counted before they are made: as many as a block may have take gigabytes.
+            let mut flows = 0;
+            self.draw(setting, &ends, (seed, name), &mut |_| {
+                flows += 1;
+                too_many("until", flows).map_or(Ok(()), |fault| Err(vec![fault]))
+            })?;
+        }
         let mut made = Made::default();
         let job = made.job("");
-        for (loops, sender) in (0_u64..).zip(&from) {
-            let others: Vec<u32> = to.iter().copied().filter(|host| host != sender).collect();
+        let mut last = None;
+        self.draw(setting, &ends, (seed, name), &mut |step| {
+            let Step { slot, is_first, ends, size } = step;
+            last = last.filter(|_| !is_first);
+            if let Some(before) = last
+                && self.think > Time::ZERO
+            {
+                last = Some(made.compute(job, ends[0], self.think, slot, vec![before]));
+            }
+            let send = self.send(&mut made, job, ends, size);
+            made.wait(send, last.as_slice());
+            last = Some(send);
+            Ok(())
+        })?;
+        if let Some(until) = self.until {
+            made.operations.iter_mut().for_each(|operation| operation.start_before = until);
+        }
+        Ok(made)
+    }
+
+    /// Draws the flows of every loop, one loop after the other; `each` gets them.
+    fn draw(
+        &self,
+        setting: &Setting<'_>,
+        (from, to): &(Vec<u32>, Vec<u32>),
+        (seed, name): (u64, &str),
+        each: &mut dyn FnMut(Step) -> Result<(), Faults>,
+    ) -> Result<(), Faults> {
+        for (loops, &sender) in (0_u64..).zip(from) {
+            let others: Vec<u32> = to.iter().copied().filter(|host| *host != sender).collect();
             for slot in 0..self.parallel {
                 let mut stream = Stream::new(seed, name, loops << 32 | u64::from(slot));
-                let mut last = None;
                 // When the next flow can start at the earliest.
                 let mut earliest = self.start;
                 for number in 0.. {
@@ -91,28 +136,15 @@ impl ClosedLoop {
                         break;
                     }
                     let receiver = others[stream.below(others.len() as u64) as usize];
-                    let size = self.sizes.draw(stream.next());
-                    if let Some(before) = last
-                        && self.think > Time::ZERO
-                    {
-                        last = Some(made.compute(job, *sender, self.think, slot as u16, vec![before]));
-                    }
-                    let send = self.send(&mut made, job, [*sender, receiver], size);
-                    made.wait(send, last.as_slice());
-                    last = Some(send);
+                    let (ends, size) = ([sender, receiver], self.sizes.draw(stream.next()));
+                    each(Step { slot: slot as u16, is_first: number == 0, ends, size })?;
                     if self.until.is_some() {
-                        earliest = earliest + setting.shortest([*sender, receiver], size) + self.think;
-                        if let Some(fault) = too_many("until", made.flows.len() as u64) {
-                            return Err(vec![fault]);
-                        }
+                        earliest = earliest + setting.shortest(ends, size) + self.think;
                     }
                 }
             }
         }
-        if let Some(until) = self.until {
-            made.operations.iter_mut().for_each(|operation| operation.start_before = until);
-        }
-        Ok(made)
+        Ok(())
     }
 
     /// Adds a flow, and returns the operation that sends it. Without a number of flows it is not known whether it

@@ -29,18 +29,23 @@ impl Hosts {
     /// When a name is no host, or there are none.
     pub(crate) fn resolve(&self, world: &World<'_>) -> Result<Vec<u32>, Problem> {
         let mut hosts = Vec::new();
+        let mut seen = BTreeSet::new();
+        // Each is looked at when it is named: a short text can name some hosts very often.
+        let mut add = |host: u32| {
+            hosts.push(host);
+            match seen.insert(host) {
+                true => Ok(()),
+                false => Err(format!("{} is listed twice", world.fabric.network.nodes[host as usize])),
+            }
+        };
         for text in &self.0 {
             if text == "all" {
-                hosts.extend(0..world.fabric.network.hosts);
+                (0..world.fabric.network.hosts).try_for_each(&mut add)?;
                 continue;
             }
-            for name in expand(text)? {
-                hosts.push(world.host(&name)?);
+            for name in expand(text)?.iter() {
+                add(world.host(&name)?)?;
             }
-        }
-        let mut seen = BTreeSet::new();
-        if let Some(&twice) = hosts.iter().find(|&&host| !seen.insert(host)) {
-            return Err(format!("{} is listed twice", world.fabric.network.nodes[twice as usize]).into());
         }
         if hosts.is_empty() { Err("names no host".into()) } else { Ok(hosts) }
     }

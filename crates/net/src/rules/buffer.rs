@@ -20,6 +20,8 @@ pub struct Buffer {
     ingress: Vec<Ingress>,
     /// With PFC: an egress queue is limited to this multiple of the free part of the whole buffer.
     egress_limit: Option<Fixed>,
+    /// With PFC: whether the headroom of every port is at least the proven need.
+    has_headroom: bool,
 }
 
 #[derive(Debug)]
@@ -110,7 +112,12 @@ impl Buffer {
             describe::Buffer::Shared(_) if description.egress_limit => Some(description.egress_alpha),
             _ => None,
         };
-        Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit })
+        let enough = |out: &Out| {
+            let need = describe::Pfc::headroom_for(out.rate, out.delay, largest_packet, description.queues);
+            description.headroom(out.rate, out.delay, largest_packet) >= need
+        };
+        let has_headroom = ports.iter().all(enough);
+        Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit, has_headroom })
     }
 
     /// Returns the bytes in use.
@@ -131,10 +138,11 @@ impl Buffer {
         Bytes::new(self.size)
     }
 
-    /// Whether the loss of a packet is a violation.
+    /// Whether the loss of a packet is a violation: with PFC, unless queues are limited or the headroom given is below
+    /// [`Pfc::headroom_for`](describe::Pfc::headroom_for), with which loss is a result.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
-        !self.ingress.is_empty() && self.egress_limit.is_none()
+        !self.ingress.is_empty() && self.egress_limit.is_none() && self.has_headroom
     }
 
     /// Admits or drops a packet of `size` bytes from `ingress` (port times queues plus queue) to an egress
@@ -396,6 +404,21 @@ mod tests {
             second += 1000;
         }
         assert_eq!(second, 5_000);
+    }
+
+    /// At 100 Gbps, 1 us, 1054 B and one priority the proven need is 28,226 B (`headroom_by_hand`).
+    #[test]
+    fn loss_is_a_violation_from_the_proven_headroom_on() {
+        let with = |pfc: Pfc| {
+            let switch = describe::Switch { queues: 1, ..switch(describe::Buffer::Unlimited, Some(pfc)) };
+            Buffer::new(&switch, 3, &ports(2), Bytes::new(1054)).unwrap().is_lossless()
+        };
+        let given = |bytes| with(Pfc { headroom: Some(Bytes::new(bytes)), ..Pfc::default() });
+        assert_eq!([0, 28_225, 28_226].map(given), [false, false, true]);
+        // Multiples of 12,500 B.
+        let factor = |factor| with(Pfc { headroom_factor: Some(factor), ..Pfc::default() });
+        assert_eq!([2, 3].map(factor), [false, true]);
+        assert!(with(Pfc::default()));
     }
 
     #[test]

@@ -5,10 +5,13 @@ use incast_net::describe::Simulation;
 use incast_net::describe::network::{Clock, NodeId, NodeKind};
 use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 use super::flows::FlowFacts;
 use crate::recovery::keeps;
+
+/// End of the time that is simulated, 2⁶³ ps or 106 days: with what a packet takes beyond it, a time is still counted.
+pub(crate) const HORIZON: Time = Time::from_ps(1 << 63);
 
 /// Checks what does not follow from the facts alone.
 ///
@@ -79,6 +82,9 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
     if !simulation.flows.is_sorted_by_key(|f| f.start) {
         return fail("flows must be sorted by their start".into());
     }
+    if let Some(problem) = beyond_horizon(simulation, facts) {
+        return fail(problem);
+    }
     if simulation.transport.ack_size == Some(Bytes::ZERO) {
         return fail("the size of an acknowledgement must be above zero".into());
     }
@@ -110,4 +116,46 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
         }
     }
     Ok(())
+}
+
+/// Says what would take longer than can be simulated, if anything does.
+fn beyond_horizon(simulation: &Simulation, facts: &FlowFacts) -> Option<String> {
+    const LIMIT: &str = "the end of the time that can be simulated, 2^63 ps (106 days)";
+    let Simulation { network, flows, until, .. } = simulation;
+    let (routes, packet) = (&facts.fabric.routes, facts.fabric.largest_packet);
+    if *until != Time::NEVER && *until > HORIZON {
+        return Some(format!("the run would end at {until}, after {LIMIT}"));
+    }
+    let most = Time::from_ps(HORIZON.ps() / 2);
+    let states = |node: NodeId| {
+        let later = routes.timeline.ports_of(node).flat_map(|(_, link)| link.states());
+        let later = later.map(|(_, state)| (state.rate, state.delay));
+        routes.ports[node as usize].iter().map(|out| (out.rate, out.delay)).chain(later)
+    };
+    for (node, name) in (0..).zip(&network.nodes) {
+        if let Some((rate, delay)) = states(node).find(|(rate, delay)| rate.time_for(packet) + *delay > most)
+        {
+            return Some(format!(
+                "a packet of {packet} takes longer than {most} on a link of {name} ({rate}, {delay}), half of the time \
+                 that can be simulated"
+            ));
+        }
+    }
+    let fastest: Vec<Rate> =
+        (0..network.hosts).map(|host| states(host).map(|(rate, _)| rate).max().unwrap_or_default()).collect();
+    flows.iter().enumerate().find_map(|(i, flow)| {
+        if flow.start > HORIZON {
+            return Some(format!("flow {i} would start at {}, after {LIMIT}", flow.start));
+        }
+        // Flows between hosts that do not exist are refused below.
+        let rate = fastest.get(flow.source as usize).copied()?;
+        let alone = flow.start + rate.time_for(flow.size);
+        let is_late = *until == Time::NEVER && flow.has_known_end() && alone > HORIZON;
+        is_late.then(|| {
+            format!(
+                "flow {i} has {} and would not have left at {rate} before {LIMIT}; run.until ends the run before it",
+                flow.size
+            )
+        })
+    })
 }

@@ -4,7 +4,7 @@
 //! the [`flows`] on it, workloads the [`work`], hosts both of these ([`hosts`]). The whole is for what makes and runs the
 //! nodes.
 
-mod check;
+pub(crate) mod check;
 pub(crate) mod circuits;
 pub(crate) mod edges;
 pub(crate) mod ending;

@@ -21,6 +21,7 @@ use incast_net::describe::network::NodeId;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink, Watched};
 
 use crate::facts::Facts;
+use crate::facts::check::HORIZON;
 use crate::facts::ending::Ending;
 use watch::Watch;
 
@@ -113,7 +114,7 @@ fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
     let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     let settles_in = deadlock::settles_in(facts.fabric(), &simulation.switch);
     Limits {
-        until: simulation.until.ps(),
+        until: simulation.until.min(HORIZON).ps(),
         stall_after: simulation.stall_after.ps(),
         deadlock_after: if pauses { simulation.stall_after.max(settles_in).ps() } else { u64::MAX },
     }

@@ -224,6 +224,9 @@ impl Change {
     }
 }
 
+/// Maximum number of pairs of nodes of one block.
+const MAX_PAIRS: u64 = 1 << 26;
+
 /// Returns the links between two ends, or the ones with a number.
 ///
 /// # Errors
@@ -236,10 +239,14 @@ fn named(ends: &[String], number: Option<u16>, fabric: &Fabric, links: &Links) -
     };
     let (left, right) = (expand(a).map_err(wrong)?, expand(b).map_err(wrong)?);
     let ranges = left.len() > 1 && right.len() > 1;
+    let pairs = left.len() * right.len();
+    if pairs > MAX_PAIRS {
+        return Err(wrong(format!("{a} and {b} are {pairs} pairs of nodes; at most {MAX_PAIRS} are tried")));
+    }
     let mut found = Vec::new();
-    for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
+    for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a.clone(), b))) {
         let node = |name: &str| fabric.node(name).map_err(|problem| problem.about("between"));
-        let (x, y) = (node(a)?, node(b)?);
+        let (x, y) = (node(&a)?, node(&b)?);
         let between = links.get(&(x.min(y), x.max(y))).map_or(&[][..], Vec::as_slice);
         match number {
             _ if ranges && between.is_empty() => {}
