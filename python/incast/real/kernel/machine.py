@@ -37,7 +37,7 @@ class Act(enum.Enum):
     """An act with programs of the kernel, by its name in messages."""
 
     LOAD = "loading"
-    ASK = "listing, unloading and TCP options"
+    ASK = "management of loaded algorithms and of TCP options"
 
     def needs(self) -> dict[str, int]:
         """Names and numbers of the capabilities that it needs where CAP_SYS_ADMIN is missing."""
