@@ -34,7 +34,7 @@ SMALL = joined(
 
 RING = """\
 cc = { algorithm = "constant" }
-run = { stall_after = "5ms" }
+run = { stall_after = "10ms" }
 
 [topology]
 kind = "graph"

@@ -1262,7 +1262,8 @@ class Run(Section):
     Attributes:
         clock: The clocks of hosts and switches. Default: exact.
         stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
-            flows are unfinished. Default: 1s.
+            flows are unfinished, and no retransmission timer is to expire that has not been doubled as
+            often as it can. Default: 1s.
         until: Simulated time at which the run ends even if flows are unfinished; by default it ends
             with the last flow.
     """
@@ -1520,6 +1521,8 @@ class Transport(Section):
         nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
             artifact). Default: 500us.
         ndp: Settings of kind = "ndp".
+        pacing: The time from which the next packet of a flow with a rate is due. (public artifacts of
+            HPCC, PowerTCP and OSCAR). Default: restart.
         payload: Payload of a full data packet. (public artifacts of HPCC and OSCAR). Default: 1KB.
         recovery: The loss recovery; where packets are spread over paths and it is not written, it is
             "selective". Default: go-back-n.
@@ -1552,6 +1555,7 @@ class Transport(Section):
     kind: Literal["window", "ndp", "homa"] | None = None
     nack_interval: str | Time | None = None
     ndp: Ndp | bool | Mapping[str, object] | None = None
+    pacing: Literal["restart", "keep"] | None = None
     payload: str | Bytes | None = None
     recovery: Literal["go-back-n", "selective"] | None = None
     repair: Literal["threshold", "lazy", "never"] | None = None

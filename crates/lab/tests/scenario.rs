@@ -220,7 +220,7 @@ flow_interval = "2us"
 until = "5ms"
 [run]
 until = "10ms"
-stall_after = "5ms"
+stall_after = "50ms"
 "#;
     let scenario = read(text);
     round_trip(&scenario);
@@ -828,4 +828,20 @@ fn backpressure_has_its_scheduler_and_is_written_back() {
     let scheduler = |change| overridden(&text, &[change]).build().unwrap().simulation.switch.scheduler;
     assert_eq!(scheduler("switch.bfc=false"), Scheduler::StrictPriority);
     assert_eq!(scheduler("switch.scheduler=drr"), Scheduler::Drr);
+}
+
+#[test]
+fn no_run_ends_before_its_timers() {
+    let run = |settings: &[&str]| {
+        let all: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
+        let text = format!("{HEAD}[[traffic]]\nkind = \"incast\"\nsize = \"1KB\"\n");
+        Scenario::from_toml(&text, "x.toml", &all)
+            .map(|scenario| scenario.build().unwrap().simulation.stall_after)
+    };
+    assert_eq!(run(&[]).unwrap(), Time::from_s(1));
+    // The default follows a longer timer.
+    assert_eq!(run(&["transport.rto=1.5s"]).unwrap(), Time::from_ms(1500));
+    assert_eq!(run(&["transport.rto=1.5s", "run.stall_after=2s"]).unwrap(), Time::from_s(2));
+    let shorter = run(&["run.stall_after=5ms"]).unwrap_err().to_string();
+    assert!(shorter.contains("run.stall_after") && shorter.contains("transport.rto = \"10ms\""), "{shorter}");
 }

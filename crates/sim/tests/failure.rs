@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange, NodeKind};
-use incast_sim::describe::switch::{Buffer, OwnBuffer, Pfc};
-use incast_sim::describe::transport::Recovery;
+use incast_sim::describe::switch::{Buffer, OwnBuffer, Pfc, Trimming};
+use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -392,4 +392,65 @@ fn what_ends_beyond_all_time_is_refused() {
     let mut sim = slow(1000, Time::NEVER);
     sim.network.links[0].delay = Time::from_ps(1 << 62);
     assert!(refused(&sim).contains("a packet of"), "{}", refused(&sim));
+}
+
+/// Two hosts at two switches, whose link fails for a while: what is sent then is lost. (100 Gbps, 1 us each)
+fn interrupted(until: Time) -> Simulation {
+    let mut network = Network::with_hosts(2);
+    let switches = ["s0", "s1"].map(|name| network.add_switch(name));
+    for (host, switch) in (0..).zip(switches) {
+        network.add_link(host, switch, gbps(100), us(1));
+    }
+    network.add_link(switches[0], switches[1], gbps(100), us(1));
+    for (time, what) in [(Time::ZERO, LinkChange::Down), (until, LinkChange::Up)] {
+        network.changes.push(Change { time, link: 2, what });
+    }
+    simulation(network, vec![window(u64::MAX)], vec![flow(0, 1, 1000, Time::from_ns(1))])
+}
+
+#[test]
+fn a_run_goes_on_while_a_timer_is_to_expire() {
+    // From the start of a packet of 1054 B to the arrival of its acknowledgement of 64 B: six links of 1 us.
+    let answered = Time::from_ps(6_000_000 + 3 * (84_320 + 5_120));
+    // The packet of the first nanosecond is lost. It is sent again after 1.5 s, three times the time after which a run
+    // counts as stalled.
+    let mut sim = interrupted(us(2));
+    sim.transport.rto = Time::from_ms(1500);
+    assert!(sim.stall_after < sim.transport.rto);
+    for recovery in [Recovery::GoBackN, Recovery::Selective] {
+        sim.transport.recovery = recovery;
+        let (outcome, kept) = run_everywhere(&sim);
+        assert_eq!((outcome.end, outcome.lost), (End::Finished, 1));
+        assert_eq!(kept.flows[0].finish - kept.flows[0].start, Time::from_ms(1500) + answered);
+    }
+    // Seven are lost in 1.5 s: the timer expires after 1, 3, 7, 15, 31, 63 and 127 times 15.6 ms.
+    let mut sim = interrupted(Time::from_ms(1500));
+    sim.transport.rto = us(15_600);
+    let (outcome, kept) = run_everywhere(&sim);
+    assert_eq!((outcome.end, outcome.lost), (End::Finished, 7));
+    assert_eq!(kept.flows[0].finish - kept.flows[0].start, us(127 * 15_600) + answered);
+    // A link that never returns: the next expiry would be after 191 times 15.6 ms, when all doublings are over.
+    sim.network.changes.pop();
+    let (outcome, _) = run_everywhere(&sim);
+    assert!(matches!(outcome.end, End::Stalled(_)), "{:?}", outcome.end);
+}
+
+#[test]
+fn transports_with_their_own_timers_are_waited_for_too() {
+    let mut ndp = interrupted(us(2));
+    ndp.transport.kind = Kind::Ndp;
+    ndp.switch.trimming = Some(Trimming::default());
+    ndp.transport.ndp.rto = Time::from_ms(1500);
+    let mut homa = interrupted(us(2));
+    homa.transport.kind = Kind::Homa;
+    homa.transport.homa.resend_timeout = Time::from_ms(750);
+    homa.switch.queues = 8;
+    // A sender of Homa waits for twice its timeout.
+    for mut sim in [ndp, homa] {
+        sim.algorithms.clear();
+        let (outcome, kept) = run_everywhere(&sim);
+        assert_eq!((outcome.end, outcome.lost), (End::Finished, 1));
+        let late = kept.flows[0].finish - kept.flows[0].start - Time::from_ms(1500);
+        assert_eq!(late, Time::from_ps(6_000_000 + 3 * (84_320 + 5_120)));
+    }
 }

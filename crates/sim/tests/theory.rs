@@ -9,6 +9,7 @@ use incast_sim::Network;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Buffer;
+use incast_sim::describe::transport::Pacing;
 use incast_sim::random::draw;
 use incast_sim::record::PortSample;
 use incast_units::{Bytes, Rate, Time};
@@ -239,4 +240,55 @@ fn in_a_large_incast_the_one_packet_floor_rules() {
     let (_, kept) = run_to_end(&sim);
     let queue = mean(&every_sample(&kept.ports, us(5)), |s| s.queue.get() as f64);
     assert!((queue / 908_000.0 - 1.0).abs() < 0.03, "{queue} B");
+}
+
+/// Bytes per second of a flow that is paced at `rate` beside one at line rate on a card of 100 Gbps, as a rate.
+fn beside(rate: u64, pacing: Pacing) -> f64 {
+    let flows = vec![flow(0, 1, 1_000_000, Time::ZERO), flow(0, 2, 20_000_000, Time::ZERO)];
+    let mut sim = simulation(star(3, gbps(100), us(1)), vec![paced(gbps(rate)), window(u64::MAX)], flows);
+    for flow in &mut sim.flows {
+        flow.algorithm = (flow.destination - 1) as u16;
+    }
+    sim.transport.pacing = pacing;
+    let (_, kept) = run_to_end(&sim);
+    let record = kept.flows.iter().find(|record| record.bytes == Bytes::new(1_000_000)).unwrap();
+    // 1000 packets of 1054 B; the last one arrives, and is acknowledged, 4.17888 us after it left.
+    1000.0 * 1054.0 * 8.0 / ((record.finish - record.start).ps() - 4_178_880) as f64 * 1000.0
+}
+
+#[test]
+fn a_paced_flow_keeps_its_rate_beside_a_backlogged_one() {
+    // In turns with the other flow it gets half of the card or its rate, if that is less. A schedule that restarts when a
+    // packet leaves has a gap of whole turns: packets of 84.32 ns at 40 Gbps are due every 2.5 of these, and leave every
+    // third time. From half of the rate on both are the same.
+    for (rate, restart, keep) in [(9, 8.333, 9.0), (30, 25.0, 30.0), (40, 33.33, 40.0), (49, 33.33, 49.0)] {
+        let [now, kept] = [Pacing::Restart, Pacing::Keep].map(|pacing| beside(rate, pacing));
+        println!("{rate} Gbps: {now:.2} with restart, {kept:.2} with keep");
+        assert!((kept / keep - 1.0).abs() < 0.003, "{rate}: {kept}");
+        assert!((now / restart - 1.0).abs() < 0.01, "{rate}: {now}");
+    }
+    for rate in [51, 75, 99] {
+        for pacing in [Pacing::Restart, Pacing::Keep] {
+            let got = beside(rate, pacing);
+            assert!((got / 50.0 - 1.0).abs() < 0.003, "{rate} {pacing:?}: {got}");
+        }
+    }
+}
+
+#[test]
+fn a_flow_makes_up_for_one_packet_and_not_for_a_closed_window() {
+    // A packet of 1054 B at 10 Gbps every 0.8432 us, 4.17888 us from its start to its acknowledgement. With a window of one
+    // packet each waits for the acknowledgement of the one before it. With a window of two that are acknowledged together
+    // the second one follows 0.8432 us after the first one in each of five turns, however long both have waited.
+    let mut sim = simulation(star(2, gbps(100), us(1)), vec![], vec![flow(0, 1, 10_000, Time::ZERO)]);
+    for (packets, finish) in [(1, 10 * 4_178_880), (2, 5 * (843_200 + 4_178_880))] {
+        let window = Value::Bytes(Bytes::new(packets * 1054));
+        sim.algorithms =
+            vec![algorithm("constant", &[("window", window), ("rate", Value::Rate(gbps(10)))]).into()];
+        sim.transport.ack_every = packets as u32;
+        for pacing in [Pacing::Restart, Pacing::Keep] {
+            sim.transport.pacing = pacing;
+            assert_eq!(run_to_end(&sim).1.flows[0].finish.ps(), finish, "{packets} {pacing:?}");
+        }
+    }
 }

@@ -194,6 +194,7 @@ impl Backend for Testbed {
             "transport.cnp_interval" => "TCP has no congestion notification packets",
             "transport.nack_interval" => "TCP has no negative acknowledgements",
             "transport.counting" => "the kernel's algorithms count packets with their headers",
+            "transport.pacing" => "the kernel paces connections by its own schedule",
             "transport.sample" => "TCP takes its samples from the packet that was acknowledged",
             "transport.repair" | "transport.repair_threshold" | "transport.repair_delay" => {
                 "TCP decides by itself which packets are lost (RACK, RFC 8985)"

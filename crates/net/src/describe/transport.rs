@@ -70,6 +70,9 @@ named! {
     examples { ResendOldest, }
 }
 
+/// Largest number of doublings of a retransmission timeout.
+pub const LARGEST_BACKOFF: u8 = 6;
+
 /// The base RTT that a flow's algorithm is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaseRtt {
@@ -96,6 +99,14 @@ named! {
     pub enum Sample {
         "packet" => Packet: "the one that caused it",
         "cumulative" => Cumulative: "the last one in order, by the cumulative number, as in OSCAR's artifact",
+    }
+}
+
+named! {
+    /// The time from which the next packet of a paced flow is due.
+    pub enum Pacing {
+        "restart" => Restart: "when the packet before it began to leave: time that it waited for others is lost",
+        "keep" => Keep: "when the packet before it was due, if that was at most the time between two packets ago",
     }
 }
 
@@ -145,6 +156,8 @@ pub struct Transport {
     pub base_rtt: BaseRtt,
     /// Bytes of a packet that count against windows.
     pub counting: Counting,
+    /// The schedule of flows that have a rate.
+    pub pacing: Pacing,
     /// The packet whose sending time, and other values on record at the sender, algorithms are given with an
     /// acknowledgement.
     pub sample: Sample,
@@ -191,6 +204,7 @@ impl Default for Transport {
             repair_delay: None,
             base_rtt: BaseRtt::Path,
             counting: Counting::Wire,
+            pacing: Pacing::Restart,
             sample: Sample::Packet,
             ack_size: None,
             payload: Bytes::new(1000),
@@ -207,6 +221,36 @@ impl Default for Transport {
             ndp: Ndp::default(),
             homa: Homa::default(),
         }
+    }
+}
+
+impl Transport {
+    /// The shortest time after which a host sends something again that was not answered, with its key; `None` if it
+    /// never does.
+    #[must_use]
+    pub const fn timeout(&self) -> Option<(&'static str, Time)> {
+        match self.kind {
+            Kind::Window => Some(("transport.rto", self.rto)),
+            Kind::Ndp => Some(("transport.ndp.rto", self.ndp.rto)),
+            Kind::Homa => Some(("transport.homa.resend_timeout", self.homa.resend_timeout)),
+            #[cfg(feature = "examples")]
+            Kind::Credits => None,
+        }
+    }
+
+    /// Time for which nothing new can arrive although every loss is still repaired: until a timeout has expired with
+    /// all its doublings, or until a host has given up.
+    #[must_use]
+    pub fn patience(&self) -> Time {
+        let times = match self.kind {
+            // 1 + 2 + 4 + … + 64, and one for the way of the packet.
+            Kind::Window | Kind::Ndp => 2 << LARGEST_BACKOFF,
+            // A sender waits for twice this.
+            Kind::Homa => 2 * (u64::from(self.homa.resend_tries) + 1),
+            #[cfg(feature = "examples")]
+            Kind::Credits => 0,
+        };
+        self.timeout().map_or(Time::ZERO, |(_, timeout)| timeout.times(times))
     }
 }
 

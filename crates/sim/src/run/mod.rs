@@ -109,13 +109,13 @@ fn prepare(simulation: &Simulation) -> Result<Facts<'_>, Invalid> {
     Ok(facts)
 }
 
-/// Returns when a run ends at the latest.
+/// Returns when a run ends at the latest. It has not stalled while a timer is to expire that no loss has followed yet.
 fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
     let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     let settles_in = deadlock::settles_in(facts.fabric(), &simulation.switch);
     Limits {
         until: simulation.until.min(HORIZON).ps(),
-        stall_after: simulation.stall_after.ps(),
+        stall_after: simulation.stall_after.max(simulation.transport.patience()).ps(),
         deadlock_after: if pauses { simulation.stall_after.max(settles_in).ps() } else { u64::MAX },
     }
 }

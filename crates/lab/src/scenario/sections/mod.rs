@@ -96,6 +96,7 @@ impl Root {
         if self.sections().policies().any(Policy::spreads) {
             balancing::imply_recovery(&mut self.transport, reading);
         }
+        run::imply_patience(&mut self.run, &self.transport, reading);
     }
 
     /// The parts on which sections other than their own depend.

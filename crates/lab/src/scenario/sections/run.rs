@@ -1,6 +1,7 @@
 //! `[run]`: when the run ends, and the clocks of its nodes.
 
 use incast_sim::describe::network::Clock;
+use incast_sim::describe::transport::Transport;
 use incast_units::Time;
 
 use super::scope::{Effect, Scope};
@@ -19,7 +20,7 @@ section! {
         /// flow.
         until: Option<Time> = None; Bound::Positive,
         /// The run is ended as stalled when no packet has arrived anywhere for this long while flows are
-        /// unfinished.
+        /// unfinished, and no retransmission timer is to expire that has not been doubled as often as it can.
         stall_after: Time = Time::from_s(1); Bound::Positive,
         /// The clocks of hosts and switches.
         clock: Clock = Clock::Exact,
@@ -28,6 +29,15 @@ section! {
 
 impl Effect for Run {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if let Some((key, timeout)) = scope.sections.transport.timeout()
+            && self.stall_after < timeout
+        {
+            let message = format!(
+                "is shorter than {key} = \"{timeout}\": after a loss nothing arrives for that long, and the run goes on"
+            );
+            let hint = format!("at least \"{timeout}\", or leave it out");
+            reading.fault("run", fault("stall_after", message).with_hint(hint));
+        }
         if self.clock == Clock::Exact {
             return;
         }
@@ -41,6 +51,15 @@ impl Effect for Run {
             let problem = fault("clock", format!("must be \"exact\" here: {reason}"));
             reading.fault("run", problem);
         }
+    }
+}
+
+/// Gives a run with a long timeout as long a time after which it counts as stalled, unless the scenario has one.
+pub(super) fn imply_patience(run: &mut Run, transport: &Transport, reading: &Reading) {
+    if let Some((_, timeout)) = transport.timeout()
+        && !reading.written("run.stall_after")
+    {
+        run.stall_after = run.stall_after.max(timeout);
     }
 }
 

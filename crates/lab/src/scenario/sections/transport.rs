@@ -3,7 +3,7 @@
 use incast_cc::Fixed;
 use incast_sim::describe::Named;
 use incast_sim::describe::transport::{
-    BaseRtt, Counting, Homa, Kind, Ndp, Recovery, Repair, Sample, Transport,
+    BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
 };
 use incast_units::{Bytes, Time};
 
@@ -19,6 +19,7 @@ choice!(Kind);
 choice!(Recovery);
 choice!(Repair);
 choice!(Counting);
+choice!(Pacing);
 choice!(Sample);
 
 impl Setting for BaseRtt {
@@ -73,6 +74,8 @@ section! {
         base_rtt: BaseRtt; Bound::Positive => "chosen here; HPCC and PowerTCP are evaluated with the network's",
         /// Bytes of a packet that count against a window.
         counting: Counting => "OSCAR's public artifact; HPCC's counts payload",
+        /// The time from which the next packet of a flow with a rate is due.
+        pacing: Pacing => "public artifacts of HPCC, PowerTCP and OSCAR",
         /// The packet whose send time, and other values on record at the sender, an acknowledgement is a sample of.
         sample: Sample => "chosen here, as OSCAR's header has it; its public artifact takes the cumulative number's",
         /// Payload of a full data packet.
@@ -119,13 +122,14 @@ section! {
 }
 
 /// Keys of the window transport alone.
-const OF_WINDOWS: [&str; 13] = [
+const OF_WINDOWS: [&str; 14] = [
     "recovery",
     "repair",
     "repair_threshold",
     "repair_delay",
     "base_rtt",
     "counting",
+    "pacing",
     "sample",
     "ack_every",
     "ack_delay",

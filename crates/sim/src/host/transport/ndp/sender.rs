@@ -2,6 +2,7 @@
 
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::PortId;
+use incast_net::describe::transport::LARGEST_BACKOFF;
 use incast_net::describe::transport::Repair;
 use incast_net::packet::{Data, Kind, Origin, Packet, flag};
 use incast_net::record::{FlowRecord, FlowSample};
@@ -30,9 +31,6 @@ pub(super) enum State {
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
-/// Maximum number of doublings of the timeout.
-const LARGEST_BACKOFF: u8 = 6;
-
 /// The sending side of one flow.
 #[derive(Debug)]
 pub(super) struct Sender {

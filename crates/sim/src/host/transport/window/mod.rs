@@ -56,6 +56,12 @@ impl Window {
     /// The state of a flow has changed: makes it ready or sets its pacing timer if it may send.
     #[inline]
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
+        self.wake_since(now, now, place, cx);
+    }
+
+    /// The state of a flow has changed, which could have sent since `since`.
+    #[inline]
+    fn wake_since<E: Effects>(&mut self, now: u64, since: u64, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
         let nic = &mut cx.nics[usize::from(sender.port)];
         match sender.state {
@@ -71,6 +77,8 @@ impl Window {
             State::Leaving | State::Blocked | State::Paced => {}
         }
         if sender.next_at <= now {
+            // Time in which it had nothing to send or no window is not made up.
+            sender.next_at = sender.next_at.max(since);
             sender.state = State::Ready;
             nic.push(sender.queue, place);
         } else {
@@ -222,7 +230,7 @@ impl Transport for Window {
     #[inline(always)]
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         if self.senders[source as usize].state == State::Leaving {
-            self.wake(now, source, cx);
+            self.wake_since(now, 0, source, cx);
         }
     }
 

@@ -4,6 +4,7 @@ use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::algorithm::{Controllers, Directive};
 use incast_net::describe::network::PortId;
+use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
 use incast_net::packet::{Data, Kind, Origin, Packet, flag};
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
@@ -34,9 +35,6 @@ pub(super) enum State {
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
-
-/// Maximum number of doublings of the retransmission timeout.
-const LARGEST_BACKOFF: u8 = 6;
 
 /// The sending side of one flow.
 #[derive(Debug)]
@@ -72,7 +70,8 @@ pub(super) struct Sender {
     gap: u64,
     /// Time at which the next packet may be sent. (ps)
     pub(super) next_at: u64,
-    last_start: u64,
+    /// Time from which that is counted: the time between two packets before it. (ps)
+    paced_from: u64,
     last_size: u64,
     /// Time of the valid pending [`rank::PACED`].
     paced_at: u64,
@@ -133,7 +132,7 @@ impl Sender {
             rate: Rate::ZERO,
             gap: 0,
             next_at: now,
-            last_start: now,
+            paced_from: now,
             last_size: 0,
             paced_at: NEVER,
             retransmit_at: NEVER,
@@ -210,10 +209,13 @@ impl Sender {
         }
         self.resent += u64::from(self.recovery.on_sent(record));
         self.packets += 1;
-        self.last_start = now;
+        self.paced_from = match facts.transport.pacing {
+            Pacing::Restart => now,
+            Pacing::Keep => self.next_at.clamp(now.saturating_sub(self.gap), now),
+        };
         self.last_size = size;
         self.apply_directive(now, place, directive, facts, effects);
-        self.next_at = now.saturating_add(self.gap_for(size, facts));
+        self.next_at = self.paced_from.saturating_add(self.gap_for(size, facts));
         if self.retransmit_at == NEVER {
             self.restart_retransmit(now, place, facts, effects);
         }
@@ -508,7 +510,7 @@ impl Sender {
             self.rate = directive.rate;
             self.gap = self.rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
             if self.last_size > 0 {
-                self.next_at = self.last_start.saturating_add(self.gap_for(self.last_size, facts));
+                self.next_at = self.paced_from.saturating_add(self.gap_for(self.last_size, facts));
             }
         }
         self.deadline = directive.deadline.ps();
