@@ -69,17 +69,17 @@ fn every_event_of_the_last_instant_counts_and_none_a_picosecond_later() {
 
 #[test]
 fn a_run_that_is_given_up_ends_then() {
-    // No packet fits into the buffer, so that nothing ever arrives: given up 3 ms after the start of the flow, at 7 us.
-    // The timer has expired after 1 ms and, twice as long, after 3 ms: at the picosecond at which the run ends, which is
-    // not part of it.
+    // No packet fits into the buffer, so that nothing ever arrives: given up 191 ms after the start of the flow, at 7 us.
+    // The timer has expired after 1, 3, 7, 15, 31, 63 and 127 ms, and, no longer doubled, after 191 ms: at the picosecond
+    // at which the run ends, which is not part of it.
     for cable in CABLES {
         let mut sim = beside_idle(cable, vec![flow(0, 1, 1_000, us(7))]);
         sim.switch.buffer = Buffer::PerPort(Bytes::new(1000));
         sim.transport.rto = Time::from_ms(1);
-        sim.stall_after = Time::from_ms(3);
+        sim.stall_after = Time::from_ms(191);
         let (outcome, _) = run_everywhere(&sim);
         assert!(matches!(outcome.end, End::Stalled(_)), "{:?}", outcome.end);
-        assert_eq!((outcome.now, outcome.sent, outcome.dropped), (us(3_007), 2, 2), "{cable:?}");
+        assert_eq!((outcome.now, outcome.sent, outcome.dropped), (us(191_007), 8, 8), "{cable:?}");
     }
 }
 
