@@ -4,7 +4,9 @@
 
 use core::ops::Deref;
 
-use crate::contract::{CongestionControl, Internal, Overhead, Signals};
+use incast_units::Time;
+
+use crate::contract::{CongestionControl, Internal, Overhead, Path, Signals};
 use crate::params::{About, Described, Kernel, Kind, Param, Preset, Value};
 
 /// The description of a parameter for lists and error messages.
@@ -134,6 +136,14 @@ macro_rules! algorithms {
                         }
                         _ => false,
                     })+
+                }
+            }
+
+            /// See [`Described::delay_limit`].
+            #[must_use]
+            pub fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+                match self {
+                    $(Self::$flow(p) => p.delay_limit(path),)+
                 }
             }
 

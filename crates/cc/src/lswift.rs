@@ -116,6 +116,10 @@ impl Described for LSwiftParams {
         needs: "timestamps and selective acknowledgements of network cards (a simulation: 2026)",
     };
     const PARAMS: &'static [Param<Self>] = lazy!([]);
+
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        self.swift.delay_limit(path)
+    }
 }
 
 /// The state of one flow. Size: 48 bytes.

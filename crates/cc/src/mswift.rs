@@ -116,6 +116,10 @@ impl Described for MSwiftParams {
         ),
     );
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_mswift", Signals::NONE));
+
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        self.lswift.delay_limit(path)
+    }
 }
 
 /// The state of one flow. Size: 5,192 bytes, 10 for each of 512 samples.

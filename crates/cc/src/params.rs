@@ -4,6 +4,7 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
+use crate::contract::Path;
 use crate::signals::Signals;
 
 /// The value of a parameter, with its kind.
@@ -248,6 +249,13 @@ pub trait Described: Presets {
     const PARAMS: &'static [Param<Self>];
     /// Its entry in the Linux kernel; `None` for an algorithm that does not run there.
     const KERNEL: Option<Kernel> = None;
+
+    /// The delay from which on a flow sends less although it is alone on this path and fills it, and the parameter that
+    /// sets it; `None` for an algorithm without such a delay. It must exceed the path's base RTT.
+    #[must_use]
+    fn delay_limit(&self, _path: &Path) -> Option<(Time, &'static str)> {
+        None
+    }
 }
 
 /// The presets of an algorithm's parameters. Each has a name in scenario files, a meaning with its source, and a function

@@ -221,6 +221,11 @@ impl Described for PatchedTimelyParams {
         needs: "timestamps of network cards, acknowledgements by segment (RDMA cards: 2015)",
     };
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!([]);
+
+    /// Without a gradient the rate still shrinks in proportion to the excess over the low threshold.
+    fn delay_limit(&self, _: &Path) -> Option<(Time, &'static str)> {
+        Some((self.t_low, "t_low"))
+    }
 }
 
 /// By how much an RTT between the thresholds exceeds T_low.

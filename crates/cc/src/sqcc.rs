@@ -175,6 +175,10 @@ impl Described for SqccParams {
         ),
     );
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_sqcc", Signals::NONE));
+
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        self.common.delay_limit(path)
+    }
 }
 
 /// The state of one flow. Size: 40 bytes.

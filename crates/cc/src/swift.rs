@@ -387,6 +387,11 @@ impl Described for SwiftParams {
         needs: "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches",
     };
     const PARAMS: &'static [Param<Self>] = law!([]);
+
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        let setup = Setup::new(*self, *path);
+        Some((Swift::start((&setup).into(), Time::ZERO).target_delay(&setup), "base_target"))
+    }
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
 }
 

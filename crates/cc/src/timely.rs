@@ -264,6 +264,11 @@ impl Described for TimelyParams {
         ),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_timely", Signals::NONE));
+
+    /// Between the thresholds only the gradient counts, which is zero here.
+    fn delay_limit(&self, _: &Path) -> Option<(Time, &'static str)> {
+        Some((self.t_high, "t_high"))
+    }
 }
 
 /// The state of one flow. Size: 48 bytes.

@@ -10,6 +10,7 @@ mod bfc;
 pub(super) mod change;
 mod homa;
 mod load;
+mod paths;
 pub(super) mod probe;
 pub(super) mod run;
 pub(super) mod scope;

@@ -6,11 +6,11 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::transport::Recovery;
+use incast_sim::describe::transport::{BaseRtt, Kind, Recovery};
 
-use super::load;
 use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
+use super::{load, paths};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
@@ -62,6 +62,27 @@ impl Effect for Vec<Block> {
         let reaches = blocks(&scope.sections, fabric, reading);
         for (cc, users) in scope.algorithms.iter().zip(users(scope.uses, scope.algorithms.len())) {
             signals(&scope.sections, cc, &users, &reaches, fabric, reading);
+            let used = users.iter().filter_map(|&block| reaches[block].as_ref());
+            if let Some(longest) = paths::longest(scope, Some(cc), used, fabric) {
+                let section = section_of(&scope.sections, cc, &users);
+                let told = scope.sections.transport.base_rtt;
+                if let Some((key, problem)) = longest.delay_limit(cc, told, fabric) {
+                    reading.warn_key(&format!("{section}.{key}"), problem);
+                }
+            }
+        }
+        let longest = || paths::longest(scope, scope.algorithms.first(), reaches.iter().flatten(), fabric);
+        let transport = scope.sections.transport;
+        if transport.kind == Kind::Ndp
+            && let Some(problem) =
+                longest().and_then(|longest| longest.first_window(transport.ndp.first_window, fabric))
+        {
+            reading.warn_key("transport.ndp.first_window", problem);
+        }
+        if let (Kind::Window, BaseRtt::Value(told)) = (transport.kind, transport.base_rtt)
+            && let Some(problem) = longest().and_then(|longest| longest.base_rtt(told, fabric))
+        {
+            reading.warn_key("transport.base_rtt", problem);
         }
         if reaches.iter().all(Option::is_some) {
             load::warn(scope, fabric, reading);
@@ -145,6 +166,15 @@ fn without_spraying(sections: &Sections<'_>, name: &str, blocks: &[usize]) -> Op
     None
 }
 
+/// Returns the path of the section that names an algorithm.
+fn section_of(sections: &Sections<'_>, cc: &Cc, blocks: &[usize]) -> String {
+    let own = blocks.iter().map(|&block| &sections.traffic[block]).find(|block| block.common.cc.is_some());
+    match own {
+        Some(block) if sections.cc != Some(cc) => format!("traffic.{}.cc", block.name()),
+        _ => "cc".to_owned(),
+    }
+}
+
 /// Checks that the network gives an algorithm the signals it needs.
 fn signals(
     sections: &Sections<'_>,
@@ -156,12 +186,8 @@ fn signals(
 ) {
     let signals = cc.signals();
     let name = cc.name();
-    // The place of the section that names the algorithm.
-    let own = blocks.iter().map(|&block| &sections.traffic[block]).find(|block| block.common.cc.is_some());
-    let key = match own {
-        Some(block) if sections.cc != Some(cc) => format!("traffic.{}.cc.algorithm", block.name()),
-        _ => "cc.algorithm".to_owned(),
-    };
+    let section = section_of(sections, cc, blocks);
+    let key = format!("{section}.algorithm");
     let marks = [Signals::ECN, Signals::CNP].into_iter().any(|signal| signals.contains(signal));
     if marks && sections.switch.ecn.is_none() {
         let message = format!(
@@ -175,21 +201,20 @@ fn signals(
     if !signals.contains(Signals::INT) {
         return;
     }
+    let usual = sections.policy;
+    let mut policies = blocks.iter().map(|&block| sections.traffic[block].common.balancing.unwrap_or(usual));
+    if policies.any(Policy::spreads) {
+        let message = format!(
+            "{name} compares the telemetry of a link with that of the packet before, and packets that are spread over \
+             paths come from other links: it takes the difference for load"
+        );
+        let hint = "balancing.policy = \"ecmp\" keeps a flow on one path";
+        reading.warn_key(&section, Problem::new(message).with_hint(hint));
+    }
     let mut distances: BTreeMap<Vec<NodeId>, Vec<u32>> = BTreeMap::new();
     for &block in blocks {
         let Some(reach) = &reaches[block] else { continue };
-        let at = |hosts: &[u32]| {
-            hosts.iter().map(|&host| (fabric.switches_of(host), host)).collect::<BTreeMap<_, _>>()
-        };
-        let pairs: Vec<(u32, u32)> = match reach {
-            // One host stands for all on its switches.
-            Reach::Any(from, to) => {
-                let to = at(to);
-                at(from).values().flat_map(|&a| to.values().map(move |&b| (a, b))).collect()
-            }
-            Reach::Pairs(pairs) => pairs.clone(),
-        };
-        for (a, b) in pairs {
+        for (a, b) in paths::pairs(reach, fabric) {
             let from = distances
                 .entry(fabric.switches_of(a))
                 .or_insert_with_key(|switches| fabric.distances_from(switches));

@@ -1,0 +1,268 @@
+//! Paths of the traffic before anything runs, and settings that they make meaningless.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use incast_cc::Path;
+use incast_sim::describe::network::NodeId;
+use incast_sim::describe::transport::BaseRtt;
+use incast_units::{Bytes, Rate, Time};
+
+use super::scope::Scope;
+use crate::cc::Cc;
+use crate::problem::Problem;
+use crate::topology::Fabric;
+use crate::traffic::Reach;
+
+/// A path of the traffic, with the hosts at its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Longest {
+    pub(super) path: Path,
+    pub(super) ends: (u32, u32),
+}
+
+/// Returns the pairs of hosts that may send to each other; of hosts on the same switches one stands for all.
+pub(super) fn pairs(reach: &Reach, fabric: &Fabric) -> Vec<(u32, u32)> {
+    let at = |hosts: &[u32]| {
+        hosts.iter().map(|&host| (fabric.switches_of(host), host)).collect::<BTreeMap<_, _>>()
+    };
+    match reach {
+        Reach::Any(from, to) => {
+            let to = at(to);
+            at(from).values().flat_map(|&a| to.values().map(move |&b| (a, b))).collect()
+        }
+        Reach::Pairs(pairs) => pairs.clone(),
+    }
+}
+
+/// Links from the nearest of some switches to a node, and the time that a data packet and its acknowledgement
+/// spend on them; of several shortest ways the slowest.
+type Way = (u32, Time);
+
+/// Returns the ways to all nodes. They do not lead through hosts.
+fn ways(fabric: &Fabric, from: &[NodeId], cost: &impl Fn(Rate, Time) -> Time) -> Vec<Option<Way>> {
+    let mut ways = vec![None; fabric.network.nodes.len()];
+    let mut queue: VecDeque<NodeId> = from.iter().copied().collect();
+    queue.iter().for_each(|&node| ways[node as usize] = Some((0, Time::ZERO)));
+    while let Some(node) = queue.pop_front() {
+        let Some((links, time)) = ways[node as usize].filter(|_| !fabric.network.is_host(node)) else {
+            continue;
+        };
+        for &(far, rate, delay) in fabric.ports(node) {
+            let new = (links + 1, time + cost(rate, delay));
+            match &mut ways[far as usize] {
+                Some(known) if known.0 < new.0 => {}
+                Some(known) => known.1 = known.1.max(new.1),
+                unknown => {
+                    *unknown = Some(new);
+                    queue.push_back(far);
+                }
+            }
+        }
+    }
+    ways
+}
+
+/// Returns the path with the largest base RTT of those that these blocks may use, with packets of an algorithm.
+pub(super) fn longest<'a>(
+    scope: &Scope<'_>,
+    cc: Option<&Cc>,
+    reaches: impl Iterator<Item = &'a Reach>,
+    fabric: &Fabric,
+) -> Option<Longest> {
+    let transport = scope.sections.transport;
+    let overhead = cc.map(Cc::overhead).unwrap_or_default();
+    let sized = |bytes: u64| Bytes::new(bytes).max(transport.smallest);
+    let packet = sized(transport.payload.get() + transport.header.get() + u64::from(overhead.data));
+    let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
+    let ack = sized(ack.get() + u64::from(overhead.ack));
+    let cost = |rate: Rate, delay: Time| delay.times(2) + rate.time_for(packet) + rate.time_for(ack);
+    let mut known: BTreeMap<Vec<NodeId>, Vec<Option<Way>>> = BTreeMap::new();
+    let mut longest: Option<Longest> = None;
+    for reach in reaches {
+        for (a, b) in pairs(reach, fabric) {
+            let from = known
+                .entry(fabric.switches_of(a))
+                .or_insert_with_key(|switches| ways(fabric, switches, &cost));
+            let Some((links, time)) = from[b as usize] else { continue };
+            let Some(&(_, line_rate, delay)) = fabric.ports(a).first() else { continue };
+            let base_rtt = time + cost(line_rate, delay);
+            if longest.is_none_or(|known| known.path.base_rtt < base_rtt) {
+                let payload = transport.payload;
+                let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
+                longest = Some(Longest { path, ends: (a, b) });
+            }
+        }
+    }
+    longest
+}
+
+impl Longest {
+    /// The hosts at its ends in words.
+    fn place(&self, fabric: &Fabric) -> String {
+        let (a, b) = self.ends;
+        let near = |host: &u32| *host != a && fabric.switches_of(*host) == fabric.switches_of(a);
+        let b = if a == b { (0..fabric.network.hosts).find(near).unwrap_or(b) } else { b };
+        let node = |host: u32| &fabric.network.nodes[host as usize];
+        format!("from {} to {}", node(a), node(b))
+    }
+
+    /// Returns what an algorithm with a target delay cannot do on this path, and what would help.
+    pub(super) fn delay_limit(
+        &self,
+        cc: &Cc,
+        told: BaseRtt,
+        fabric: &Fabric,
+    ) -> Option<(&'static str, Problem)> {
+        let base_rtt = match told {
+            BaseRtt::Value(value) => value,
+            BaseRtt::Path | BaseRtt::Network => self.path.base_rtt,
+        };
+        let (limit, key) = cc.parameters()?.delay_limit(&Path { base_rtt, ..self.path })?;
+        let least = self.path.base_rtt;
+        if limit > least {
+            return None;
+        }
+        let message = format!(
+            "makes {} slow down from a delay of {limit} on, and {} packets need {least} without any queue: a flow \
+             alone there does not fill its link",
+            cc.name(),
+            self.place(fabric),
+        );
+        let hint = "the delay must exceed the base RTT of every path";
+        Some((key, Problem::new(message).with_hint(hint)))
+    }
+
+    /// Returns what is wrong with a first window of NDP on this path, and what would be right.
+    pub(super) fn first_window(&self, packets: u32, fabric: &Fabric) -> Option<Problem> {
+        let Path { packet, line_rate, base_rtt, .. } = self.path;
+        let (window, bdp) = (Bytes::new(packet.get() * u64::from(packets)), self.path.bdp());
+        if window >= bdp {
+            return None;
+        }
+        let message = format!(
+            "is {packets} packets, {window} on the wire; {} the bandwidth-delay product is {bdp} ({line_rate} for \
+             {base_rtt}), so that one flow uses {} % of its link at first",
+            self.place(fabric),
+            100 * window.get() / bdp.get(),
+        );
+        let hint = format!("first_window = {} fills the path", bdp.get().div_ceil(packet.get()));
+        Some(Problem::new(message).with_hint(hint))
+    }
+
+    /// Returns what is wrong with a base RTT that all algorithms are given, if it is less than that of this path.
+    pub(super) fn base_rtt(&self, told: Time, fabric: &Fabric) -> Option<Problem> {
+        let least = self.path.base_rtt;
+        // Papers round it, by less than 5 %.
+        if told.times(20) >= least.times(19) {
+            return None;
+        }
+        let message = format!(
+            "is {told}, and {} packets need {least} without any queue: algorithms that measure delays take the \
+             difference for a queue",
+            self.place(fabric),
+        );
+        Some(Problem::new(message).with_hint("base_rtt = \"path\" gives each flow its own"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    /// Two hosts at one switch, 100 Gbps, with links of this delay; the rest of the scenario follows.
+    fn warnings(delay: &str, rest: &str) -> Vec<String> {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"{delay}\" }}\n{rest}\n\
+             [[traffic]]\nname = \"a\"\nkind = \"all-to-all\"\nsize = \"1MB\"\n"
+        );
+        let scenario = Scenario::from_toml(&text, "paths.toml", &[]).unwrap();
+        let text = |problem: &crate::Problem| {
+            format!("{}: {}", problem.key.as_deref().unwrap_or(""), problem.problem)
+        };
+        scenario.warnings().iter().map(text).collect()
+    }
+
+    fn cc(name: &str) -> String {
+        format!("cc = {{ {name} }}")
+    }
+
+    /// By hand: four links of 25 us, twice 1054 B and twice 64 B at 100 Gbps: 100 us + 2 · (84.32 + 5.12) ns =
+    /// 100.17888 us.
+    #[test]
+    fn a_target_delay_below_the_base_rtt_is_warned_of() {
+        let said = |name: &str| warnings("25us", &cc(name)).join("\n");
+        for (name, limit) in [
+            // 20 us and 1 us for each of two links.
+            ("algorithm = \"swift\", base_target = \"20us\", hop = \"1us\"", "22us"),
+            ("algorithm = \"timely\", t_low = \"10us\", t_high = \"90us\"", "90us"),
+            ("algorithm = \"patched-timely\", t_low = \"50us\"", "50us"),
+            ("algorithm = \"sqcc\", t_low = \"50us\"", "50us"),
+        ] {
+            let text = said(name);
+            assert!(text.contains(&format!("from a delay of {limit} on")), "{name}: {text}");
+            assert!(text.contains("need 100.17888us without any queue"), "{name}: {text}");
+        }
+        assert!(said("algorithm = \"swift\"").starts_with("cc.base_target: makes swift slow down"));
+        // 101 us are above it, and TIMELY's low threshold may be below it.
+        for name in [
+            "algorithm = \"swift\", base_target = \"99us\", hop = \"1us\"",
+            "algorithm = \"swift\", preset = \"oscar\"",
+            "algorithm = \"timely\", t_low = \"50us\"",
+            "algorithm = \"sqcc\", t_low = \"101us\"",
+        ] {
+            assert_eq!(said(name), "", "{name}");
+        }
+    }
+
+    /// By hand: four links of 3 us, twice 1060 B and twice 64 B at 100 Gbps make 12.17984 us (OSCAR adds 6 B to data and to
+    /// acknowledgements, which have 58 B). A target of 1 us above 10 us is below that.
+    #[test]
+    fn a_base_rtt_that_is_too_low_is_warned_of() {
+        let transport = "[transport]\nbase_rtt = ";
+        let oscar = cc("algorithm = \"oscar\"");
+        let said = |told: &str, cc: &str| warnings("3us", &format!("{cc}\n{transport}\"{told}\""));
+        assert_eq!(said("12us", &oscar), Vec::<String>::new());
+        assert_eq!(said("network", &oscar), Vec::<String>::new());
+        let [low] = &said("10us", &oscar)[..] else { panic!("one warning") };
+        assert!(low.starts_with("transport.base_rtt: is 10us, and from h"), "{low}");
+        assert!(low.contains("need 12.17984us"), "{low}");
+        let both = said(
+            "10us",
+            &cc("algorithm = \"swift\", preset = \"median\", hop = \"0us\", fs_range = \"0us\""),
+        );
+        assert_eq!(both.len(), 2, "{both:?}");
+        assert!(both.join("\n").contains("from a delay of 11us on"), "{both:?}");
+    }
+
+    /// By hand: 100 Gbps for 12.17888 us are 152,236 B, 145 packets of 1054 B (144.4); 23 are 24,242 B, 15 %.
+    #[test]
+    fn a_first_window_of_ndp_below_the_bandwidth_delay_product_is_warned_of() {
+        let ndp = |packets: u32| {
+            let transport = format!("[transport]\nkind = \"ndp\"\nndp = {{ first_window = {packets} }}");
+            warnings("3us", &format!("{transport}\n[switch.trimming]"))
+        };
+        let [text] = &ndp(23)[..] else { panic!("one warning: {:?}", ndp(23)) };
+        assert!(text.starts_with("transport.ndp.first_window: is 23 packets, 24242B on the wire"), "{text}");
+        assert!(text.contains("uses 15 % of its link"), "{text}");
+        assert_eq!(ndp(144).len(), 1);
+        assert_eq!(ndp(145), Vec::<String>::new());
+    }
+
+    #[test]
+    fn telemetry_of_packets_on_several_paths_is_warned_of() {
+        let text = |cc: &str, policy: &str| {
+            let text = format!(
+                "topology = {{ kind = \"leaf-spine\", leaves = 2, hosts = 2, spines = 2, rate = \"100Gbps\", \
+                 delay = \"1us\" }}\nbalancing = {{ policy = \"{policy}\" }}\ncc = {{ algorithm = \"{cc}\" }}\n\
+                 [[traffic]]\nname = \"a\"\nkind = \"all-to-all\"\nsize = \"1MB\"\n"
+            );
+            let scenario = Scenario::from_toml(&text, "paths.toml", &[]).unwrap();
+            scenario.warnings().iter().map(|problem| problem.to_string()).collect::<Vec<_>>().join("\n")
+        };
+        for cc in ["hpcc", "powertcp"] {
+            assert!(text(cc, "reps").contains(&format!("cc: {cc} compares the telemetry of a link")));
+            assert_eq!(text(cc, "ecmp"), "");
+        }
+        assert_eq!(text("oscar", "reps"), "");
+    }
+}
