@@ -743,7 +743,7 @@ fn trimming_and_ndp() {
     let rest = "[switch.trimming]\nheaders = \"144KB\"\nratio = 100000\n\
                 [[traffic]]\nkind = \"incast\"\nto = \"h0\"\nsize = \"900KB\"\n";
     let ndp = format!(
-        "{network}[transport]\nkind = \"ndp\"\npayload = \"8946B\"\nndp = {{ first_window = 8 }}\n{rest}"
+        "{network}[transport]\nkind = \"ndp\"\npayload = \"8946B\"\nndp = {{ first_window = 19 }}\n{rest}"
     );
     let scenario = read(&ndp);
     assert!(scenario.warnings().is_empty());
@@ -757,7 +757,7 @@ fn trimming_and_ndp() {
         (trimming.data.get(), trimming.headers.map(Bytes::get), trimming.ratio),
         (72_000, Some(144_000), 100_000)
     );
-    assert_eq!(simulation.transport.ndp.first_window, 8);
+    assert_eq!(simulation.transport.ndp.first_window, 19);
     let refused = scenario.with_algorithm("swift", &[]).unwrap_err().to_string();
     assert!(refused.contains("has no congestion control"), "{refused}");
     // Without trimming it is possible, and told.

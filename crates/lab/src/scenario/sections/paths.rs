@@ -242,7 +242,10 @@ mod tests {
             warnings("3us", &format!("{transport}\n[switch.trimming]"))
         };
         let [text] = &ndp(23)[..] else { panic!("one warning: {:?}", ndp(23)) };
-        assert!(text.starts_with("transport.ndp.first_window: is 23 packets, 24242B on the wire"), "{text}");
+        assert!(
+            text.starts_with("transport.ndp.first_window: is 23 packets, 24.242KB on the wire"),
+            "{text}"
+        );
         assert!(text.contains("uses 15 % of its link"), "{text}");
         assert_eq!(ndp(144).len(), 1);
         assert_eq!(ndp(145), Vec::<String>::new());
