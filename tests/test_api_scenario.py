@@ -85,7 +85,7 @@ def test_every_section_can_be_built() -> None:
     assert 'policy = "reps"\npaths = 32' in spread.to_toml()
     # Transports without an algorithm at the sender, each with what it needs of the switches.
     for transport, switch in [
-        (sections.Transport(kind="ndp", ndp=sections.Ndp(first_window=20)), sections.Switch(trimming=True)),
+        (sections.Transport(kind="ndp", ndp=sections.Ndp(first_window=50)), sections.Switch(trimming=True)),
         (
             sections.Transport(kind="ndp"),
             sections.Switch(trimming=sections.Trimming(data="24KB", headers=KB(12))),
