@@ -87,7 +87,7 @@ def test_every_section_can_be_built() -> None:
     for transport, switch in [
         (sections.Transport(kind="ndp", ndp=sections.Ndp(first_window=50)), sections.Switch(trimming=True)),
         (
-            sections.Transport(kind="ndp"),
+            sections.Transport(kind="ndp", ndp=sections.Ndp(first_window=50)),
             sections.Switch(trimming=sections.Trimming(data="24KB", headers=KB(12))),
         ),
         (sections.Transport(kind="homa", homa=sections.Homa(unscheduled=3)), sections.Switch(queues=8)),
