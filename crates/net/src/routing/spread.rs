@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn no_set_of_nodes_has_a_smaller_cut() {
         let mut inner = 0;
-        for seed in 0..300 {
+        for seed in 0..1_000 {
             let spread = spread(&tiers(seed));
             let found = rate(&spread, &spread.smallest_cut());
             let best = (0..1_u32 << spread.nodes).filter(|set| set & 1 == 1 && set >> spread.end & 1 == 0);
