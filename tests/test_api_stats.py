@@ -60,7 +60,8 @@ def test_a_load_that_is_not_steady_is_a_warning() -> None:
     with pytest.warns(incast.IncastWarning, match="the load of web is not steady because"):
         made = scenario.run()
     (load,) = made.loads
-    assert (load.group, load.load, load.flows, load.uncounted) == ("web", pytest.approx(0.3), 60, 0)
+    assert (load.group, load.flows, load.uncounted) == ("web", 60, 0)
+    assert load.load == pytest.approx(0.3)
     assert not load.steady
     assert load.verdict.startswith("not steady because its ")
     assert "arrivals end" in load.verdict
@@ -80,7 +81,7 @@ def test_flows_outside_the_window_do_not_count() -> None:
     assert frame.filter("counted").height == load.flows
     assert frame.height == load.flows + load.uncounted
     assert made.info["outcome"]["flows_uncounted"] == load.uncounted > 0
-    size = frame.filter("counted")["size_bytes"].sum()
+    size = int(frame.filter("counted")["size_bytes"].sum())
     # Four hosts of 100 Gbps for 2 ms.
     assert load.offered == pytest.approx(size / 100e6)
     counted = pl.DataFrame(made.flows).filter(pl.col("counted") & pl.col("slowdown").is_not_null())

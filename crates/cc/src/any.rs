@@ -1,6 +1,6 @@
 //! The parameters of every algorithm behind one type, and the catalogue that lists them.
 //!
-//! Both are made from the list of algorithms, [`for_each_algorithm`](crate::for_each_algorithm).
+//! Both are made from the list of algorithms, [`for_each_algorithm`].
 
 use core::ops::Deref;
 

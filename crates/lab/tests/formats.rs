@@ -49,7 +49,7 @@ fn hosts_may_have_several_links() {
     let result = go(&built, None);
     assert_eq!(result.info.outcome.unwrap().now_ps, 210_800 + 84_320 + 5_120 + 12_800 + 6_000_000);
     // Without its second link host 1 has no way to host 2, although both are joined to host 0.
-    scratch.write("topology.txt", &text.replace("1 5 100Gbps 1us 0\n", "").replace("6 2 7", "6 2 6"));
+    scratch.write("topology.txt", text.replace("1 5 100Gbps 1us 0\n", "").replace("6 2 7", "6 2 6"));
     let apart = scenario("from = \"h0\"\nto = \"h2\"\n").unwrap_err().to_string();
     assert!(apart.contains("the network is not connected: there is no path from h1 to h2"), "{apart}");
 }

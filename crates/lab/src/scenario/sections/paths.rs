@@ -260,7 +260,7 @@ mod tests {
                  [[traffic]]\nname = \"a\"\nkind = \"all-to-all\"\nsize = \"1MB\"\n"
             );
             let scenario = Scenario::from_toml(&text, "paths.toml", &[]).unwrap();
-            scenario.warnings().iter().map(|problem| problem.to_string()).collect::<Vec<_>>().join("\n")
+            scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         for cc in ["hpcc", "powertcp"] {
             assert!(text(cc, "reps").contains(&format!("cc: {cc} compares the telemetry of a link")));
