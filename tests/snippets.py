@@ -21,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,7 +189,9 @@ class Runner:
         before = Path.cwd()
         os.chdir(self.folder)
         try:
-            with contextlib.redirect_stdout(out):
+            with contextlib.redirect_stdout(out), warnings.catch_warnings():
+                # A reader sees them beside the output; they end no run.
+                warnings.simplefilter("default", incast.IncastWarning)
                 exec(code, self.names)
         finally:
             os.chdir(before)

@@ -189,9 +189,7 @@ def test_claims_are_measured_with_each_seed(papers: Path) -> None:
     each = [float(of_seed[(len(of_seed) - 1) // 2]) for of_seed in slowdowns]
     assert len(slower.ours.estimate.values) == 3
     assert slower.ours.value.value == pytest.approx(sum(each) / 3, rel=0.1)
-    assert slower.ours.value.samples == sum(
-        len(r["swift"].flows.column("slowdown")) for r in results.replicas()
-    )
+    assert slower.ours.value.samples == sum(len(r["swift"].flow_times().slowdown) for r in results.replicas())
     assert "3 seeds; n = " in slower.ours.shown("x")
     assert [verdict for _, verdict in slower.earlier] == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED]
     assert [found.estimate is None for found, _ in slower.earlier] == [False, True]

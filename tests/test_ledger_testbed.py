@@ -18,6 +18,9 @@ from incast.ledger.testbeds import AbsentError, measure
 from incast.progress import Progress, State
 from incast.real.testbed import RunError, TestbedError, machine
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*cc.base_target. makes swift:incast.IncastWarning")
+"""The delays of kernels are longer than the targets, which the plain network of these figures is for."""
+
 SCENARIO = joined(
     block("[topology]", kind="star", hosts=3, rate="100Mbps", delay="10us"),
     block("[transport]", header="54B"),

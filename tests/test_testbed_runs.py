@@ -383,6 +383,7 @@ def test_the_kernel_forwards_a_graph() -> None:
     assert result.ports.column("node").tolist().count("s1") == 3
 
 
+@pytest.mark.filterwarnings("ignore:.*mswift is made for packets that are spread:incast.IncastWarning")
 @pytest.mark.parametrize("algorithm", ["oscar", "swift", "dctcp", "mswift"])
 def test_internals_of_flows_are_those_of_their_windows(algorithm: str) -> None:
     # Swift's delays are those of faster networks by default.

@@ -75,6 +75,7 @@ pub mod order;
 pub mod oscar;
 pub mod params;
 pub mod patched_timely;
+mod path;
 pub mod ports;
 pub mod poseidon;
 pub mod powertcp;

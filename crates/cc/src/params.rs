@@ -4,7 +4,7 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
-use crate::contract::Path;
+use crate::path::Path;
 use crate::signals::Signals;
 
 /// The value of a parameter, with its kind.

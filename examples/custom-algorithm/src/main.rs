@@ -46,6 +46,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
         balancing: Default::default(),
         algorithm: 0,
         group: 0,
+        counted: true,
     };
     let end = Time::from_ms(1);
     let burst = |source| flow(source, Bytes::new(600_000), Time::from_us(50), Time::NEVER);

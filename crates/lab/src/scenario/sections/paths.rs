@@ -20,7 +20,7 @@ pub(super) struct Longest {
     pub(super) ends: (u32, u32),
 }
 
-/// Returns the pairs of hosts that may send to each other; of hosts on the same switches one stands for all.
+/// Returns the pairs of hosts that may send to each other. Hosts on the same switches have one pair.
 pub(super) fn pairs(reach: &Reach, fabric: &Fabric) -> Vec<(u32, u32)> {
     let at = |hosts: &[u32]| {
         hosts.iter().map(|&host| (fabric.switches_of(host), host)).collect::<BTreeMap<_, _>>()
