@@ -1,7 +1,8 @@
 //! The reference engine: one heap of events for the whole network, handled one at a time.
 //!
 //! It shares the nodes with the windowed engine, but none of its code for ordering, batching and
-//! transporting events, nor for finding the end of a run: it looks for that before every event. Every scenario of the tests must have the same fingerprint on both.
+//! transporting events, nor for finding the end of a run: it looks for that before every event. Every scenario of the
+//! tests must have the same fingerprint on both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

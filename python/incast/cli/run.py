@@ -93,7 +93,7 @@ def run_one(
     else:
         announce(obtained.result, silent)
     if not options.quiet:
-        warn_late(scenario, obtained.result)
+        warn_late(scenario, obtained.result, label if series is not None and series.runs > 1 else None)
     return obtained.result
 
 
@@ -108,10 +108,17 @@ def warn(*scenarios: Scenario) -> None:
         say(f"warning: {problem}")
 
 
-def warn_late(scenario: Scenario, result: Result) -> None:
-    """Prints the verdicts on a run; the warnings about its scenario were printed before it."""
+def warn_late(scenario: Scenario, result: Result, label: str | None) -> None:
+    """Prints the verdicts on a run; the warnings about its scenario were printed before it.
+
+    Args:
+        scenario: The scenario of the run.
+        result: Its result.
+        label: The label of the run, where it is one of several.
+    """
+    of = "" if label is None else f"{label}: "
     for problem in unsaid(result.warnings, scenario.warnings):
-        say(f"warning: {problem}")
+        say(f"warning: {of}{problem}")
 
 
 def announce(result: Result, silent: bool) -> None:

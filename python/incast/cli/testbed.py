@@ -109,7 +109,7 @@ def run(
         if series is not None:
             series.ended(time.monotonic() - began)
     if not options.quiet:
-        warn_late(scenario, result)
+        warn_late(scenario, result, label if series is not None and series.runs > 1 else None)
     return result
 
 
