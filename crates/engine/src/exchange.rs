@@ -19,7 +19,7 @@ use super::model::Hold;
 pub(crate) struct Report {
     /// The earliest event. (ps)
     pub(crate) next: u64,
-    /// The latest event that was handled. (ps)
+    /// The latest event after which a node had none left: if no node has any, the latest of all. (ps)
     pub(crate) last: u64,
     pub(crate) counts: Counts,
     /// Records that wait for a flush.
@@ -41,8 +41,8 @@ impl Report {
         flush: false,
     };
 
-    /// The state of a partition with this tally, which has handled its events up to `last`, and whose next event is
-    /// at `next`.
+    /// The state of a partition with this tally, whose next event is at `next` and the last one after which a node
+    /// had none left at `last`.
     pub(crate) fn new(last: u64, next: u64, tally: &Tally) -> Self {
         Self { next, last, counts: tally.counts, records: tally.records.count() as u64, ..Self::NOTHING }
     }

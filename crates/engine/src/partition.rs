@@ -63,7 +63,7 @@ struct Fabric {
     outboxes: Vec<Mail>,
     /// The earliest packet in the outboxes. (ps)
     posted: u64,
-    /// The latest event handled. (ps)
+    /// The latest event after which a node here had none left. (ps)
     last: u64,
     tally: Tally,
 }
@@ -305,13 +305,16 @@ impl<N> Partition<N> {
             }
         }
         let Fabric { inboxes, rings, pool, .. } = fabric;
-        fabric.last = fabric.last.max(last).max(arrivals.last().map_or(0, |a| start + (a >> 16)));
         let mut next = events.peek().map_or(u64::MAX, |e| e.0.time());
         inboxes[index].active.retain(|&port| {
             let first = rings[base as usize + usize::from(port)].next(pool);
             next = next.min(first.unwrap_or(u64::MAX));
             first.is_some()
         });
+        if next == u64::MAX {
+            let last_arrival = arrivals.last().map_or(0, |arrival| start + (arrival >> 16));
+            fabric.last = fabric.last.max(last).max(last_arrival);
+        }
         next
     }
 

@@ -111,10 +111,10 @@ pub fn run<M: Model>(
         // Every event of the instant at which the run is complete is part of it; of another end, those before it.
         if model.is_complete(counts) && next > counts.last_finish {
             break (Cause::Finished, counts.last_finish);
-        } else if interrupted {
-            break (Cause::Interrupted, now);
         } else if next == u64::MAX {
             break (Cause::Stalled, now);
+        } else if interrupted {
+            break (Cause::Interrupted, next);
         } else if next >= limits.until {
             break (Cause::TimeLimit, limits.until);
         } else if model.is_active(counts) && next >= given_up {

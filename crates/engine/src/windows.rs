@@ -42,11 +42,11 @@ impl<'a, M: Model> Judge<'a, M> {
         if self.model.is_complete(&s.counts) && s.next > s.counts.last_finish {
             return Err((Cause::Finished, s.counts.last_finish));
         }
-        if s.interrupted {
-            return Err((Cause::Interrupted, s.last));
-        }
         if s.next == u64::MAX {
             return Err((Cause::Stalled, s.last));
+        }
+        if s.interrupted {
+            return Err((Cause::Interrupted, s.next));
         }
         if s.next >= until {
             return Err((Cause::TimeLimit, until));
