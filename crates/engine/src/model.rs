@@ -42,6 +42,19 @@ pub trait Model: View + Sync + Sized {
     fn is_deadlock(&self, holds: Vec<(NodeId, Hold)>) -> bool;
 }
 
+/// A packet whose last bit has arrived at a node.
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    /// The current time. (ps)
+    pub now: u64,
+    /// The port at which it has arrived.
+    pub port: PortId,
+    /// The packet itself, which the node may change.
+    pub packet: &'a mut Packet,
+    /// Its telemetry.
+    pub int: &'a IntRecords,
+}
+
 /// A node as the engine sees it. It is called for each of its events, in order.
 pub trait Node<M>: Debug + Send {
     /// Returns its number.
@@ -50,16 +63,8 @@ pub trait Node<M>: Debug + Send {
     /// Returns its initial events.
     fn first_events(&self, model: &M) -> Vec<Event>;
 
-    /// Handles the arrival of a packet's last bit at `port`.
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        model: &M,
-        effects: &mut E,
-    );
+    /// Handles the arrival of a packet.
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, model: &M, effects: &mut E);
 
     /// Handles another event: one that it scheduled.
     fn handle<E: Effects>(&mut self, event: Event, model: &M, effects: &mut E);

@@ -10,7 +10,7 @@ use incast_net::record::tally::Tally;
 use super::event::{Effects, Event, Rank};
 use super::exchange::{Exchange, Report};
 use super::mail::{LinkTo, Mail};
-use super::model::{Model, Node, RunState};
+use super::model::{Arrival, Model, Node, RunState};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 
@@ -293,7 +293,7 @@ impl<N> Partition<N> {
                     continue;
                 }
                 let mut effects = NodeEffects { fabric, events, base };
-                node.arrive(now, port, &mut packet, &int, model, &mut effects);
+                node.arrive(Arrival { now, port, packet: &mut packet, int: &int }, model, &mut effects);
             } else {
                 if due.time() >= end {
                     break;

@@ -16,7 +16,7 @@ use incast_net::record::tally::Tally;
 use incast_units::Time;
 
 use super::event::{Effects, Event, Rank};
-use super::model::{Cause, Limits, Model, Node, RunState};
+use super::model::{Arrival, Cause, Limits, Model, Node, RunState};
 use super::windows::holds;
 
 /// Number of events between two looks at the clock.
@@ -145,9 +145,9 @@ pub fn run<M: Model>(
         let node = &mut nodes[due.node as usize];
         match due.packet {
             Some(mut packet) => {
-                let (time, port) = (due.event.time(), due.event.entity() as PortId);
+                let (now, port) = (due.event.time(), due.event.entity() as PortId);
                 let (packet, int) = &mut *packet;
-                node.arrive(time, port, packet, int, model, &mut effects);
+                node.arrive(Arrival { now, port, packet, int }, model, &mut effects);
             }
             None => node.handle(due.event, model, &mut effects),
         }

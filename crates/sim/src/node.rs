@@ -5,9 +5,8 @@
 
 use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::Hold;
+use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::network::PortId;
-use incast_net::packet::{IntRecords, Packet};
 use incast_net::record::{FlowRecord, FlowSample, OperationRecord};
 use incast_net::routing::forwarding::Table;
 use incast_units::{Bytes, Rate, Time};
@@ -25,19 +24,11 @@ pub(crate) trait Behaviour: Sized {
         Vec::new()
     }
 
-    /// A packet's last bit has arrived at `port`.
+    /// A packet has arrived.
     ///
     /// On the way of a packet this is the only call: it is never part of the loop over events, which then keeps its
     /// variables in registers, and all up to the ring of the next link is part of it (`inline(always)`).
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        facts: &Self::Facts<'_>,
-        effects: &mut E,
-    );
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &Self::Facts<'_>, effects: &mut E);
 
     /// Another event: one that it asked for.
     fn handle<E: Effects>(&mut self, event: Event, facts: &Self::Facts<'_>, effects: &mut E);
@@ -47,9 +38,6 @@ pub(crate) trait Behaviour: Sized {
 
     /// The link of a port has another rate from now on, which has this index in the table of rates.
     fn link_changed(&mut self, _port: PortId, _rate: Rate, _index: u32) {}
-
-    /// Returns what an observer sees of it.
-    fn inspect(&self) -> &dyn Inspect;
 
     /// Borrows the sending side of a port to change it.
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;

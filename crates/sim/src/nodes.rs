@@ -4,9 +4,9 @@
 //! [`NodeKind`], by which [`add_node`](crate::Network::add_node) adds such nodes.
 
 use incast_engine::event::{Effects, Event};
+use incast_engine::model::Arrival;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, NodeKind, PortId};
-use incast_net::packet::{IntRecords, Packet};
 use incast_net::routing::forwarding::Table;
 use incast_units::Rate;
 
@@ -51,6 +51,13 @@ macro_rules! nodes {
             }
         }
 
+        impl Node {
+            /// Returns what an observer sees of it.
+            pub(crate) fn inspect(&self) -> &dyn Inspect {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => &**node,)+ }
+            }
+        }
+
         impl Behaviour for Node {
             type Facts<'a> = Facts<'a>;
 
@@ -58,16 +65,8 @@ macro_rules! nodes {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.first_events(facts.as_ref()),)+ }
             }
             #[inline(always)]
-            fn arrive<E: Effects>(
-                &mut self,
-                now: u64,
-                port: PortId,
-                packet: &mut Packet,
-                int: &IntRecords,
-                facts: &Facts,
-                effects: &mut E,
-            ) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.arrive(now, port, packet, int, facts.as_ref(), effects),)+ }
+            fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &Facts, effects: &mut E) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.arrive(arrival, facts.as_ref(), effects),)+ }
             }
             #[inline(always)]
             fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
@@ -78,9 +77,6 @@ macro_rules! nodes {
             }
             fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_changed(port, rate, index),)+ }
-            }
-            fn inspect(&self) -> &dyn Inspect {
-                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.inspect(),)+ }
             }
             fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.egress_mut(port),)+ }

@@ -2,8 +2,8 @@
 //! immediately, bit by bit.
 
 use incast_engine::event::{Effects, Event};
+use incast_engine::model::Arrival;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Packet};
 use incast_net::routing::forwarding::Table;
 
 use crate::facts::fabric::Fabric;
@@ -33,15 +33,8 @@ impl Repeater {
 impl Behaviour for Repeater {
     type Facts<'a> = Fabric;
 
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        _: &Fabric,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, _: &Fabric, effects: &mut E) {
+        let Arrival { now, port, packet, int } = arrival;
         let to = 1 - port;
         self.ports[usize::from(to)].pass(now, to, packet, int, effects);
     }
@@ -51,10 +44,6 @@ impl Behaviour for Repeater {
 
     /// There is only one other port, whatever the table says.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
-    }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port))

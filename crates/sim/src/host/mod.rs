@@ -6,9 +6,10 @@ pub(crate) mod transport;
 pub(crate) mod work;
 
 use incast_engine::event::{Effects, Event};
+use incast_engine::model::Arrival;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Kind, NO_INT, Packet};
+use incast_net::packet::{IntRecords, Kind, NO_INT};
 use incast_net::record::OperationRecord;
 use incast_net::routing::forwarding::Table;
 
@@ -168,15 +169,8 @@ impl Behaviour for Host {
     }
 
     #[inline(never)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        facts: &HostFacts,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &HostFacts, effects: &mut E) {
+        let Arrival { now, port, packet, int } = arrival;
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
             self.nics[usize::from(port)].on_pause(now, packet, int, effects);
         } else {
@@ -225,10 +219,6 @@ impl Behaviour for Host {
         let cx = &mut context(facts, *node, Some(table), nics, work, effects);
         transport.rerouted(now, cx);
         self.serve(now, facts, effects);
-    }
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {

@@ -13,7 +13,6 @@ use super::slot::Slot;
 use super::watch::Watch;
 use super::{bound, deadlock, stall};
 use crate::facts::Facts;
-use crate::node::Behaviour;
 
 /// Returns the outcome of a run; passes the last records to the sink.
 pub(super) fn outcome(

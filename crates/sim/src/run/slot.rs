@@ -1,10 +1,9 @@
 //! A node with its samples and with what changes at it.
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::{self, Hold};
+use incast_engine::model::{self, Arrival, Hold};
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::describe::probe::Probes;
-use incast_net::packet::{IntRecords, Packet};
 use incast_net::record::tally::Tally;
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::timeline::LinkState;
@@ -78,17 +77,9 @@ impl model::Node<Facts<'_>> for Slot {
     }
 
     #[inline(always)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        facts: &Facts,
-        effects: &mut E,
-    ) {
-        self.catch_up(now, facts, effects.tally());
-        self.node.arrive(now, port, packet, int, facts, effects);
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &Facts, effects: &mut E) {
+        self.catch_up(arrival.now, facts, effects.tally());
+        self.node.arrive(arrival, facts, effects);
     }
 
     #[inline(always)]

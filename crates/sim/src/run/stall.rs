@@ -4,7 +4,6 @@ use incast_net::record::Stall;
 
 use super::slot::Slot;
 use crate::facts::flows::FlowFacts;
-use crate::node::Behaviour;
 
 /// Maximum number of flows, and of operations, in a diagnosis.
 const NAMED: usize = 20;

@@ -17,7 +17,7 @@ mod trim;
 pub(crate) mod trimming;
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::Hold;
+use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
@@ -265,15 +265,8 @@ impl Behaviour for Switch {
     type Facts<'a> = Fabric;
 
     #[inline(never)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        fabric: &Fabric,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
+        let Arrival { now, port, packet, int } = arrival;
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
             let wire = &mut self.ports[usize::from(port)].wire;
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
@@ -308,10 +301,6 @@ impl Behaviour for Switch {
         let egress = &mut self.ports[usize::from(port)];
         egress.rate = index;
         egress.marking = self.ecn.as_ref().map(|ecn| Marking::new(ecn, rate));
-    }
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {

@@ -2,8 +2,9 @@
 //! night. It reads no packet.
 
 use incast_engine::event::{Effects, Event};
+use incast_engine::model::Arrival;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Kind, Packet};
+use incast_net::packet::Kind;
 use incast_net::routing::forwarding::Table;
 
 use crate::facts::fabric::Fabric;
@@ -33,15 +34,8 @@ impl Behaviour for OpticalSwitch {
     type Facts<'a> = Fabric;
 
     #[inline(never)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        fabric: &Fabric,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
+        let Arrival { now, port, packet, int } = arrival;
         let left = now - self.delay;
         let began = left - self.ports[usize::from(port)].time_for(u64::from(packet.size));
         let to = fabric.circuits.as_ref().and_then(|circuits| circuits.passage(port, began, left));
@@ -59,10 +53,6 @@ impl Behaviour for OpticalSwitch {
 
     /// Does nothing: its output depends on the time alone.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
-    }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port))

@@ -4,9 +4,10 @@
 //! serves VOQs in turn.
 
 use incast_engine::event::{Effects, Event};
+use incast_engine::model::Arrival;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::packet::{Kind, flag};
 use incast_net::queue_set::QueueSet;
 use incast_net::routing::forwarding::Table;
 use incast_net::rules::{Admission, Buffer};
@@ -192,20 +193,13 @@ impl Behaviour for Tor {
     }
 
     #[inline(never)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        fabric: &Fabric,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
         let Some(circuits) = &fabric.circuits else { return };
-        let rack = circuits.rack_of(packet.destination);
+        let rack = circuits.rack_of(arrival.packet.destination);
         if rack == self.rack {
-            return self.switch.arrive(now, port, packet, int, fabric, effects);
+            return self.switch.arrive(arrival, fabric, effects);
         }
+        let Arrival { now, port, packet, int } = arrival;
         let queue = packet.queue.min(self.switch.queues - 1);
         let size = u64::from(packet.size);
         let to = self.port_to(rack);
@@ -247,10 +241,6 @@ impl Behaviour for Tor {
 
     /// Links of a network with circuits do not change.
     fn reroute<E: Effects>(&mut self, _: u64, _: Table, _: &Fabric, _: &mut E) {}
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
-    }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.switch.egress_mut(port)

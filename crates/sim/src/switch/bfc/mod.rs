@@ -14,7 +14,7 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::Hold;
+use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::Simulation;
 use incast_net::describe::bfc::Bfc;
 use incast_net::describe::network::{NodeId, Out, PortId};
@@ -300,15 +300,8 @@ impl Behaviour for BackpressureSwitch {
     type Facts<'a> = Fabric;
 
     #[inline(never)]
-    fn arrive<E: Effects>(
-        &mut self,
-        now: u64,
-        port: PortId,
-        packet: &mut Packet,
-        int: &IntRecords,
-        fabric: &Fabric,
-        effects: &mut E,
-    ) {
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
+        let Arrival { now, port, packet, int } = arrival;
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
             return self.apply_frame(now, port, packet, int, effects);
         }
@@ -345,10 +338,6 @@ impl Behaviour for BackpressureSwitch {
 
     fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
         self.switch.link_changed(port, rate, index);
-    }
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
