@@ -23,11 +23,9 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
-};
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals};
 use crate::estimator::ewma;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -129,28 +127,30 @@ presets! {
     }
 }
 
-/// Quantities that CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct CccDerived {
-    /// R_l.
-    pub line: Fixed,
-    /// Smallest rate.
-    pub floor: Fixed,
-    /// M/RTT_min.
-    pub packet_per_rtt: Fixed,
-    /// Logarithm of q_B.
-    pub log_q_b: Fixed,
-    /// Least q in a logarithm.
-    pub least: Fixed,
-    /// The link counts as under-utilised while q is below this.
-    pub idle: Time,
-    /// Division by R_l,
-    pub by_line: Divisor,
-    /// by q_B,
-    pub by_q_b: Divisor,
-    /// and by RTT_min.
-    pub by_base_rtt: Divisor,
+derived! {
+    /// Quantities that CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
+    pub struct CccDerived of CccParams, |params, path|
+    let line = mbps(path.line_rate);
+    {
+        /// R_l.
+        pub line: Fixed = line,
+        /// Smallest rate.
+        pub floor: Fixed = line * params.floor,
+        /// M/RTT_min: bits per µs.
+        pub packet_per_rtt: Fixed = Fixed::ratio(path.packet.times(8 * 1_000_000).get(), path.base_rtt.ps()),
+        /// Logarithm of q_B.
+        pub log_q_b: Fixed = params.log.of(ns(params.q_b)),
+        /// Least q in a logarithm.
+        pub least: Fixed = (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(params.q_b) * Fixed::ratio(1, 4)),
+        /// The link counts as under-utilised while q is below this.
+        pub idle: Time = Time::from_ps(params.idle.scale(path.base_rtt.ps())),
+        /// Division by R_l,
+        pub by_line: Divisor = Divisor::of(line),
+        /// by q_B,
+        pub by_q_b: Divisor = Divisor::new(params.q_b.ps()),
+        /// and by RTT_min.
+        pub by_base_rtt: Divisor = Divisor::new(path.base_rtt.ps()),
+    }
 }
 
 /// A rate in Mbit/s.
@@ -162,26 +162,6 @@ fn mbps(rate: Rate) -> Fixed {
 fn ns(time: Time) -> Fixed {
     const NANOSECOND: Divisor = Divisor::new(1000);
     NANOSECOND.ratio(time.ps())
-}
-
-impl Parameters for CccParams {
-    type Derived = CccDerived;
-
-    fn derive(&self, path: &Path) -> CccDerived {
-        let line = mbps(path.line_rate);
-        CccDerived {
-            line,
-            floor: line * self.floor,
-            // Bits per µs.
-            packet_per_rtt: Fixed::ratio(path.packet.times(8 * 1_000_000).get(), path.base_rtt.ps()),
-            log_q_b: self.log.of(ns(self.q_b)),
-            least: (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(self.q_b) * Fixed::ratio(1, 4)),
-            idle: Time::from_ps(self.idle.scale(path.base_rtt.ps())),
-            by_line: Divisor::of(line),
-            by_q_b: Divisor::new(self.q_b.ps()),
-            by_base_rtt: Divisor::new(path.base_rtt.ps()),
-        }
-    }
 }
 
 impl Described for CccParams {

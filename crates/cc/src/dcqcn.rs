@@ -21,10 +21,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Sent, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Sent, Setup, Signals,
 };
 use crate::limits::{RateWindow, least_share};
-use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
 
 choice! {
     /// Variant of the reaction point.
@@ -136,19 +136,11 @@ presets! {
     }
 }
 
-/// Quantities that DCQCN derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct DcqcnDerived {
-    /// Smallest rate, as a share of the line rate.
-    pub floor: Fixed,
-}
-
-impl Parameters for DcqcnParams {
-    type Derived = DcqcnDerived;
-
-    fn derive(&self, path: &Path) -> DcqcnDerived {
-        DcqcnDerived { floor: least_share(self.floor, self.floor_rate, path) }
+derived! {
+    /// Quantities that DCQCN derives once from its parameters and a path.
+    pub struct DcqcnDerived of DcqcnParams, |params, path| {
+        /// Smallest rate, as a share of the line rate.
+        pub floor: Fixed = least_share(params.floor, params.floor_rate, path),
     }
 }
 

@@ -18,12 +18,11 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
-    Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Setup, Signals,
 };
 use crate::limits::ssthresh_after_timeout;
 use crate::newreno::SSTHRESH;
-use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, derived, param, presets};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,24 +61,17 @@ presets! {
     }
 }
 
-/// Quantities that DCTCP derives once from its parameters and a path; in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct DctcpDerived {
-    /// A full packet.
-    pub packet: Fixed,
-    /// Smallest window.
-    pub floor: Fixed,
-    /// Growth in a round trip.
-    pub increase: Fixed,
-}
-
-impl Parameters for DctcpParams {
-    type Derived = DctcpDerived;
-
-    fn derive(&self, path: &Path) -> DctcpDerived {
-        let packet = Fixed::whole(path.packet.get());
-        DctcpDerived { packet, floor: self.min_window * packet, increase: self.increase * packet }
+derived! {
+    /// Quantities that DCTCP derives once from its parameters and a path; in bytes.
+    pub struct DctcpDerived of DctcpParams, |params, path|
+    let packet = Fixed::whole(path.packet.get());
+    {
+        /// A full packet.
+        pub packet: Fixed = packet,
+        /// Smallest window.
+        pub floor: Fixed = params.min_window * packet,
+        /// Growth in a round trip.
+        pub increase: Fixed = params.increase * packet,
     }
 }
 

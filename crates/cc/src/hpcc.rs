@@ -16,11 +16,9 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
-};
-use crate::limits::least_share;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals};
+use crate::limits::{floor_param, least_share};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
 use crate::ports::{Largest, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -98,27 +96,15 @@ presets! {
     }
 }
 
-/// Quantities that HPCC derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct HpccDerived {
-    /// Smallest window and rate, as a share of base BDP and line rate.
-    pub floor: Fixed,
-    /// Division by rates, BDPs and the base RTT,
-    pub ports: Ports,
-    /// and by η.
-    pub eta: Divisor,
-}
-
-impl Parameters for HpccParams {
-    type Derived = HpccDerived;
-
-    fn derive(&self, path: &Path) -> HpccDerived {
-        HpccDerived {
-            floor: least_share(self.floor, self.floor_rate, path),
-            ports: Ports::new(path),
-            eta: Divisor::of(self.eta),
-        }
+derived! {
+    /// Quantities that HPCC derives once from its parameters and a path.
+    pub struct HpccDerived of HpccParams, |params, path| {
+        /// Smallest window and rate, as a share of base BDP and line rate.
+        pub floor: Fixed = least_share(params.floor, params.floor_rate, path),
+        /// Division by rates, BDPs and the base RTT,
+        pub ports: Ports = Ports::new(path),
+        /// and by η.
+        pub eta: Divisor = Divisor::of(params.eta),
     }
 }
 
@@ -168,20 +154,9 @@ impl Described for HpccParams {
             "whether the utilisation is averaged over a base RTT",
             "HPCC Algorithm 1, MeasureInflight; OSCAR Figure 8 switches it off"
         ),
-        param!(
-            Ratio "floor",
-            floor,
-            Fixed::ZERO,
-            Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
-            "HPCC states none; OSCAR's public artifact: 0.001"
-        ),
-        param!(
-            Rate "floor_rate",
+        floor_param!(floor, "HPCC states none; OSCAR's public artifact: 0.001"),
+        floor_param!(
             floor_rate,
-            Rate::ZERO,
-            Rate::from_gbps(100),
-            "added to the smallest rate, and its share of the line rate to the smallest window",
             "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
@@ -330,6 +305,7 @@ impl CongestionControl for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Path;
     use crate::testing::{self, PATH, ack, close, float, port, then, us};
 
     const RTT: Time = Time::from_us(12);

@@ -37,6 +37,31 @@ pub(crate) fn least_share(share: Fixed, rate: Rate, path: &Path) -> Fixed {
     (share + Fixed::ratio(rate.bps(), path.line_rate.bps())).min(Fixed::ONE)
 }
 
+/// The parameters of [`least_share`] for an algorithm with a window and a rate, each with the source of its values.
+macro_rules! floor_param {
+    (floor, $source:expr) => {
+        $crate::params::param!(
+            Ratio "floor",
+            floor,
+            $crate::Fixed::ZERO,
+            $crate::Fixed::ONE,
+            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
+            $source
+        )
+    };
+    (floor_rate, $source:expr) => {
+        $crate::params::param!(
+            Rate "floor_rate",
+            floor_rate,
+            incast_units::Rate::ZERO,
+            incast_units::Rate::from_gbps(100),
+            "added to the smallest rate, and its share of the line rate to the smallest window",
+            $source
+        )
+    };
+}
+pub(crate) use floor_param;
+
 /// ssthresh after a timeout: half of what is in flight, at least two packets (RFC 5681, Equation 4). In bytes on the
 /// wire, as windows are.
 pub(crate) fn ssthresh_after_timeout(loss: &Loss, path: &Path) -> Fixed {

@@ -26,10 +26,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, derived, param, presets};
 
 /// Parameters of [`Oscar`].
 ///
@@ -154,46 +154,33 @@ fn share(ratio: Fixed, time: Time) -> Time {
     Time::from_ps(ratio.scale(time.ps()))
 }
 
-/// Quantities that OSCAR derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct OscarDerived {
-    /// D_target.
-    pub target_delay: Time,
-    /// A delay up to this means an empty queue: RTT_base + ε (Algorithm 2 line 4).
-    pub empty: Time,
-    /// A batch that spans more than this carries no rate and no gradient.
-    pub widest: Time,
-    /// Time for a byte at the line rate where that is whole picoseconds, to multiply instead of divide; else zero.
-    pub byte: Time,
-    /// Rules of the estimator.
-    pub rules: BatchRules,
+derived! {
+    /// Quantities that OSCAR derives once from its parameters and a path.
+    pub struct OscarDerived of OscarParams, |params, path|
+    let period = params.period(path);
+    {
+        /// D_target.
+        pub target_delay: Time = params.target_delay(path),
+        /// A delay up to this means an empty queue: RTT_base + ε (Algorithm 2 line 4).
+        pub empty: Time = path.base_rtt + share(params.epsilon, path.base_rtt) + params.epsilon_time,
+        /// A batch that spans more than this carries no rate and no gradient.
+        pub widest: Time = share(params.wide_batch, period),
+        /// Time for a byte at the line rate where that is whole picoseconds, to multiply instead of divide; else zero.
+        pub byte: Time = Time::from_ps(path.line_rate.whole_ps_per_byte().unwrap_or(0)),
+        /// Rules of the estimator.
+        pub rules: BatchRules = BatchRules {
+                    period,
+                    base_delay: path.base_rtt,
+                    start_with_next: params.start_with_next,
+                    three_points: params.three_points,
+                },
+    }
 }
 
 impl OscarDerived {
     /// Returns the time that the line takes for this.
     fn line_time(&self, path: &Path, bytes: Bytes) -> Time {
         if self.byte == Time::ZERO { path.line_rate.time_for(bytes) } else { self.byte.times(bytes.get()) }
-    }
-}
-
-impl Parameters for OscarParams {
-    type Derived = OscarDerived;
-
-    fn derive(&self, path: &Path) -> OscarDerived {
-        let period = self.period(path);
-        OscarDerived {
-            target_delay: self.target_delay(path),
-            empty: path.base_rtt + share(self.epsilon, path.base_rtt) + self.epsilon_time,
-            widest: share(self.wide_batch, period),
-            byte: Time::from_ps(path.line_rate.whole_ps_per_byte().unwrap_or(0)),
-            rules: BatchRules {
-                period,
-                base_delay: path.base_rtt,
-                start_with_next: self.start_with_next,
-                three_points: self.three_points,
-            },
-        }
     }
 }
 

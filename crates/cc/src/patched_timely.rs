@@ -18,10 +18,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
-use crate::params::{About, Described, Family, Value, presets};
+use crate::params::{About, Described, Family, Value, derived, presets};
 
 /// Parameters of [`PatchedTimely`], all of which [`crate::sqcc::Sqcc`] has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,28 +97,21 @@ pub(crate) const fn coarse(rate: u64) -> Rate {
     Rate::from_bps(rate >> RATE_BITS)
 }
 
-/// Quantities that patched TIMELY derives once from its parameters and a path: rates in units of 2⁻¹⁶ bps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct PatchedTimelyDerived {
-    /// The line rate, the largest.
-    line: u64,
-    /// The smallest rate.
-    floor: u64,
-    /// The rate of a new flow.
-    start: u64,
-    /// The additive step δ.
-    pub(crate) delta: u64,
-}
-
-impl Parameters for PatchedTimelyParams {
-    type Derived = PatchedTimelyDerived;
-
-    fn derive(&self, path: &Path) -> PatchedTimelyDerived {
-        let line = fine(path.line_rate);
-        let floor = fine(self.floor_rate).min(line);
-        let start = self.start.scale(line).max(floor).min(line);
-        PatchedTimelyDerived { line, floor, start, delta: fine(self.delta) }
+derived! {
+    /// Quantities that patched TIMELY derives once from its parameters and a path: rates in units of 2⁻¹⁶ bps.
+    pub struct PatchedTimelyDerived of PatchedTimelyParams, |params, path|
+    let line = fine(path.line_rate);
+    let floor = fine(params.floor_rate).min(line);
+    let start = params.start.scale(line).max(floor).min(line);
+    {
+        /// The line rate, the largest.
+        line: u64 = line,
+        /// The smallest rate.
+        floor: u64 = floor,
+        /// The rate of a new flow.
+        start: u64 = start,
+        /// The additive step δ.
+        pub(crate) delta: u64 = fine(params.delta),
     }
 }
 

@@ -26,10 +26,8 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
-};
-use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals};
+use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -121,42 +119,27 @@ presets! {
     }
 }
 
-/// Quantities that Poseidon derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct PoseidonDerived {
-    /// α to base 2: log₂(r_max/r_min).
-    pub range: Fixed,
-    /// Smallest window in bytes, at least one: r_min in an empty network.
-    pub min_cwnd: Fixed,
-    /// Largest window in bytes.
-    pub max_cwnd: Fixed,
-    /// Time that the line needs for a mebibyte.
-    pub mebibyte: Time,
-    /// Division by `range`,
-    pub by_range: Divisor,
-    /// by p,
-    pub by_p: Divisor,
-    /// and by what a delay is a multiple of when it is carried.
-    pub by_unit: Divisor,
-}
-
-impl Parameters for PoseidonParams {
-    type Derived = PoseidonDerived;
-
-    fn derive(&self, path: &Path) -> PoseidonDerived {
-        let bdp = Fixed::whole(path.bdp().get());
-        let min_cwnd = (self.r_min * bdp).max(Fixed::ONE);
-        let range = -self.r_min.log2();
-        PoseidonDerived {
-            range,
-            min_cwnd,
-            max_cwnd: (self.max_cwnd * bdp).max(min_cwnd),
-            mebibyte: path.line_rate.time_for(Bytes::new(1 << 20)),
-            by_range: Divisor::of(range),
-            by_p: Divisor::new(self.p.ps()),
-            by_unit: Divisor::new(self.delay_unit.ps()),
-        }
+derived! {
+    /// Quantities that Poseidon derives once from its parameters and a path.
+    pub struct PoseidonDerived of PoseidonParams, |params, path|
+    let bdp = Fixed::whole(path.bdp().get());
+    let min_cwnd = (params.r_min * bdp).max(Fixed::ONE);
+    let range = -params.r_min.log2();
+    {
+        /// α to base 2: log₂(r_max/r_min).
+        pub range: Fixed = range,
+        /// Smallest window in bytes, at least one: r_min in an empty network.
+        pub min_cwnd: Fixed = min_cwnd,
+        /// Largest window in bytes.
+        pub max_cwnd: Fixed = (params.max_cwnd * bdp).max(min_cwnd),
+        /// Time that the line needs for a mebibyte.
+        pub mebibyte: Time = path.line_rate.time_for(Bytes::new(1 << 20)),
+        /// Division by `range`,
+        pub by_range: Divisor = Divisor::of(range),
+        /// by p,
+        pub by_p: Divisor = Divisor::new(params.p.ps()),
+        /// and by what a delay is a multiple of when it is carried.
+        pub by_unit: Divisor = Divisor::new(params.delay_unit.ps()),
     }
 }
 

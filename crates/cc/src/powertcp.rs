@@ -23,10 +23,10 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
 };
-use crate::limits::least_share;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::limits::{floor_param, least_share};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
 use crate::ports::{Largest, Least, Port, Ports};
 use crate::{Divisor, Fixed};
 
@@ -132,32 +132,53 @@ presets! {
     }
 }
 
-/// Quantities that PowerTCP derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct PowerTcpDerived {
-    /// Smallest window and rate, as a share of base BDP and line rate.
-    pub floor: Fixed,
-    /// β = HostBw·τ/N, as a ratio to the base BDP.
-    pub beta: Fixed,
-    /// Division by rates, BDPs and the base RTT,
-    pub ports: Ports,
-    /// and by the target.
-    pub target: Divisor,
-}
-
-impl Parameters for PowerTcpParams {
-    type Derived = PowerTcpDerived;
-
-    fn derive(&self, path: &Path) -> PowerTcpDerived {
-        PowerTcpDerived {
-            floor: least_share(self.floor, self.floor_rate, path),
-            beta: Fixed::ONE / self.flows,
-            ports: Ports::new(path),
-            target: Divisor::of(self.target),
-        }
+derived! {
+    /// Quantities that PowerTCP derives once from its parameters and a path.
+    pub struct PowerTcpDerived of PowerTcpParams, |params, path| {
+        /// Smallest window and rate, as a share of base BDP and line rate.
+        pub floor: Fixed = least_share(params.floor, params.floor_rate, path),
+        /// β = HostBw·τ/N, as a ratio to the base BDP.
+        pub beta: Fixed = Fixed::ONE / params.flows,
+        /// Division by rates, BDPs and the base RTT,
+        pub ports: Ports = Ports::new(path),
+        /// and by the target.
+        pub target: Divisor = Divisor::of(params.target),
     }
 }
+
+/// The parameters that PowerTCP and θ-PowerTCP share, with the source of their values where these differ.
+macro_rules! shared_param {
+    (flows) => {
+        $crate::params::param!(
+            Ratio "flows",
+            flows,
+            $crate::Fixed::ONE,
+            $crate::Fixed::whole(1_000_000),
+            "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
+            "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
+        )
+    };
+    (pacing, $source:expr) => {
+        $crate::params::param!(
+            choice "pacing",
+            pacing,
+            $crate::powertcp::Pacing,
+            "packets leave at window/base RTT, or at line rate while the window holds a packet",
+            $source
+        )
+    };
+    (window_cap, $source:expr) => {
+        $crate::params::param!(
+            Ratio "window_cap",
+            window_cap,
+            $crate::Fixed::ratio(1, 10),
+            $crate::Fixed::whole(1000),
+            "largest window as a multiple of the base BDP",
+            $source
+        )
+    };
+}
+pub(crate) use shared_param;
 
 impl Described for PowerTcpParams {
     const ABOUT: About = About {
@@ -176,14 +197,7 @@ impl Described for PowerTcpParams {
             "weight of a newly computed window",
             "PowerTCP section 3.3: 0.9"
         ),
-        param!(
-            Ratio "flows",
-            flows,
-            Fixed::ONE,
-            Fixed::whole(1_000_000),
-            "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
-            "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
-        ),
+        shared_param!(flows),
         param!(
             Ratio "target",
             target,
@@ -207,43 +221,19 @@ impl Described for PowerTcpParams {
             "whether the part of the window that is kept is that of now or that of one RTT ago",
             "PowerTCP Algorithm 1 line 27: current; the public artifacts of PowerTCP and OSCAR: old"
         ),
-        param!(
-            choice "pacing",
-            pacing,
-            Pacing,
-            "packets leave at window/base RTT, or at line rate while the window holds a packet",
-            "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"
-        ),
+        shared_param!(pacing, "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"),
         param!(
             Flag "bounded_dt",
             bounded_dt,
             "whether the time between two records counts at most one base RTT in the average of the power",
             "PowerTCP Algorithm 1 line 24, whose weight must be in [0, 1], and its public artifact: true; OSCAR's: false"
         ),
-        param!(
-            Ratio "window_cap",
+        shared_param!(
             window_cap,
-            Fixed::ratio(1, 10),
-            Fixed::whole(1000),
-            "largest window as a multiple of the base BDP",
             "PowerTCP Algorithm 1 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
-        param!(
-            Ratio "floor",
-            floor,
-            Fixed::ZERO,
-            Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
-            "PowerTCP states none; OSCAR's public artifact: 0.001"
-        ),
-        param!(
-            Rate "floor_rate",
-            floor_rate,
-            Rate::ZERO,
-            Rate::from_gbps(100),
-            "added to the smallest rate, and its share of the line rate to the smallest window",
-            "PowerTCP's public artifact: 100Mbps"
-        ),
+        floor_param!(floor, "PowerTCP states none; OSCAR's public artifact: 0.001"),
+        floor_param!(floor_rate, "PowerTCP's public artifact: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
 }

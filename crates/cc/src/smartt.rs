@@ -25,10 +25,9 @@ use incast_units::{Bytes, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Sent,
-    Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Sent, Setup, Signals,
 };
-use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
 
 choice! {
     /// Reference of the fair decrease.
@@ -118,44 +117,31 @@ presets! {
     }
 }
 
-/// Quantities that SMaRTT derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct SmarttDerived {
-    /// A full packet in bytes.
-    pub packet: Fixed,
-    /// Base RTT and target queueing delay.
-    pub target_rtt: Time,
-    /// RTT below which fast increase is possible.
-    pub fast_below: Time,
-    /// Reference of the fair decrease, in bytes.
-    pub fd_of: Fixed,
-    /// Largest window in bytes.
-    pub max_cwnd: Fixed,
-}
-
-impl Parameters for SmarttParams {
-    type Derived = SmarttDerived;
-
-    fn derive(&self, path: &Path) -> SmarttDerived {
-        let (packet, bdp) = (Fixed::whole(path.packet.get()), Fixed::whole(path.bdp().get()));
-        let max_cwnd = (self.max_cwnd * bdp).max(packet);
-        let target = if self.target == Time::ZERO {
-            Time::from_ps(self.target_share.scale(path.base_rtt.ps()))
-        } else {
-            self.target
-        };
-        let fd_of = match self.fd_of {
-            Reference::Bdp => bdp,
-            Reference::MaxCwnd => max_cwnd,
-        };
-        SmarttDerived {
-            packet,
-            target_rtt: path.base_rtt + target,
-            fast_below: path.base_rtt + self.fast_increase_below,
-            fd_of: fd_of.max(packet),
-            max_cwnd,
-        }
+derived! {
+    /// Quantities that SMaRTT derives once from its parameters and a path.
+    pub struct SmarttDerived of SmarttParams, |params, path|
+    let (packet, bdp) = (Fixed::whole(path.packet.get()), Fixed::whole(path.bdp().get()));
+    let max_cwnd = (params.max_cwnd * bdp).max(packet);
+    let target = if params.target == Time::ZERO {
+        Time::from_ps(params.target_share.scale(path.base_rtt.ps()))
+    } else {
+        params.target
+    };
+    let fd_of = match params.fd_of {
+        Reference::Bdp => bdp,
+        Reference::MaxCwnd => max_cwnd,
+    };
+    {
+        /// A full packet in bytes.
+        pub packet: Fixed = packet,
+        /// Base RTT and target queueing delay.
+        pub target_rtt: Time = path.base_rtt + target,
+        /// RTT below which fast increase is possible.
+        pub fast_below: Time = path.base_rtt + params.fast_increase_below,
+        /// Reference of the fair decrease, in bytes.
+        pub fd_of: Fixed = fd_of.max(packet),
+        /// Largest window in bytes.
+        pub max_cwnd: Fixed = max_cwnd,
     }
 }
 

@@ -18,9 +18,9 @@ use incast_units::math::mul_div;
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
 };
-use crate::params::{About, Described, Family, Kernel, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Kernel, Value, choice, derived, param, presets};
 use crate::patched_timely::{
     ErrorFunction, GRADIENT, Law, PREVIOUS_RTT, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams,
     coarse, fine, with_common_params,
@@ -116,21 +116,14 @@ presets! {
     }
 }
 
-/// Quantities that SQCC derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct SqccDerived {
-    common: PatchedTimelyDerived,
-    /// C, in units of 2⁻¹⁶ bps.
-    capacity: u64,
-}
-
-impl Parameters for SqccParams {
-    type Derived = SqccDerived;
-
-    fn derive(&self, path: &Path) -> SqccDerived {
-        let capacity = self.capacity.scale(fine(path.line_rate));
-        SqccDerived { common: self.common.derive(path), capacity }
+derived! {
+    /// Quantities that SQCC derives once from its parameters and a path.
+    pub struct SqccDerived of SqccParams, |params, path|
+    let capacity = params.capacity.scale(fine(path.line_rate));
+    {
+        common: PatchedTimelyDerived = params.common.derive(path),
+        /// C, in units of 2⁻¹⁶ bps.
+        capacity: u64 = capacity,
     }
 }
 

@@ -27,10 +27,9 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
-    Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Path, Setup, Signals,
 };
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -176,67 +175,46 @@ presets! {
     }
 }
 
-/// Quantities that Swift derives once from its parameters and a path; windows in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct SwiftDerived {
-    /// A full packet.
-    pub packet: Fixed,
-    /// One `unit`.
-    pub unit: Fixed,
-    /// Additive increase per RTT.
-    pub ai: Fixed,
-    /// Smallest window, at least one byte.
-    pub min_cwnd: Fixed,
-    /// Largest window.
-    pub max_cwnd: Fixed,
-    /// α of flow scaling, for a range of one.
-    pub fs_alpha: Fixed,
-    /// β of flow scaling, for a range of one.
-    pub fs_beta: Fixed,
-    /// Target delay without flow scaling.
-    pub unscaled_target: Time,
-    /// Target delay with as much flow scaling as there can be.
-    pub scaled_target: Time,
-    /// On which side of the target a delay is.
-    pub sides: sides::Sides,
-    /// Division by a packet,
-    pub by_packet: Divisor,
-    /// and by a `unit`.
-    pub by_unit: Divisor,
-    /// A packet in `unit`.
-    pub packet_in_units: Fixed,
-}
-
-impl Parameters for SwiftParams {
-    type Derived = SwiftDerived;
-
-    fn derive(&self, path: &Path) -> SwiftDerived {
-        let packet = Fixed::whole(path.packet.get());
-        let unit = match self.unit {
-            Unit::Packet => packet,
-            Unit::Bdp => Fixed::whole(path.bdp().get()),
-        };
-        let (fs_alpha, fs_beta) = self.scaling();
-        let unscaled_target = self.base_target
-            + Time::from_ps(self.base_rtt_share.scale(path.base_rtt.ps()))
-            + self.hop.times(u64::from(path.hops));
-        let min_cwnd = (self.min_cwnd * unit).max(Fixed::ONE);
-        SwiftDerived {
-            packet,
-            unit,
-            ai: self.ai * unit,
-            min_cwnd,
-            max_cwnd: (self.max_cwnd * unit).max(min_cwnd),
-            fs_alpha,
-            fs_beta,
-            unscaled_target,
-            scaled_target: unscaled_target + self.fs_range,
-            sides: sides::Sides::new(self, unit, (fs_alpha, fs_beta)),
-            by_packet: Divisor::of(packet),
-            by_unit: Divisor::of(unit),
-            packet_in_units: packet / unit,
-        }
+derived! {
+    /// Quantities that Swift derives once from its parameters and a path; windows in bytes.
+    pub struct SwiftDerived of SwiftParams, |params, path|
+    let packet = Fixed::whole(path.packet.get());
+    let unit = match params.unit {
+        Unit::Packet => packet,
+        Unit::Bdp => Fixed::whole(path.bdp().get()),
+    };
+    let (fs_alpha, fs_beta) = params.scaling();
+    let unscaled_target = params.base_target
+        + Time::from_ps(params.base_rtt_share.scale(path.base_rtt.ps()))
+        + params.hop.times(u64::from(path.hops));
+    let min_cwnd = (params.min_cwnd * unit).max(Fixed::ONE);
+    {
+        /// A full packet.
+        pub packet: Fixed = packet,
+        /// One `unit`.
+        pub unit: Fixed = unit,
+        /// Additive increase per RTT.
+        pub ai: Fixed = params.ai * unit,
+        /// Smallest window, at least one byte.
+        pub min_cwnd: Fixed = min_cwnd,
+        /// Largest window.
+        pub max_cwnd: Fixed = (params.max_cwnd * unit).max(min_cwnd),
+        /// α of flow scaling, for a range of one.
+        pub fs_alpha: Fixed = fs_alpha,
+        /// β of flow scaling, for a range of one.
+        pub fs_beta: Fixed = fs_beta,
+        /// Target delay without flow scaling.
+        pub unscaled_target: Time = unscaled_target,
+        /// Target delay with as much flow scaling as there can be.
+        pub scaled_target: Time = unscaled_target + params.fs_range,
+        /// On which side of the target a delay is.
+        pub sides: sides::Sides = sides::Sides::new(params, unit, (fs_alpha, fs_beta)),
+        /// Division by a packet,
+        pub by_packet: Divisor = Divisor::of(packet),
+        /// and by a `unit`.
+        pub by_unit: Divisor = Divisor::of(unit),
+        /// A packet in `unit`.
+        pub packet_in_units: Fixed = packet / unit,
     }
 }
 

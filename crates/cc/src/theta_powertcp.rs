@@ -18,12 +18,10 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
-};
-use crate::limits::least_share;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
-use crate::powertcp::{Pacing, limited};
+use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals};
+use crate::limits::{floor_param, least_share};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
+use crate::powertcp::{Pacing, limited, shared_param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -108,30 +106,17 @@ presets! {
     }
 }
 
-/// Quantities that θ-PowerTCP derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct ThetaPowerTcpDerived {
-    /// Smallest window and rate, as a share of base BDP and line rate.
-    pub floor: Fixed,
-    /// β = HostBw·τ/N, as a ratio to the base BDP.
-    pub beta: Fixed,
-    /// Division by the base RTT,
-    pub base_rtt: Divisor,
-    /// and by the margin.
-    pub margin: Divisor,
-}
-
-impl Parameters for ThetaPowerTcpParams {
-    type Derived = ThetaPowerTcpDerived;
-
-    fn derive(&self, path: &Path) -> ThetaPowerTcpDerived {
-        ThetaPowerTcpDerived {
-            floor: least_share(self.floor, self.floor_rate, path),
-            beta: Fixed::ONE / self.flows,
-            base_rtt: Divisor::new(path.base_rtt.ps()),
-            margin: Divisor::of(self.margin),
-        }
+derived! {
+    /// Quantities that θ-PowerTCP derives once from its parameters and a path.
+    pub struct ThetaPowerTcpDerived of ThetaPowerTcpParams, |params, path| {
+        /// Smallest window and rate, as a share of base BDP and line rate.
+        pub floor: Fixed = least_share(params.floor, params.floor_rate, path),
+        /// β = HostBw·τ/N, as a ratio to the base BDP.
+        pub beta: Fixed = Fixed::ONE / params.flows,
+        /// Division by the base RTT,
+        pub base_rtt: Divisor = Divisor::new(path.base_rtt.ps()),
+        /// and by the margin.
+        pub margin: Divisor = Divisor::of(params.margin),
     }
 }
 
@@ -152,14 +137,7 @@ impl Described for ThetaPowerTcpParams {
             "weight of a newly computed window",
             "PowerTCP section 4.1: 0.9; its public artifact: 0.7"
         ),
-        param!(
-            Ratio "flows",
-            flows,
-            Fixed::ONE,
-            Fixed::whole(1_000_000),
-            "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
-            "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
-        ),
+        shared_param!(flows),
         param!(
             Ratio "margin",
             margin,
@@ -201,37 +179,13 @@ impl Described for ThetaPowerTcpParams {
             "whether the smallest RTT seen serves as base RTT when it is below the configured one",
             "PowerTCP section 3.3 names it as an alternative; its public artifact: true"
         ),
-        param!(
-            choice "pacing",
-            pacing,
-            Pacing,
-            "packets leave at window/base RTT, or at line rate while the window holds a packet",
-            "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"
-        ),
-        param!(
-            Ratio "window_cap",
+        shared_param!(pacing, "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"),
+        shared_param!(
             window_cap,
-            Fixed::ratio(1, 10),
-            Fixed::whole(1000),
-            "largest window as a multiple of the base BDP",
             "PowerTCP Algorithm 2 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
-        param!(
-            Ratio "floor",
-            floor,
-            Fixed::ZERO,
-            Fixed::ONE,
-            "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
-            "PowerTCP states none; OSCAR's public artifact: 0.001"
-        ),
-        param!(
-            Rate "floor_rate",
-            floor_rate,
-            Rate::ZERO,
-            Rate::from_gbps(100),
-            "added to the smallest rate, and its share of the line rate to the smallest window",
-            "PowerTCP's public artifact: 100Mbps"
-        ),
+        floor_param!(floor, "PowerTCP states none; OSCAR's public artifact: 0.001"),
+        floor_param!(floor_rate, "PowerTCP's public artifact: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
 }

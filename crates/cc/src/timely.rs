@@ -17,11 +17,11 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -109,31 +109,19 @@ presets! {
     }
 }
 
-/// Quantities that TIMELY derives once from its parameters and a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TimelyDerived {
-    /// The additive step δ.
-    pub step: Rate,
-    /// Smallest rate.
-    pub floor: Rate,
-    /// Division by the line rate,
-    pub line: Divisor,
-    /// and by D_minRTT.
-    pub min_rtt: Divisor,
-}
-
-impl Parameters for TimelyParams {
-    type Derived = TimelyDerived;
-
-    fn derive(&self, path: &Path) -> TimelyDerived {
-        let share = |share: Fixed| Rate::from_bps(share.scale(path.line_rate.bps()));
-        TimelyDerived {
-            step: self.delta + share(self.delta_share),
-            floor: (self.floor_rate + share(self.floor)).min(path.line_rate).max(Rate::from_bps(1)),
-            line: Divisor::new(path.line_rate.bps()),
-            min_rtt: Divisor::new(self.min_rtt.ps()),
-        }
+derived! {
+    /// Quantities that TIMELY derives once from its parameters and a path.
+    pub struct TimelyDerived of TimelyParams, |params, path|
+    let share = |share: Fixed| Rate::from_bps(share.scale(path.line_rate.bps()));
+    {
+        /// The additive step δ.
+        pub step: Rate = params.delta + share(params.delta_share),
+        /// Smallest rate.
+        pub floor: Rate = (params.floor_rate + share(params.floor)).min(path.line_rate).max(Rate::from_bps(1)),
+        /// Division by the line rate,
+        pub line: Divisor = Divisor::new(path.line_rate.bps()),
+        /// and by D_minRTT.
+        pub min_rtt: Divisor = Divisor::new(params.min_rtt.ps()),
     }
 }
 

@@ -6,6 +6,7 @@ extern crate std;
 use std::vec::Vec;
 
 use super::*;
+use crate::contract::Path;
 use crate::testing::{ack, close, float};
 
 const PATH: Path = Path {

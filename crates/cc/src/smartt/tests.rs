@@ -1,4 +1,5 @@
 use super::*;
+use crate::contract::{Parameters, Path};
 use crate::testing::{ack, close, float};
 use incast_units::Rate;
 
