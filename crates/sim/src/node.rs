@@ -9,7 +9,7 @@ use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::network::PortId;
 use incast_net::record::{FlowRecord, FlowSample, OperationRecord};
 use incast_net::routing::forwarding::Table;
-use incast_units::{Bytes, Rate, Time};
+use incast_units::{Rate, Time};
 
 use crate::facts::flows::FlowFacts;
 use crate::port::Port;
@@ -107,16 +107,7 @@ pub(crate) trait FlowView {
 
     /// Samples its state. A transport that has neither windows nor rates reports what is acknowledged.
     fn sample(&self, time: Time) -> FlowSample {
-        FlowSample {
-            time,
-            flow: self.flow(),
-            window: Bytes::ZERO,
-            rate: Rate::ZERO,
-            rtt: Time::ZERO,
-            inflight: Bytes::ZERO,
-            acked: self.record().bytes,
-            samples: 1,
-        }
+        FlowSample::of_progress(time, self.flow(), self.record().bytes)
     }
 
     /// Returns the internal quantities of its congestion control, each with its index in the algorithm's list;

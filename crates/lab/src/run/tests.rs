@@ -53,18 +53,11 @@ fn simulation() -> Simulation {
     for host in 0..3 {
         network.add_link(host, switch, Rate::from_gbps(100), Time::from_us(1));
     }
-    let flow = |source, size, stop| Flow {
+    let flow = |source: u32, size, stop| Flow {
         key: u64::from(source),
-        source,
-        destination: 2,
-        size,
-        start: Time::from_us(1),
         stop,
-        queue: 0,
-        balancing: Default::default(),
-        algorithm: 0,
         group: source as u16,
-        counted: true,
+        ..Flow::of_size(source, 2, size, Time::from_us(1))
     };
     Simulation {
         network,

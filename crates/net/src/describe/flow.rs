@@ -33,6 +33,24 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow of this size that counts, with the first algorithm and in queue 0; its key is 0.
+    #[must_use]
+    pub fn of_size(source: u32, destination: u32, size: Bytes, start: Time) -> Self {
+        Self {
+            key: 0,
+            source,
+            destination,
+            size,
+            start,
+            stop: Time::NEVER,
+            queue: 0,
+            algorithm: 0,
+            balancing: Balancing::default(),
+            group: 0,
+            counted: true,
+        }
+    }
+
     /// Whether its last byte is known before it starts: it has a size and no stop time.
     #[must_use]
     pub fn has_known_end(&self) -> bool {

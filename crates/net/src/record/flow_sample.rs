@@ -28,6 +28,15 @@ pub struct FlowSample {
     pub samples: u64,
 }
 
+impl FlowSample {
+    /// One sample of a flow without a window, a rate or an RTT, of which this much is acknowledged.
+    #[must_use]
+    pub const fn of_progress(time: Time, flow: u32, acked: Bytes) -> Self {
+        let (window, rate, rtt, inflight) = (Bytes::ZERO, Rate::ZERO, Time::ZERO, Bytes::ZERO);
+        Self { time, flow, window, rate, rtt, inflight, acked, samples: 1 }
+    }
+}
+
 sample!(FlowSample, u32, |sample| sample.flow);
 
 impl Record for FlowSample {

@@ -55,22 +55,13 @@ pub fn until<S: Sample>(record: S, end: Time, interval: Time) -> Option<S> {
 
 #[cfg(test)]
 mod tests {
-    use incast_units::{Bytes, Rate};
+    use incast_units::Bytes;
 
     use super::*;
     use crate::record::FlowSample;
 
     fn sample(time: u64, acked: u64, samples: u64) -> FlowSample {
-        FlowSample {
-            time: Time::from_ps(time),
-            flow: 0,
-            window: Bytes::ZERO,
-            rate: Rate::ZERO,
-            rtt: Time::ZERO,
-            inflight: Bytes::ZERO,
-            acked: Bytes::new(acked),
-            samples,
-        }
+        FlowSample { samples, ..FlowSample::of_progress(Time::from_ps(time), 0, Bytes::new(acked)) }
     }
 
     #[test]

@@ -283,19 +283,10 @@ fn sum_up(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use incast_units::{Bytes, Rate};
+    use incast_units::Bytes;
 
     fn sample(time: u64, acked: u64, samples: u64) -> FlowSample {
-        FlowSample {
-            time: Time::from_ps(time),
-            flow: 0,
-            window: Bytes::ZERO,
-            rate: Rate::ZERO,
-            rtt: Time::ZERO,
-            inflight: Bytes::ZERO,
-            acked: Bytes::new(acked),
-            samples,
-        }
+        FlowSample { samples, ..FlowSample::of_progress(Time::from_ps(time), 0, Bytes::new(acked)) }
     }
 
     #[test]

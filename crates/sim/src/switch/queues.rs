@@ -67,12 +67,7 @@ impl Queues {
     pub(crate) fn pop(&mut self, queue: u8, int: &mut IntRecords) -> Option<Packet> {
         let line = &mut self.queues[usize::from(queue)];
         let packet = line.packets.pop(int)?;
-        let size = u64::from(packet.size);
-        line.length -= size;
-        self.length -= size;
-        if line.packets.is_empty() {
-            self.waiting.remove(queue);
-        }
+        self.remove(queue, u64::from(packet.size));
         Some(packet)
     }
 
@@ -91,13 +86,19 @@ impl Queues {
     pub(crate) fn pop_last(&mut self, queue: u8) -> Option<Packet> {
         let line = &mut self.queues[usize::from(queue)];
         let packet = line.packets.pop_last()?;
-        let size = u64::from(packet.size);
+        self.remove(queue, u64::from(packet.size));
+        Some(packet)
+    }
+
+    /// A packet of this size has been taken out of a queue.
+    #[inline(always)]
+    fn remove(&mut self, queue: u8, size: u64) {
+        let line = &mut self.queues[usize::from(queue)];
         line.length -= size;
         self.length -= size;
         if line.packets.is_empty() {
             self.waiting.remove(queue);
         }
-        Some(packet)
     }
 
     /// All packets, with the queue of each.

@@ -208,19 +208,8 @@ pub fn paced(rate: Rate) -> AnyParams {
 
 /// A flow of `size` payload bytes.
 pub fn flow(source: u32, destination: u32, size: u64, start: Time) -> Flow {
-    Flow {
-        key: mix(u64::from(source) << 32 | u64::from(destination)) ^ start.ps(),
-        source,
-        destination,
-        size: Bytes::new(size),
-        start,
-        stop: Time::NEVER,
-        queue: 0,
-        balancing: Default::default(),
-        algorithm: 0,
-        group: 0,
-        counted: true,
-    }
+    let key = mix(u64::from(source) << 32 | u64::from(destination)) ^ start.ps();
+    Flow { key, ..Flow::of_size(source, destination, Bytes::new(size), start) }
 }
 
 /// A flow that sends until `stop`.

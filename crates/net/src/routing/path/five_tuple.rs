@@ -98,19 +98,7 @@ mod tests {
     fn addresses_and_ports_are_numbered_as_there() {
         assert_eq!(address(13), 0x0b00_0d01);
         assert_eq!(address(300), 0x0b01_2c01);
-        let flow = |source, destination| Flow {
-            key: 0,
-            source,
-            destination,
-            size: Bytes::new(1),
-            start: Time::ZERO,
-            stop: Time::NEVER,
-            queue: 0,
-            balancing: Default::default(),
-            algorithm: 0,
-            group: 0,
-            counted: true,
-        };
+        let flow = |source, destination| Flow::of_size(source, destination, Bytes::new(1), Time::ZERO);
         let tuples = tuples(&[flow(1, 2), flow(2, 1), flow(1, 2)]);
         assert_eq!(tuples[0], [0x0b00_0101, 0x0b00_0201, 10_000 | 100 << 16]);
         assert_eq!(tuples[1], [0x0b00_0201, 0x0b00_0101, 100 | 10_000 << 16]);

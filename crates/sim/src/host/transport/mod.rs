@@ -9,6 +9,7 @@
 pub(crate) mod context;
 pub(crate) mod explain;
 mod homa;
+mod incoming;
 mod ndp;
 mod reply;
 mod window;

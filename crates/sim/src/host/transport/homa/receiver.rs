@@ -11,12 +11,11 @@ use super::ranges::Ranges;
 use super::wire::{Control, Data, GRANT, RESEND};
 use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
+use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::rank;
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
-/// No position.
-const NOWHERE: u32 = u32::MAX;
 
 /// The messages to one host.
 #[derive(Debug, Default)]
@@ -42,18 +41,6 @@ pub(super) struct Receivers {
 
 /// The order of grants: bytes that are not granted, size, index; and the position of the message.
 type Key = (u64, u64, u32, u32);
-
-/// A message to this host, before, while and after it arrives.
-#[derive(Clone, Copy, Debug)]
-struct Incoming {
-    flow: u32,
-    /// The sender's index of it.
-    peer: u32,
-    /// Position of its state while it arrives.
-    place: u32,
-    /// Time at which the last packet arrived. (ps)
-    completed: u64,
-}
 
 /// The receiving side of one message while it arrives.
 #[derive(Debug)]
@@ -131,7 +118,7 @@ impl Message {
 
 impl Receivers {
     pub(super) fn add(&mut self, flow: u32, peer: u32) -> u32 {
-        self.incoming.push(Incoming { flow, peer, place: NOWHERE, completed: NEVER });
+        self.incoming.push(Incoming::new(flow, peer));
         self.incoming.len() as u32 - 1
     }
 
@@ -149,7 +136,7 @@ impl Receivers {
         let payload = cx.facts.sizes(cx.facts.flows[incoming.flow as usize].algorithm).payload;
         let number = (data.sequence / payload) as u32;
         self.busy += link_time(packet.size, cx);
-        if incoming.completed != NEVER {
+        if incoming.is_complete() {
             if number == 0 {
                 acknowledge(now, incoming.completed, incoming.completed, &incoming, cx);
             }

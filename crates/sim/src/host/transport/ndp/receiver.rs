@@ -8,6 +8,7 @@ use incast_units::Bytes;
 
 use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
+use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::host::transport::reply::{path_back, send_back};
 use crate::rank;
 use crate::recovery::{AnyOrder, Verdict};
@@ -22,23 +23,9 @@ pub(super) struct Receivers {
     pacer: Pacer,
 }
 
-/// A flow to this host, before, while and after it arrives.
-#[derive(Clone, Copy, Debug)]
-struct Incoming {
-    flow: u32,
-    /// The sender's index of it.
-    peer: u32,
-    /// Position of its state while it arrives.
-    place: u32,
-    /// Time at which the last byte arrived. (ps)
-    completed: u64,
-}
-
 /// The only own packet: a request of a receiver for packets.
 const PULL: u8 = 0;
 
-/// No position.
-const NOWHERE: u32 = u32::MAX;
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
@@ -83,7 +70,7 @@ impl Pacer {
 
 impl Receivers {
     pub(super) fn add(&mut self, flow: u32, peer: u32) -> u32 {
-        self.incoming.push(Incoming { flow, peer, place: NOWHERE, completed: NEVER });
+        self.incoming.push(Incoming::new(flow, peer));
         self.incoming.len() as u32 - 1
     }
 
@@ -93,7 +80,7 @@ impl Receivers {
         cx.effects.tally().counts.delivered += u64::from(packet.kind == Kind::Data);
         let incoming = self.incoming[data.slot as usize];
         let packets = cx.facts.packets(incoming.flow);
-        if incoming.completed != NEVER {
+        if incoming.is_complete() {
             // The sender takes the time of delivery from the acknowledgement that ends the flow.
             let data = Data { sent: incoming.completed, ..data };
             let (mut answer, ack) =

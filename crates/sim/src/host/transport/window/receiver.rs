@@ -7,6 +7,7 @@ use incast_units::{Bytes, Time};
 
 use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
+use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::host::transport::reply::{path_back, send_back};
 use crate::rank;
 use crate::recovery::{AnyOrder, InOrder, Verdict, keeps};
@@ -21,23 +22,6 @@ pub(super) struct Receivers {
     free: Vec<u32>,
     open: OpenFlows,
 }
-
-/// A flow to this host, before, while and after it arrives.
-#[derive(Clone, Copy, Debug)]
-struct Incoming {
-    flow: u32,
-    /// The sender's index of it.
-    peer: u32,
-    /// Position of its state while it arrives.
-    place: u32,
-    /// Time at which the last byte arrived. (ps)
-    completed: u64,
-}
-
-/// No position.
-const NOWHERE: u32 = u32::MAX;
-/// A time that is never reached.
-const NEVER: u64 = u64::MAX;
 
 /// Record of the packets of a flow that have arrived.
 #[derive(Debug)]
@@ -101,7 +85,7 @@ impl Receivers {
     }
 
     pub(super) fn add(&mut self, flow: u32, peer: u32) -> u32 {
-        self.incoming.push(Incoming { flow, peer, place: NOWHERE, completed: NEVER });
+        self.incoming.push(Incoming::new(flow, peer));
         self.incoming.len() as u32 - 1
     }
 
@@ -117,7 +101,7 @@ impl Receivers {
         cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = self.incoming[data.slot as usize];
-        if incoming.completed != NEVER {
+        if incoming.is_complete() {
             return self.answer_duplicate(now, packet, &data, int, cx);
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
