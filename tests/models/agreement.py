@@ -46,23 +46,24 @@ def model(kind: type[Case]) -> Callable[[Any, list[int]], list[Outcome]]:
 
 
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
-    """Runs a case in Incast: the outcome of every flow, and the flows in the order of their numbers."""
+    """Runs a case in Incast: the outcome of every flow, and the flows in the order of service."""
     with warnings.catch_warnings():
         # Cases have what one is warned of, like repair by threshold where packets are spread.
         warnings.simplefilter("ignore", IncastWarning)
-        result = case.scenario().run()
+        scenario = case.scenario()
+        result = scenario.run()
     flows = result.flows
     column = {name: flows.column(name).tolist() for name in ("flow", "group", "finished", *_COLUMNS)}
     outcomes = [Outcome(None, None, 0, 0, 0)] * len(case.flows)
-    order = [0] * len(case.flows)
+    named = [0] * len(case.flows)
     for row, group in enumerate(column["group"]):
         number = int(group.removeprefix("f"))
-        order[column["flow"][row]] = number
+        named[column["flow"][row]] = number
         if column["finished"][row]:
             outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
     if isinstance(case, samples.SampledCase):
-        outcomes = samples.sampled(case, result, outcomes, order)
-    return outcomes, order
+        outcomes = samples.sampled(case, result, outcomes, named)
+    return outcomes, [named[flow] for flow in scenario._core.service_order()]
 
 
 _COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts")

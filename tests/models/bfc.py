@@ -128,9 +128,10 @@ def number(sender: plain.Sender) -> int:
     return sender.place % NUMBERS
 
 
-def index(sender: plain.Sender) -> int:
-    """The index of a flow in the order of starts."""
-    return sender.receiver.place
+def index(case: BfcCase, sender: plain.Sender) -> int:
+    """The number of a flow: in the order of starts, and of the scenario where flows start together."""
+    own = (case.flows[sender.number].start, sender.number)
+    return sum((flow.start, number) < own for number, flow in enumerate(case.flows))
 
 
 def told(paused: frozenset[int], frame: Packet) -> frozenset[int]:
@@ -233,6 +234,7 @@ class BfcSwitch(plain.Switch):
     def __init__(self, clock: Clock, case: BfcCase, name: str, node: int) -> None:
         super().__init__(clock, case, node)
         self.bfc, self.name, self.node, self.five_tuple = case.bfc, name, node, case.five_tuple
+        self.case = case
         self.factor = Fraction(math.floor(Fraction(str(case.bfc.factor)) * 2**32), 2**32)
         self.ports: list[Port] = []
         self.pauses: list[Pause] = []
@@ -308,14 +310,14 @@ class BfcSwitch(plain.Switch):
 
     def key(self, sender: plain.Sender) -> int:
         """The entry of a flow in the table of every port."""
-        flow = 2 * index(sender) if self.five_tuple else sender.data_hash >> 16 << 16
+        flow = 2 * index(self.case, sender) if self.five_tuple else sender.data_hash >> 16 << 16
         draw = spreading.drawn(spreading.mix(self.node ^ STREAM), flow)
         return (draw >> 32) * self.bfc.entries * self.bfc.queues >> 32
 
     def empty_queue(self, out: Port, packet: Packet) -> int:
         """The first empty queue that is not paused, from a random one on; or that one."""
         assert packet.flow is not None
-        path = 2 * index(packet.flow) if self.five_tuple else packet.path
+        path = 2 * index(self.case, packet.flow) if self.five_tuple else packet.path
         stream = spreading.mix(spreading.SEED ^ spreading.mix(self.node ^ STREAM)) ^ path
         draw = spreading.drawn(stream, packet.byte ^ spreading.mix(packet.sent))
         count = self.bfc.queues

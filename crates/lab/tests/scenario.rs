@@ -289,7 +289,7 @@ fn a_block_keeps_its_flows_whatever_the_others_do() {
     keys.sort_unstable();
     keys.dedup();
     assert_eq!(keys.len(), all.len());
-    assert!(all.is_sorted_by_key(|flow| (flow.start, flow.key)));
+    assert!(all.is_sorted_by_key(|flow| (flow.start, flow.group)));
 }
 
 #[test]

@@ -378,3 +378,30 @@ fn senders_go_on_and_off() {
     // 4000 draws with a mean of 3 us: the standard error is 0.047 us; five of them.
     assert!((on / 4000).abs_diff(3_000_000) < 237_000, "{}", on / 4000);
 }
+
+/// Flows that start together are numbered as the scenario lists them: by block, then as the block lists them. The order
+/// of service among them is drawn from their keys, and does not follow the numbers.
+#[test]
+fn flows_are_numbered_as_the_scenario_lists_them() {
+    let text = "topology = { kind = \"star\", hosts = 9, rate = \"100Gbps\", delay = \"1us\" }\n\
+                cc.algorithm = \"constant\"\n\
+                [[traffic]]\nname = \"late\"\nkind = \"flows\"\nfrom = \"h6\"\nto = \"h0\"\nsize = \"9KB\"\nstart = \"3us\"\n\
+                [[traffic]]\nname = \"b\"\nkind = \"flows\"\nfrom = [\"h1-h5\"]\nto = \"h0\"\nsize = \"30KB\"\n\
+                [[traffic]]\nname = \"a\"\nkind = \"flows\"\nfrom = [\"h8\", \"h7\"]\nto = \"h0\"\nsize = \"1KB\"\n";
+    let built = Scenario::from_toml(text, "s.toml", &[]).unwrap().build().unwrap();
+    let flows = &built.simulation.flows;
+    let sources: Vec<u32> = flows.iter().map(|flow| flow.source).collect();
+    assert_eq!(sources, [1, 2, 3, 4, 5, 8, 7, 6]);
+    let served: Vec<(incast_units::Time, u64)> =
+        built.simulation.served().map(|(_, flow)| (flow.start, flow.key)).collect();
+    assert!(served.is_sorted() && !built.simulation.order.is_empty());
+    // The table has the order of the numbers, although the short flows of the second block finish first.
+    let ran = common::go("numbers", text, &built, &RunOptions::default());
+    let table = ran.table(TableName::Flows).unwrap();
+    let [batch] = table.batches.as_slice() else { panic!("{} batches", table.batches.len()) };
+    let column = |name: &str| batch.column_by_name(name).unwrap();
+    assert_eq!(column("flow").as_primitive::<UInt32Type>().values().as_ref(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(column("source_id").as_primitive::<UInt32Type>().values().as_ref(), sources.as_slice());
+    let finish = column("finish_ps").as_primitive::<Int64Type>().values();
+    assert!(finish[5] < finish[0]);
+}

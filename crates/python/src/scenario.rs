@@ -160,6 +160,12 @@ impl Scenario {
         self.0 == other.0
     }
 
+    /// The numbers of the flows in the order of service, which matters for those that start together.
+    fn service_order(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        let built = py.detach(|| self.0.build()).map_err(error::problems)?;
+        Ok(built.simulation.served().map(|(number, _)| number).collect())
+    }
+
     /// Returns its size.
     fn size(&self, py: Python<'_>) -> PyResult<Size> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;

@@ -66,10 +66,10 @@ class View:
         return at - shift if sign == "-" else at + shift
 
     def rows(self, flows: str) -> npt.NDArray[np.intp]:
-        """Rows of the flow table whose flows count, in the order of their starts.
+        """Rows of the flow table whose flows count, in the order of their numbers.
 
         Args:
-            flows: A traffic block, or ``NAME.3`` for its fourth flow to start.
+            flows: A traffic block, or ``NAME.3`` for its fourth flow: by start, then as the scenario lists them.
 
         Raises:
             ValueError: When there is no such flow.

@@ -13,9 +13,9 @@ class Tables:
 
     @property
     def flows(self) -> _core.Table:
-        """One row per flow, in the order in which they finished.
+        """One row per flow, in the order of their numbers.
 
-        Unfinished flows follow, then those that did not start.
+        Flows that start together are numbered as the scenario lists them.
         """
         return self._core.table("flows")
 

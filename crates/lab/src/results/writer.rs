@@ -10,7 +10,9 @@ use super::folder::{damaged_content, digest_of, retry_while_locked};
 use super::info::{FORMAT, FORMAT_VERSION, Written};
 use super::parquet_io::{self, EachBatch, Origin};
 use super::tables::TABLES;
-use super::{CAPTURE_FILE, INFO_FILE, ResultError, ResultFolder, ResultInfo, SCENARIO_FILE, TableName};
+use super::{
+    CAPTURE_FILE, INFO_FILE, ResultError, ResultFolder, ResultInfo, SCENARIO_FILE, Table, TableName,
+};
 use crate::hash::Digest;
 
 /// Writes a result's folder. Dropped before [`finish`](Self::finish), it leaves an incomplete result
@@ -190,7 +192,10 @@ impl ResultWriter {
             parts.iter().try_for_each(|part| check_part(part))?;
             let mut damaged = Ok(());
             let digest = write_whole(&self.root.join(merged_name(table)), |out| {
-                damaged = parquet_io::merge(out, table.schema(), parts, &self.origin)?;
+                damaged = match table.sorted_by() {
+                    Some(column) => write_sorted(out, table, column, parts, &self.origin)?,
+                    None => parquet_io::merge(out, table.schema(), parts, &self.origin)?,
+                };
                 // An error keeps the merged file from getting its name.
                 if damaged.is_ok() { Ok(()) } else { Err(io::Error::other("a part cannot be read")) }
             })
@@ -453,6 +458,30 @@ fn remove(path: &Path) -> Result<(), ResultError> {
     }
 }
 
+/// Writes the parts of a table as one file with the rows sorted by a column.
+///
+/// # Errors
+/// As [`parquet_io::merge`].
+fn write_sorted(
+    out: impl Write + Send,
+    name: TableName,
+    column: &str,
+    parts: &[PathBuf],
+    origin: &Origin,
+) -> io::Result<Result<(), ResultError>> {
+    let mut table = Table::empty(name);
+    for part in parts {
+        match parquet_io::read(part) {
+            Ok((_, batches)) => table.batches.extend(batches),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    match table.sorted(column) {
+        Ok(table) => parquet_io::write(out, table.schema.clone(), &table.batches, origin).map(Ok),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use incast_sim::Simulation;
@@ -472,6 +501,7 @@ mod tests {
             balancing: Default::default(),
             algorithms: Vec::new(),
             flows: Vec::new(),
+            order: Vec::new(),
             operations: Vec::new(),
             probes: Probes::default(),
             seed: 1,

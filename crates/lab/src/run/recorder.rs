@@ -280,7 +280,15 @@ impl Output {
         fingerprint: u64,
     ) -> Result<(Tables, ResultInfo), ResultError> {
         match self.store {
-            Store::Memory(tables) => Ok((Tables::Memory(tables), info)),
+            Store::Memory(mut tables) => {
+                for name in TableName::ALL {
+                    if let Some(column) = name.sorted_by() {
+                        let table = std::mem::replace(&mut tables[name as usize], Table::empty(name));
+                        tables[name as usize] = table.sorted(column)?;
+                    }
+                }
+                Ok((Tables::Memory(tables), info))
+            }
             Store::Disk(writer) => {
                 let folder = writer.finish(&info, fingerprint)?;
                 let info = folder.info().clone();

@@ -70,6 +70,7 @@ fn simulation() -> Simulation {
             flow(1, Bytes::new(100_000), Time::NEVER),
             flow(1, Bytes::UNLIMITED, Time::from_us(30)),
         ],
+        order: Vec::new(),
         operations: Vec::new(),
         probes: Probes { ports: vec![(3, 2)], flows: vec![0], ..Probes::default() },
         seed: 7,

@@ -57,7 +57,7 @@ impl Scenario {
         let (root, fabric) = (&self.root, &self.checked.fabric);
         let scope = self.checked.scope(root);
         let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
-        let Traffic { flows, operations, jobs, windows } = self.traffic(policy, &mut reading);
+        let Traffic { flows, order, operations, jobs, windows } = self.traffic(policy, &mut reading);
         let (until, stall_after, clock) = run::settings(&root.run);
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
@@ -69,6 +69,7 @@ impl Scenario {
             algorithms: self.checked.algorithms.iter().map(Cc::describe).collect(),
             probes: probe::probes(&root.probe, &scope.sections, fabric, (&flows, &windows), &mut reading),
             flows,
+            order,
             operations,
             seed: root.seed,
             until,
@@ -143,17 +144,18 @@ impl Scenario {
             let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);
             reading.wrong_key("traffic", message);
         }
-        let flows = work::sorted(flows, &mut operations);
+        let (flows, order) = work::numbered(&flows, &mut operations);
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
-        Traffic { flows, operations, jobs, windows }
+        Traffic { flows, order, operations, jobs, windows }
     }
 }
 
 /// The flows of a scenario, with the operations and the names of the jobs to which they belong.
 struct Traffic {
     flows: Vec<Flow>,
+    order: Vec<u32>,
     operations: Vec<Operation>,
     jobs: Vec<String>,
     windows: Vec<Window>,

@@ -132,24 +132,33 @@ pub(crate) fn moved(operation: Operation, [flows, operations, jobs]: [usize; 3])
     }
 }
 
-/// Flows in the order of the simulation: by start, those that operations send (marked) after the others and in the
-/// order of their blocks. The operations name them by their new index.
-pub(crate) fn sorted(flows: Vec<(bool, Flow)>, operations: &mut [Operation]) -> Vec<Flow> {
-    let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by_key(|&number| {
-        let (is_sent, flow) = flows[number];
-        (flow.start, is_sent, if is_sent { 0 } else { flow.key })
-    });
-    let mut places = vec![0; if operations.is_empty() { 0 } else { flows.len() }];
-    for (place, &number) in (0_u32..).zip(&order) {
-        if let Some(entry) = places.get_mut(number) {
-            *entry = place;
+/// Numbers flows: by start, and those that start together as the scenario lists them. The operations name them by
+/// their numbers. Returns the flows by number, and the order of service ([`Simulation::order`]): flows that start together
+/// are in the order of their keys, which are drawn; flows that operations send (marked) follow, by number.
+///
+/// [`Simulation::order`]: incast_sim::Simulation::order
+pub(crate) fn numbered(flows: &[(bool, Flow)], operations: &mut [Operation]) -> (Vec<Flow>, Vec<u32>) {
+    let mut listed: Vec<u32> = (0..flows.len() as u32).collect();
+    listed.sort_by_key(|&place| flows[place as usize].1.start);
+    let mut numbers = vec![0; if operations.is_empty() { 0 } else { flows.len() }];
+    for (number, &place) in (0_u32..).zip(&listed) {
+        if let Some(entry) = numbers.get_mut(place as usize) {
+            *entry = number;
         }
     }
     for operation in operations {
         if let What::Send { flow } | What::Receive { flow } = &mut operation.what {
-            *flow = places[*flow as usize];
+            *flow = numbers[*flow as usize];
         }
     }
-    order.into_iter().map(|number| flows[number].1).collect()
+    let at = |number: u32| flows[listed[number as usize] as usize];
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by_key(|&number| {
+        let (is_sent, flow) = at(number);
+        (flow.start, is_sent, if is_sent { 0 } else { flow.key })
+    });
+    if order.is_sorted() {
+        order.clear();
+    }
+    ((0..flows.len() as u32).map(|number| at(number).1).collect(), order)
 }

@@ -17,8 +17,12 @@ pub struct Simulation {
     pub balancing: balancing::Settings,
     /// The congestion control algorithms in use, with their parameters; flows name one by index.
     pub algorithms: Vec<algorithm::Algorithm>,
-    /// The flows, sorted by start time.
+    /// The flows, sorted by start time. A flow's number is its index here.
     pub flows: Vec<flow::Flow>,
+    /// Order of service: hosts take up flows that start together in this order, or by number if
+    /// it is empty. It has each number once, is sorted by start time, and keeps flows that operations send in the
+    /// order of their numbers.
+    pub order: Vec<u32>,
     /// Order of the hosts' operations, if flows depend on each other.
     pub operations: Vec<work::Operation>,
     /// Records to write.
@@ -35,6 +39,14 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// Returns the flows with their numbers, in the order of service.
+    pub fn served(&self) -> impl Iterator<Item = (u32, &flow::Flow)> {
+        (0..self.flows.len()).filter_map(|place| {
+            let number = self.order.get(place).copied().unwrap_or(place as u32);
+            Some((number, self.flows.get(number as usize)?))
+        })
+    }
+
     /// Returns the kind of a node; with [`switch::Switch::bfc`] every switch is one with backpressure flow
     /// control.
     pub fn kind(&self, node: network::NodeId) -> network::NodeKind {

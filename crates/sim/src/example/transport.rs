@@ -290,6 +290,7 @@ pub(crate) mod tests {
             balancing: Default::default(),
             algorithms: vec![AnyParams::named("constant", None).unwrap().into()],
             flows: vec![flow::Flow { key: 1, ..flow::Flow::of_size(0, 1, Bytes::new(size), Time::ZERO) }],
+            order: Vec::new(),
             operations: Vec::new(),
             probes: Probes::default(),
             seed: 1,

@@ -4,6 +4,7 @@ use incast_cc::Fixed;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{Clock, NodeId, NodeKind};
 use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
+use incast_net::describe::work::What;
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Rate, Time};
 
@@ -85,6 +86,9 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
     if let Some(problem) = beyond_horizon(simulation, facts) {
         return fail(problem);
     }
+    if let Some(problem) = out_of_order(simulation) {
+        return fail(problem);
+    }
     if simulation.transport.ack_size == Some(Bytes::ZERO) {
         return fail("the size of an acknowledgement must be above zero".into());
     }
@@ -158,4 +162,29 @@ fn beyond_horizon(simulation: &Simulation, facts: &FlowFacts) -> Option<String> 
             )
         })
     })
+}
+
+/// Says what is wrong with the order of service, if anything is.
+fn out_of_order(simulation: &Simulation) -> Option<String> {
+    let Simulation { flows, order, operations, .. } = simulation;
+    if order.is_empty() {
+        return None;
+    }
+    let mut seen = vec![false; flows.len()];
+    let mut is_new =
+        |number: &u32| seen.get_mut(*number as usize).is_some_and(|seen| !core::mem::replace(seen, true));
+    if order.len() != flows.len() || !order.iter().all(&mut is_new) {
+        return Some("the order of service must have every flow once".into());
+    }
+    if !simulation.served().is_sorted_by_key(|(_, flow)| flow.start) {
+        return Some("the order of service must be sorted by start".into());
+    }
+    let mut sent = vec![false; flows.len()];
+    for operation in operations {
+        if let What::Send { flow } = operation.what {
+            sent[flow as usize] = true;
+        }
+    }
+    let kept = order.iter().filter(|number| sent[**number as usize]).is_sorted();
+    (!kept).then(|| "flows that operations send must keep the order of their numbers".into())
 }

@@ -77,10 +77,10 @@ fn flows_by_host(simulation: &Simulation) -> Vec<[Vec<u32>; 2]> {
         return Vec::new();
     }
     let mut by_host = vec![[Vec::new(), Vec::new()]; simulation.network.hosts as usize];
-    for (index, flow) in simulation.flows.iter().enumerate() {
+    for (index, flow) in simulation.served() {
         for (host, side) in [(flow.source, 0), (flow.destination, 1)] {
             if let Some(lists) = by_host.get_mut(host as usize) {
-                lists[side].push(index as u32);
+                lists[side].push(index);
             }
         }
     }

@@ -14,7 +14,7 @@ use incast_net::record::OperationRecord;
 use incast_net::routing::forwarding::Table;
 
 use nic::Nic;
-use program::Program;
+use program::{Program, Step};
 use transport::context::Context;
 use transport::{AnyTransport, Shared};
 use work::Work;
@@ -35,7 +35,7 @@ pub(crate) struct Host {
     transport: AnyTransport,
     program: Program,
     work: Option<Box<Work>>,
-    /// Sampled flows, in the order of the simulation's.
+    /// Sampled flows, by number.
     sampled: Vec<u32>,
 }
 
@@ -45,11 +45,11 @@ impl Host {
         self.program.next_index()
     }
 
-    /// Adds a flow from here, which the receiver knows by the index `peer`.
-    pub(crate) fn add_outgoing(&mut self, flow: u32, peer: u32, sampled: bool) {
-        self.program.add(flow, peer);
+    /// Adds a flow from here; says whether an operation sends it, and whether it is sampled.
+    pub(crate) fn add_outgoing(&mut self, step: Step, is_sent: bool, sampled: bool) {
+        self.program.add(step, is_sent);
         if sampled {
-            self.sampled.push(flow);
+            self.sampled.insert(self.sampled.partition_point(|flow| *flow < step.flow), step.flow);
         }
     }
 

@@ -5,10 +5,13 @@ use incast_engine::event::Event;
 use crate::facts::work::WorkFacts;
 use crate::rank;
 
-/// The flows from one host, by start. A flow's position here is the index by which its packets refer to it.
+/// The flows from one host, in the order of service. A flow's position here is the index by which its packets refer
+/// to it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     steps: Vec<Step>,
+    /// The indices of the flows that operations send; their flows' numbers increase.
+    sent: Vec<u32>,
 }
 
 /// A flow to start.
@@ -21,9 +24,12 @@ pub(crate) struct Step {
 }
 
 impl Program {
-    /// Adds a flow, with the next index.
-    pub(crate) fn add(&mut self, flow: u32, peer: u32) {
-        self.steps.push(Step { flow, peer });
+    /// Adds a flow, with the next index; says whether an operation sends it.
+    pub(crate) fn add(&mut self, step: Step, is_sent: bool) {
+        if is_sent {
+            self.sent.push(self.next_index());
+        }
+        self.steps.push(step);
     }
 
     /// The index that the next flow added will have.
@@ -36,9 +42,10 @@ impl Program {
         self.steps.get(index as usize).copied()
     }
 
-    /// The index of a flow. Flows are added in the order of the simulation's.
+    /// The index of a flow that an operation sends.
     pub(crate) fn index_of(&self, flow: u32) -> Option<u32> {
-        self.steps.binary_search_by_key(&flow, |step| step.flow).ok().map(|index| index as u32)
+        let number = |index: &u32| self.steps[*index as usize].flow;
+        self.sent.binary_search_by_key(&flow, number).ok().map(|place| self.sent[place])
     }
 
     /// The event that starts the flow with this index, or the next one that no operation sends. Each start

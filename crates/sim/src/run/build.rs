@@ -8,6 +8,7 @@ use incast_net::describe::network::{Clock, NodeId, PortId};
 
 use super::slot::{Change, Slot};
 use crate::facts::Facts;
+use crate::host::program::Step;
 use crate::host::transport::Shared;
 use crate::node::Behaviour;
 use crate::nodes::Node;
@@ -26,15 +27,15 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
         slots.push(Slot::new(id, body, changes(facts, id)));
     }
     let sampled: BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
-    for (index, flow) in simulation.flows.iter().enumerate() {
-        let index = index as u32;
+    for (index, flow) in simulation.served() {
         let ends = two(&mut slots, flow.source, flow.destination).map(Node::host);
         let [Some(source), Some(destination)] = ends else {
             return Err(Invalid(format!("flow {index} does not join two hosts")));
         };
         let from = source.next_outgoing();
         let to = destination.add_incoming(index, from);
-        source.add_outgoing(index, to, sampled.contains(&index));
+        let is_sent = facts.hosts.work.graph.sender(index).is_some();
+        source.add_outgoing(Step { flow: index, peer: to }, is_sent, sampled.contains(&index));
     }
     for slot in slots.iter_mut().filter(|_| network.clock == Clock::Free) {
         for port in 0..network.ports(slot.id) {

@@ -262,6 +262,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         balancing: Default::default(),
         algorithms: algorithms.into_iter().map(Into::into).collect(),
         flows,
+        order: Vec::new(),
         operations: Vec::new(),
         probes: Probes::default(),
         seed: 1,

@@ -7,11 +7,11 @@ use super::cell::Packets;
 use super::declare::table;
 
 table! {
-    /// One row per flow, in the order in which they finished. Unfinished flows follow, then those that did not start.
+    /// One row per flow, in the order of their numbers. Flows that start together are numbered as the scenario lists them.
     struct Flows from flows;
 
     |record: &FlowRecord, labels| {
-        /// number of the flow, in order of start
+        /// number of the flow: in order of start, and of the scenario where flows start together
         flow: u32 = record.flow,
         /// name of the sending host
         source: &str = labels.node(labels.flow(record).source),

@@ -12,11 +12,14 @@ mod labels;
 
 use std::sync::{Arc, LazyLock};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_select::interleave::interleave_record_batch;
 use incast_sim::Simulation;
 
-use super::{EachBatch, ResultError, ResultFolder};
+use super::{EachBatch, GROUP_ROWS, ResultError, ResultFolder};
 
 pub use declare::Column;
 pub(crate) use declare::Rows;
@@ -104,6 +107,12 @@ pub(crate) trait Named: Rows {
 each_table!(names);
 
 impl TableName {
+    /// The column of whole numbers by which the rows of a result are sorted at its end. The rows of other tables come
+    /// in their order.
+    pub(crate) fn sorted_by(self) -> Option<&'static str> {
+        (self == Self::Flows).then_some("flow")
+    }
+
     /// The table's columns as a schema of Arrow.
     #[must_use]
     pub fn schema(self) -> SchemaRef {
@@ -127,6 +136,32 @@ impl Table {
     #[must_use]
     pub fn empty(name: TableName) -> Self {
         Self { schema: name.schema(), batches: Vec::new() }
+    }
+
+    /// The table with its rows sorted by a column of whole numbers.
+    ///
+    /// # Errors
+    /// When there is no such column.
+    pub(crate) fn sorted(self, column: &str) -> Result<Self, ResultError> {
+        let wrong = |reason: String| ResultError::damaged(std::path::Path::new("a table in memory"), reason);
+        let mut keys: Vec<(u32, usize, usize)> = Vec::with_capacity(self.rows());
+        for (number, batch) in self.batches.iter().enumerate() {
+            let found =
+                batch.column_by_name(column).and_then(|values| values.as_primitive_opt::<UInt32Type>());
+            let values = found.ok_or_else(|| wrong(format!("no column {column}")))?;
+            keys.extend(values.values().iter().enumerate().map(|(row, key)| (*key, number, row)));
+        }
+        if keys.is_sorted() {
+            return Ok(self);
+        }
+        keys.sort_unstable();
+        let parts: Vec<&RecordBatch> = self.batches.iter().collect();
+        let group = |keys: &[(u32, usize, usize)]| {
+            let places: Vec<(usize, usize)> = keys.iter().map(|(_, batch, row)| (*batch, *row)).collect();
+            interleave_record_batch(&parts, &places).map_err(|error| wrong(error.to_string()))
+        };
+        let batches = keys.chunks(GROUP_ROWS).map(group).collect::<Result<_, _>>()?;
+        Ok(Self { schema: self.schema, batches })
     }
 
     /// The table as a Parquet file in memory.

@@ -3,7 +3,7 @@
 //! MurmurHash3 (32 bits) of source address, destination address and both ports, with the switch's
 //! number as seed; the next hop is its remainder modulo the number of equal-cost ports. Node `i` has the
 //! address 11.(i / 256).(i mod 256).1. Data packets go to port 100 and come from port 10 000 for the first
-//! flow between two hosts, 10 001 for the second, and so on in the order of their starts; acknowledgements
+//! flow between two hosts, 10 001 for the second, and so on in the order of their numbers; acknowledgements
 //! have addresses and ports exchanged.
 //!
 //! Nodes have the numbers that they have here, hosts first: the same as in topology files that number
@@ -50,7 +50,7 @@ pub(super) fn names(index: u32) -> (u32, u32) {
     (2 * index, 2 * index + 1)
 }
 
-/// The tuples of all flows, two for each. `flows` are in the order of their starts.
+/// The tuples of all flows, two for each. `flows` are in the order of their numbers.
 pub(super) fn tuples(flows: &[Flow]) -> Arc<[Tuple]> {
     let mut between: HashMap<(u32, u32), u32> = HashMap::new();
     let both = flows.iter().flat_map(|flow| {
