@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import models
+from incast import Scenario, Table
 from incast.errors import IncastWarning
 from models import plain, samples
 from models.cases import Case
@@ -45,6 +46,18 @@ def model(kind: type[Case]) -> Callable[[Any, list[int]], list[Outcome]]:
     return run
 
 
+def named(flows: Table) -> list[int]:
+    """The flows of a case in the order of their numbers in Incast."""
+    rows = sorted(zip(flows.column("flow").tolist(), flows.column("group").tolist(), strict=True))
+    return [int(group.removeprefix("f")) for _, group in rows]
+
+
+def served(scenario: Scenario, flows: Table) -> list[int]:
+    """The flows of a case in the order of service, as the models take them."""
+    numbers = named(flows)
+    return [numbers[flow] for flow in scenario._core.service_order()]
+
+
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
     """Runs a case in Incast: the outcome of every flow, and the flows in the order of service."""
     with warnings.catch_warnings():
@@ -53,17 +66,15 @@ def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
         scenario = case.scenario()
         result = scenario.run()
     flows = result.flows
-    column = {name: flows.column(name).tolist() for name in ("flow", "group", "finished", *_COLUMNS)}
+    column = {name: flows.column(name).tolist() for name in ("group", "finished", *_COLUMNS)}
     outcomes = [Outcome(None, None, 0, 0, 0)] * len(case.flows)
-    named = [0] * len(case.flows)
     for row, group in enumerate(column["group"]):
         number = int(group.removeprefix("f"))
-        named[column["flow"][row]] = number
         if column["finished"][row]:
             outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
     if isinstance(case, samples.SampledCase):
-        outcomes = samples.sampled(case, result, outcomes, named)
-    return outcomes, [named[flow] for flow in scenario._core.service_order()]
+        outcomes = samples.sampled(case, result, outcomes, named(flows))
+    return outcomes, served(scenario, flows)
 
 
 _COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts")

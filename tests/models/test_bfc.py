@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from models import bfc
-from models.agreement import KINDS
+from models.agreement import KINDS, served
 
 CASES = 25
 
 
 def pauses_of(case: bfc.BfcCase) -> tuple[list[bfc.Pause], list[bfc.Pause]]:
     """Returns the pauses of the simulator and of the model, up to the end of the last flow."""
-    result = case.scenario().run()
-    flows = zip(result.flows.column("flow").tolist(), result.flows.column("group").tolist(), strict=True)
-    model = bfc.played(case, [int(group.removeprefix("f")) for _, group in sorted(flows)])
+    scenario = case.scenario()
+    result = scenario.run()
+    model = bfc.played(case, served(scenario, result.flows))
     end = max(outcome.finish or 0 for outcome in model.outcomes)
     columns = (result.pauses.column(name).tolist() for name in ("time_ps", "node", "port", "queue", "paused"))
     simulated = sorted(bfc.Pause(*row) for row in zip(*columns, strict=True))

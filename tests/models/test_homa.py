@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from models import homa
-from models.agreement import differences, simulated
+from models.agreement import differences, served, simulated
 from models.cases import GBPS, US, Flow, Link
 from models.homa import HomaCase, Settings
 
@@ -22,13 +22,14 @@ def test_messages_wait_for_grants_and_as_much_is_lost_as_in_the_model(
     met: Counter[str] = Counter()
     for seed in SEEDS:
         case = draw(seed)
-        result = case.scenario().run()
-        names = ("flow", "group", "packets", "resent_packets", "timeouts")
-        rows = sorted(zip(*(result.flows.column(name).tolist() for name in names), strict=True))
-        order = [int(row[1].removeprefix("f")) for row in rows]
-        model = homa.played(case, order)
+        scenario = case.scenario()
+        result = scenario.run()
+        names = ("group", "packets", "resent_packets", "timeouts")
+        rows = zip(*(result.flows.column(name).tolist() for name in names), strict=True)
+        model = homa.played(case, served(scenario, result.flows))
         # Of flows that never finish too.
-        for number, (_, _, *counted) in zip(order, rows, strict=True):
+        for group, *counted in rows:
+            number = int(group.removeprefix("f"))
             outcome = model.outcomes[number]
             assert counted == [outcome.packets, outcome.resent, outcome.timeouts], f"f{number}, seed {seed}"
         assert int(result.ports.column("dropped_packets").sum()) == model.counts["drops"], f"seed {seed}"

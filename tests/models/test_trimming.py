@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from models import ndp, trimming
+from models.agreement import served
 from models.trimming import Run
 
 SEEDS = range(1000, 1040)
@@ -29,9 +30,9 @@ def test_switches_trim_mark_and_drop_as_often_as_in_the_model(
     met: Counter[str] = Counter()
     for seed in SEEDS:
         case = draw(seed)
-        result = case.scenario().run()
-        groups = dict(zip(result.flows.column("flow"), result.flows.column("group"), strict=True))
-        model = played(case, [int(groups[flow].removeprefix("f")) for flow in sorted(groups)])
+        scenario = case.scenario()
+        result = scenario.run()
+        model = played(case, served(scenario, result.flows))
         for total in ("trimmed", "marked", "dropped"):
             count = int(result.ports.column(f"{total}_packets").sum())
             assert count == model.totals[total], f"{total}, seed {seed}"
