@@ -64,6 +64,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
         balancing: Default::default(),
         algorithms: vec![algorithm],
         flows: vec![flow(0, Bytes::UNLIMITED, Time::ZERO, end), burst(1), burst(2)],
+        order: Vec::new(),
         operations: Vec::new(),
         probes: Probes::default(),
         seed: 1,
