@@ -69,7 +69,7 @@ class View:
         """Rows of the flow table whose flows count, in the order of their numbers.
 
         Args:
-            flows: A traffic block, or ``NAME.3`` for its fourth flow: by start, then as the scenario lists them.
+            flows: A traffic block, or ``NAME.3`` for its fourth flow by number.
 
         Raises:
             ValueError: When there is no such flow.
