@@ -88,6 +88,11 @@ pub fn read(path: &Path) -> Result<Content, Problems> {
             let hint = "name it in a scenario: sizes = \"FILE\" in a [[traffic]] of the kind \"poisson\"";
             return Err(wrong(message).with_hint(hint).into());
         }
+        Some(Format::FlowTable) => {
+            let message = "this file is a table of flows, which says nothing of a network";
+            let hint = "name it in a scenario: file = \"FILE\" in a [[traffic]] of the kind \"flow-table\"";
+            return Err(wrong(message).with_hint(hint).into());
+        }
         None => {
             let hint = "`incast validate FILE` says how each format begins";
             return Err(wrong("its first line matches no known format").with_hint(hint).into());

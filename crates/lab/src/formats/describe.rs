@@ -7,6 +7,7 @@ use incast_units::{Bytes, Time};
 
 use super::chakra::ChakraRank;
 use super::fields::{Lines, counted};
+use super::flow_table::FlowTable;
 use super::goal::Goal;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
@@ -24,6 +25,8 @@ pub enum Format {
     Topology,
     /// A list of flows: [`HpccFlows`].
     Flows,
+    /// A table of flows: [`FlowTable`].
+    FlowTable,
     /// A distribution of flow sizes: [`SizeDistribution`].
     Sizes,
     /// A schedule: [`Goal`].
@@ -41,6 +44,7 @@ impl Format {
         match self {
             Self::Topology => "a topology of HPCC's simulator",
             Self::Flows => "a flow.txt of HPCC's simulator",
+            Self::FlowTable => "a table of flows",
             Self::Sizes => "a distribution of flow sizes",
             Self::Goal => "a GOAL schedule",
             Self::HtsimConnections => "a connection matrix of htsim",
@@ -68,6 +72,9 @@ impl Format {
                 _ => {}
             }
             let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+            if FlowTable::begins(fields) {
+                return Some(Self::FlowTable);
+            }
             let is_pair = |text: &str| text.split(',').filter(|part| number(part)).count() == 2;
             return match fields.len() {
                 _ if !number(first.text) => None,
@@ -107,6 +114,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
     match Format::of(&text) {
         Some(Format::Topology) => HpccTopology::parse(&text, &file).map(|topology| of_topology(&topology)),
         Some(Format::Flows) => HpccFlows::parse(&text, &file).map(|flows| of_flows(&flows)),
+        Some(Format::FlowTable) => FlowTable::parse(&text, &file).map(|table| of_table(&table)),
         Some(Format::Goal) => Goal::parse(&text, &file).map(|goal| of_workload("GOAL schedule", &goal.workload)),
         Some(Format::HtsimConnections) => HtsimConnections::parse(&text, &file).map(|matrix| of_connections(&matrix)),
         Some(Format::HtsimTopology) => HtsimTopology::parse(&text, &file).map(|topology| of_htsim(&topology)),
@@ -115,8 +123,8 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .in_file(file)
             .on_line(1)
             .with_hint(
-                "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a \
-                 distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
+                "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a table of \
+                 flows with the names of its columns (source, destination, size, start), a distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
                  Nodes; the name of a Chakra trace ends in .et, the name of a scenario in .toml",
             )
             .into()),
@@ -178,6 +186,24 @@ fn of_flows(flows: &HpccFlows) -> Description {
             row("kinds", shown),
         ],
         notes: flows.notes(),
+    }
+}
+
+fn of_table(table: &FlowTable) -> Description {
+    let flows = table.flows();
+    let bytes = flows.iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
+    let starts = flows.iter().map(|flow| flow.start);
+    let (first, last) = (starts.clone().min().unwrap_or(Time::ZERO), starts.max().unwrap_or(Time::ZERO));
+    let notes = table.others().iter().map(|name| format!("column {name:?}: not read"));
+    Description {
+        format: "table of flows".to_owned(),
+        rows: vec![
+            row("flows", flows.len().to_string()),
+            row("hosts", table.names().len().to_string()),
+            row("payload", Bytes::new(bytes).to_string()),
+            row("starts", format!("{first} to {last}")),
+        ],
+        notes: notes.collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! * [`hpcc_topology`], [`hpcc_flows`]: the inputs of HPCC's simulator, its descendants and SimAI.
 //! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
+//! * [`flow_table`]: flows as CSV.
 //! * [`goal`]: schedules of LogGOPSim and ATLAHS.
 //! * [`htsim_connections`], [`htsim_topology`]: the inputs of htsim.
 //! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them.
@@ -18,6 +19,7 @@ pub mod chakra_workload;
 pub mod convert;
 pub mod describe;
 pub mod export;
+pub mod flow_table;
 pub mod goal;
 pub mod hpcc_fct;
 pub mod hpcc_flows;

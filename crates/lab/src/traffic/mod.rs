@@ -8,6 +8,7 @@ mod all_to_all;
 mod chakra_trace;
 mod closed_loop;
 mod file_requests;
+mod flow_table;
 mod flows;
 mod gaps;
 mod goal_file;
@@ -17,6 +18,7 @@ mod hpcc_file;
 mod hsdp;
 mod htsim_connections;
 mod incast;
+mod listed;
 mod on_off;
 mod parameter_server;
 mod permutation;
@@ -54,6 +56,8 @@ kinds! {
         "permutation" => Permutation(permutation::Permutation),
         /// long flows that start and end one after the other.
         "staggered" => Staggered(staggered::Staggered),
+        /// the flows of a table (CSV).
+        "flow-table" => FlowTable(flow_table::FlowTable),
         /// the flows of an HPCC `flow.txt`.
         "hpcc-file" => HpccFile(hpcc_file::HpccFile),
         /// the schedule of a GOAL file.
@@ -161,6 +165,7 @@ impl Pattern {
             Self::Incast(pattern) => pattern.check(setting),
             Self::Permutation(pattern) => pattern.check(setting),
             Self::Staggered(pattern) => pattern.check(setting),
+            Self::FlowTable(pattern) => pattern.check(setting),
             Self::HpccFile(pattern) => pattern.check(setting),
             Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.reach()),
@@ -196,6 +201,7 @@ impl Pattern {
             Self::Incast(pattern) => return pattern.make(setting, seed, name),
             Self::Permutation(pattern) => pattern.make(setting, seed, name),
             Self::Staggered(pattern) => pattern.make(setting),
+            Self::FlowTable(pattern) => pattern.make(setting),
             Self::HpccFile(pattern) => pattern.make(setting),
             Self::GoalFile(pattern) => return pattern.placed(setting).map(Placed::made),
             Self::HtsimConnections(pattern) => return pattern.placed(setting).map(Placed::made),
