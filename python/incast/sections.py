@@ -790,6 +790,30 @@ class Staggered(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class FlowTable(Section):
+    """Flows listed in a table.
+
+    Attributes:
+        file: The file.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        first: Start of the first flow of the file; all others are shifted by the same time. By default
+            flows start as given in the file.
+        name: Name of the block in results and for its random draws; by default its kind.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+    """
+
+    _kind: ClassVar[str | None] = "flow-table"
+    file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    first: str | Time | None = None
+    name: str | None = None
+    queue: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class HpccFileTraffic(Section):
     """Flows listed in a ``flow.txt``, as the simulators of HPCC and its descendants read it.
 
@@ -1585,6 +1609,7 @@ __all__ = [
     "FatTree256",
     "FatTree320",
     "FileRequests",
+    "FlowTable",
     "Flows",
     "GoalFile",
     "Graph",
