@@ -46,7 +46,12 @@ fn errors_name_line_column_and_remedy() {
         ("src,dst,size [B],start [us]\n0,1,1500\n", Some(2), None, "3 cells instead of 4"),
         ("src,dst,size [B],start [us]\n0,0,1500,1\n", Some(2), Some(3), "from this host to itself"),
         ("src,dst,size [B],start [us]\n0,1,0,1\n", Some(2), Some(5), "at least one byte"),
-        ("src,dst,size [B],start [fortnights]\n0,1,9,1\n", Some(2), Some(7), "unknown unit for a time; use one of ps"),
+        (
+            "src,dst,size [B],start [fortnights]\n0,1,9,1\n",
+            Some(2),
+            Some(7),
+            "unknown unit for a time; use one of ps",
+        ),
     ] {
         let problems = FlowTable::parse(text, "flows.csv").unwrap_err().0;
         let found = &problems[0];
