@@ -176,6 +176,10 @@ def test_intervals_are_those_of_the_books() -> None:
     assert incast.Estimate.of([7]).half_width is None
     assert incast.Estimate.of([7, 7]).half_width == 0
     assert str(incast.Estimate.of([7])) == "7"
+    # Four digits of the mean and two of the half width, without exponents: 12.706 · 1414.2 / √2 = 12,706.
+    assert str(incast.Estimate.of([1_234_567, 1_236_567])) == "1236000 ± 13000"
+    assert str(incast.Estimate.of([1.25e-7])) == "0.000000125"
+    assert str(incast.Estimate.of([float("inf")])) == "inf"
     with pytest.raises(ValueError, match="at least one"):
         incast.Estimate.of([])
 

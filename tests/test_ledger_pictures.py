@@ -97,3 +97,12 @@ def test_a_page_keeps_its_picture_when_none_is_drawn(papers: Path, incast: Incas
     assert incast(*words).returncode == 0
     assert incast(*words, "--no-picture").returncode == 0
     assert "](some-fig1.png)" in page.read_text()
+
+
+def test_a_figure_without_panels_says_what_its_picture_needs(papers: Path, incast: Incast) -> None:
+    (papers / "some" / "fig1" / "claims.toml").write_text(CLAIMS)
+    done = incast("reproduce", "some/fig1", "--papers", papers)
+    assert done.returncode == 2
+    assert "some/fig1: a picture needs at least one [[panel]] in claims.toml" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert incast("reproduce", "some/fig1", "--papers", papers, "--no-picture").returncode == 0

@@ -46,9 +46,11 @@ def draw(figure: Figure, results: Results) -> Drawing:
     """Draws the picture of a figure.
 
     Raises:
-        LedgerError: When a panel is not described properly.
+        LedgerError: When there is no panel, or one is not described properly.
         ImportError: Without matplotlib.
     """
+    if not figure.panels:
+        raise LedgerError(f"{figure.id}: a picture needs at least one [[panel]] in claims.toml")
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -203,8 +204,14 @@ class Estimate:
 
     def __str__(self) -> str:
         if not self.drawn:
-            return f"{self.mean:.4g} (no draws)"
-        return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
+            return f"{_rounded(self.mean, 4)} (no draws)"
+        mean = _rounded(self.mean, 4)
+        return mean if self.half_width is None else f"{mean} ± {_rounded(self.half_width, 2)}"
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Returns a number with this many significant digits, without an exponent: 1.2e+06 is 1200000."""
+    return format(Decimal(f"{value:.{digits}g}"), "f") if math.isfinite(value) else str(value)
 
 
 NO_DRAWS = "No draws: every seed gives the same result, so there is no interval."
