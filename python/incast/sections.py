@@ -1284,7 +1284,8 @@ class Run(Section):
     """End of the run.
 
     Attributes:
-        clock: The clocks of hosts and switches. Default: exact.
+        clock: The clocks of hosts and switches; by default "100ppm" where an algorithm of the group
+            loss (New Reno) may lose packets to a full queue, and "exact" everywhere else.
         stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
             flows are unfinished, and no retransmission timer is to expire that has not been doubled as
             often as it can. Default: 1s.

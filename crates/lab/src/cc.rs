@@ -74,10 +74,17 @@ impl Cc {
 
     /// Whether it belongs to the algorithms for packets that are spread over paths.
     pub(crate) fn is_for_spraying(&self) -> bool {
-        match self {
-            Self::Known { params, .. } => params.info().family == Family::Spraying,
-            Self::Plugin(_) => false,
-        }
+        self.family() == Some(Family::Spraying)
+    }
+
+    /// Whether it belongs to the algorithms that decide by losses.
+    pub(crate) fn decides_by_losses(&self) -> bool {
+        self.family() == Some(Family::Loss)
+    }
+
+    /// Its group, if it is built in.
+    fn family(&self) -> Option<Family> {
+        self.parameters().map(|params| params.info().family)
     }
 
     pub(crate) fn overhead(&self) -> Overhead {

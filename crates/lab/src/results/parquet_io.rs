@@ -61,13 +61,29 @@ pub(super) fn write(
     batches: &[RecordBatch],
     origin: &Origin,
 ) -> io::Result<()> {
-    let write = || {
-        let properties = properties(&schema, origin);
-        let mut writer = ArrowWriter::try_new(out, schema, Some(properties))?;
-        batches.iter().try_for_each(|batch| writer.write(batch))?;
-        writer.close()
-    };
-    write().map(drop).map_err(io_error)
+    write_each(out, schema, batches.iter().cloned().map(Ok), origin)?
+}
+
+/// Writes a whole Parquet file from batches of which one is in memory at a time.
+///
+/// # Errors
+/// With `Ok(Err(…))` when there is no next batch for this reason, with `Err(…)` when `out` cannot be written.
+pub(super) fn write_each<E>(
+    out: impl Write + Send,
+    schema: SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    origin: &Origin,
+) -> io::Result<Result<(), E>> {
+    let properties = properties(&schema, origin);
+    let mut writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(io_error)?;
+    for batch in batches {
+        match batch {
+            Ok(batch) => writer.write(&batch).map_err(io_error)?,
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    writer.close().map_err(io_error)?;
+    Ok(Ok(()))
 }
 
 /// Merges the files of one table, in order, into one. Row groups are copied as they are, except that small

@@ -476,8 +476,8 @@ fn write_sorted(
             Err(error) => return Ok(Err(error)),
         }
     }
-    match table.sorted(column) {
-        Ok(table) => parquet_io::write(out, table.schema.clone(), &table.batches, origin).map(Ok),
+    match table.groups_by(column) {
+        Ok(groups) => parquet_io::write_each(out, table.schema.clone(), groups, origin),
         Err(error) => Ok(Err(error)),
     }
 }

@@ -58,7 +58,7 @@ impl Scenario {
         let scope = self.checked.scope(root);
         let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
         let Traffic { flows, order, operations, jobs, windows } = self.traffic(policy, &mut reading);
-        let (until, stall_after, clock) = run::settings(&root.run);
+        let (until, stall_after, clock) = run::settings(&root.run, &scope.sections);
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
         let simulation = Simulation {

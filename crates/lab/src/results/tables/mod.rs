@@ -143,25 +143,34 @@ impl Table {
     /// # Errors
     /// When there is no such column.
     pub(crate) fn sorted(self, column: &str) -> Result<Self, ResultError> {
+        let batches = self.groups_by(column)?.collect::<Result<_, _>>()?;
+        Ok(Self { schema: self.schema, batches })
+    }
+
+    /// Its rows sorted by a column of whole numbers, in batches that are made one at a time.
+    ///
+    /// # Errors
+    /// When there is no such column.
+    pub(crate) fn groups_by(
+        &self,
+        column: &str,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, ResultError>>, ResultError> {
         let wrong = |reason: String| ResultError::damaged(std::path::Path::new("a table in memory"), reason);
-        let mut keys: Vec<(u32, usize, usize)> = Vec::with_capacity(self.rows());
-        for (number, batch) in self.batches.iter().enumerate() {
+        let mut keys: Vec<(u32, u32, u32)> = Vec::with_capacity(self.rows());
+        for (number, batch) in (0..).zip(&self.batches) {
             let found =
                 batch.column_by_name(column).and_then(|values| values.as_primitive_opt::<UInt32Type>());
             let values = found.ok_or_else(|| wrong(format!("no column {column}")))?;
-            keys.extend(values.values().iter().enumerate().map(|(row, key)| (*key, number, row)));
-        }
-        if keys.is_sorted() {
-            return Ok(self);
+            keys.extend((0..).zip(values.values()).map(|(row, key)| (*key, number, row)));
         }
         keys.sort_unstable();
         let parts: Vec<&RecordBatch> = self.batches.iter().collect();
-        let group = |keys: &[(u32, usize, usize)]| {
-            let places: Vec<(usize, usize)> = keys.iter().map(|(_, batch, row)| (*batch, *row)).collect();
+        let groups = keys.len().div_ceil(GROUP_ROWS);
+        Ok((0..groups).map(move |group| {
+            let rows = keys.iter().skip(group * GROUP_ROWS).take(GROUP_ROWS);
+            let places: Vec<_> = rows.map(|(_, batch, row)| (*batch as usize, *row as usize)).collect();
             interleave_record_batch(&parts, &places).map_err(|error| wrong(error.to_string()))
-        };
-        let batches = keys.chunks(GROUP_ROWS).map(group).collect::<Result<_, _>>()?;
-        Ok(Self { schema: self.schema, batches })
+        }))
     }
 
     /// The table as a Parquet file in memory.

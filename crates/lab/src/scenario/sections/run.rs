@@ -1,10 +1,13 @@
 //! `[run]`: when the run ends, and the clocks of its nodes.
 
 use incast_sim::describe::network::Clock;
+use incast_sim::describe::switch::Buffer;
 use incast_sim::describe::transport::Transport;
 use incast_units::Time;
 
-use super::scope::{Effect, Scope};
+use super::scope::{Effect, Scope, Sections};
+use super::switch;
+use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -22,8 +25,9 @@ section! {
         /// The run is ended as stalled when no packet has arrived anywhere for this long while flows are
         /// unfinished, and no retransmission timer is to expire that has not been doubled as often as it can.
         stall_after: Time = Time::from_s(1); Bound::Positive,
-        /// The clocks of hosts and switches.
-        clock: Clock = Clock::Exact,
+        /// The clocks of hosts and switches; by default "100ppm" where an algorithm of the group loss (New Reno) may
+        /// lose packets to a full queue, and "exact" everywhere else.
+        clock: Option<Clock> = None,
     }
 }
 
@@ -38,18 +42,10 @@ impl Effect for Run {
             let hint = format!("at least \"{timeout}\", or leave it out");
             reading.fault("run", fault("stall_after", message).with_hint(hint));
         }
-        if self.clock == Clock::Exact {
-            return;
-        }
-        let switch = scope.sections.switch;
-        let reasons = [
-            (switch.pfc.is_some(), "headroom of PFC is exact to the byte"),
-            (switch.bfc.is_some(), "buffers under BFC are exact to the byte"),
-            (matches!(scope.sections.topology, Topology::Rotor(_)), "all nodes know the days of circuits"),
-        ];
-        for (_, reason) in reasons.into_iter().filter(|(applies, _)| *applies) {
-            let problem = fault("clock", format!("must be \"exact\" here: {reason}"));
-            reading.fault("run", problem);
+        if self.clock == Some(Clock::Free)
+            && let Some(reason) = needs_exact_clocks(&scope.sections)
+        {
+            reading.fault("run", fault("clock", format!("must be \"exact\" here: {reason}")));
         }
     }
 }
@@ -63,8 +59,29 @@ pub(super) fn imply_patience(run: &mut Run, transport: &Transport, reading: &Rea
     }
 }
 
+/// Returns why clocks must be exact here, if they must.
+fn needs_exact_clocks(sections: &Sections<'_>) -> Option<&'static str> {
+    let Sections { switch, topology, .. } = sections;
+    let reasons = [
+        (switch.pfc.is_some(), "headroom of PFC is exact to the byte"),
+        (switch.bfc.is_some(), "buffers under BFC are exact to the byte"),
+        (matches!(topology, Topology::Rotor(_)), "all nodes know the days of circuits"),
+    ];
+    reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
+}
+
+/// Returns the clocks of a run that names none. With exact ones a queue that is full drops the packets of the same port
+/// again and again, and an algorithm that decides by losses is locked to it; other ones decide before a queue is full.
+fn usual_clock(sections: &Sections<'_>) -> Clock {
+    let drops = needs_exact_clocks(sections).is_none()
+        && sections.switch.trimming.is_none()
+        && switch::sizes(sections.switch).any(|(_, size)| size != Buffer::Unlimited);
+    if drops && sections.controls().any(Cc::decides_by_losses) { Clock::Free } else { Clock::Exact }
+}
+
 /// Returns the time limit of the run, the time after which it counts as stalled, and the clocks of its nodes.
-pub(crate) fn settings(section: &Run) -> (Time, Time, Clock) {
+pub(crate) fn settings(section: &Run, sections: &Sections<'_>) -> (Time, Time, Clock) {
     let Run { until, stall_after, clock } = section;
-    (until.unwrap_or(Time::NEVER), *stall_after, *clock)
+    let clock = clock.unwrap_or_else(|| usual_clock(sections));
+    (until.unwrap_or(Time::NEVER), *stall_after, clock)
 }

@@ -67,6 +67,15 @@ impl Sections<'_> {
         self.traffic.iter().map(|block| block.common.balancing.unwrap_or(self.policy))
     }
 
+    /// The algorithm of every traffic block; none without congestion control.
+    pub(super) fn controls(&self) -> impl Iterator<Item = &Cc> {
+        let controlled = self.transport.kind.is_controlled();
+        self.traffic
+            .iter()
+            .filter(move |_| controlled)
+            .filter_map(|block| block.common.cc.as_ref().or(self.cc))
+    }
+
     /// The names of the traffic blocks.
     pub(super) fn groups(&self) -> Vec<&str> {
         self.traffic.iter().map(Block::name).collect()

@@ -1,0 +1,123 @@
+//! Clocks of a scenario that names none: of their own where an algorithm that decides by losses may lose packets to a full
+//! queue, exact everywhere else.
+
+mod common;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use incast_lab::Scenario;
+use incast_lab::results::TableName;
+use incast_lab::run::RunOptions;
+use incast_sim::describe::network::Clock;
+
+/// Six senders of a dumbbell with equal rates on all links and 150 KB at each port.
+const DUMBBELL: &str = r#"
+[topology]
+kind = "dumbbell"
+left = 6
+right = 6
+rate = "10Gbps"
+delay = "5us"
+[switch]
+buffer = { per_port = "150KB" }
+[transport]
+recovery = "selective"
+payload = "1460B"
+rto = "5ms"
+[cc]
+algorithm = "newreno"
+[[traffic]]
+name = "long"
+kind = "flows"
+from = "h0-h5"
+to = "h6-h11"
+[run]
+until = "100ms"
+"#;
+
+/// A block with the scenario's algorithm, and one with New Reno.
+const BLOCKS: &str = "traffic=[{ name = \"a\", kind = \"flows\", from = \"h0\", to = \"h6\" }, \
+    { name = \"b\", kind = \"flows\", from = \"h1\", to = \"h7\", cc = { algorithm = \"newreno\" } }]";
+
+fn read(overrides: &[&str]) -> Scenario {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    Scenario::from_toml(DUMBBELL, "test.toml", &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn clock(overrides: &[&str]) -> Clock {
+    read(overrides).build().unwrap_or_else(|problems| panic!("{problems}")).simulation.network.clock
+}
+
+#[test]
+fn clocks_differ_where_losses_decide() {
+    let own: [&[&str]; 5] = [
+        &[],
+        &["switch.buffer=\"1MB\""],
+        // Marks are no signal for it.
+        &["switch.ecn={ kmin = \"10KB\", kmax = \"10KB\", pmax = 1.0 }"],
+        &["switch.buffer=\"unlimited\"", "switch.buffers=[{ switches = [\"s1\"], buffer = \"1MB\" }]"],
+        // One block of two.
+        &["cc.algorithm=oscar", BLOCKS],
+    ];
+    for overrides in own {
+        assert_eq!(clock(overrides), Clock::Free, "{overrides:?}");
+    }
+    let exact: [&[&str]; 6] = [
+        &["run.clock=exact"],
+        &["switch.buffer=\"unlimited\""],
+        &["switch.pfc={}", "switch.buffer=\"1MB\""],
+        &["cc.algorithm=oscar"],
+        &["cc.algorithm=constant"],
+        &["cc.algorithm=dctcp", "switch.ecn={ kmin = \"10KB\", kmax = \"10KB\", pmax = 1.0 }"],
+    ];
+    for overrides in exact {
+        assert_eq!(clock(overrides), Clock::Exact, "{overrides:?}");
+    }
+    let trimmed = DUMBBELL.replace("buffer = { per_port = \"150KB\" }", "trimming = { data = \"80KB\" }");
+    let built = Scenario::from_toml(&trimmed, "test.toml", &[]).unwrap().build().unwrap();
+    assert_eq!(built.simulation.network.clock, Clock::Exact);
+}
+
+#[test]
+fn another_algorithm_has_the_clocks_that_it_would_have_in_the_file() {
+    let of = |scenario: &Scenario| scenario.build().unwrap().simulation.network.clock;
+    let oscar = read(&[]).with_algorithm("oscar", &[]).unwrap();
+    assert_eq!(of(&oscar), Clock::Exact);
+    assert_eq!(of(&oscar.with_algorithm("newreno", &[]).unwrap()), Clock::Free);
+    // Written, it stays.
+    assert_eq!(of(&read(&["run.clock=100ppm"]).with_algorithm("oscar", &[]).unwrap()), Clock::Free);
+    assert_eq!(
+        of(&read(&["run.clock=exact", "cc.algorithm=oscar"]).with_algorithm("newreno", &[]).unwrap()),
+        Clock::Exact
+    );
+}
+
+#[test]
+fn six_flows_of_new_reno_share_a_link_of_the_rate_of_their_own_links() {
+    // Six alike flows with the same round-trip time should have a sixth each: an index of 1. With exact clocks one of them
+    // is never dropped (Floyd and Jacobson 1992); if it had everything the index would be 1/6.
+    let index = |overrides: &[&str]| {
+        let built = read(overrides).build().unwrap();
+        let ran = common::go("clocks", DUMBBELL, &built, &RunOptions::default());
+        let table = ran.table(TableName::Flows).unwrap();
+        let bytes: Vec<f64> = table
+            .batches
+            .iter()
+            .flat_map(|batch| {
+                batch.column_by_name("acked_bytes").unwrap().as_primitive::<Int64Type>().values()
+            })
+            .map(|bytes| *bytes as f64)
+            .collect();
+        assert_eq!(bytes.len(), 6);
+        let (sum, squares) = (bytes.iter().sum::<f64>(), bytes.iter().map(|b| b * b).sum::<f64>());
+        sum * sum / (6.0 * squares)
+    };
+    for seed in 1..=3 {
+        let found = index(&[&format!("seed={seed}")]);
+        println!("seed {seed}: {found:.3}");
+        assert!(found >= 0.9, "seed {seed}: {found}");
+    }
+    let locked = index(&["run.clock=exact"]);
+    println!("exact clocks: {locked:.3}");
+    assert!(locked < 0.6, "{locked}");
+}
